@@ -1,0 +1,171 @@
+"""Every method of the five papers, by name, in the ``paper`` variant or as a released code computes it."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from artifact.algorithms import printed, released  # noqa: F401  (their import registers the switches)
+from artifact.algorithms.base import FedAdam, FedAvg, FedProx
+from artifact.algorithms.duals import FedDyn, FedDynSAM, FedSMOO, FedSpeed
+from artifact.algorithms.lesam import FedLESAM, FedLESAMD, FedLESAMS
+from artifact.algorithms.momentum import FedCM, MimeLite
+from artifact.algorithms.robust import FedRobust
+from artifact.algorithms.sam import FedASAM, FedGAMMA, FedSAM, GlobalFedSAM, MoFedSAM
+from artifact.algorithms.switches import SAME_EQUATION, SOURCES, SWITCHES, mixins, released_ids
+from artifact.algorithms.variates import FedDC, Scaffold
+from artifact.errors import UserError
+
+#: name -> class
+ALGORITHMS: dict[str, type[FedAvg]] = {
+    "fedavg": FedAvg,
+    "fedprox": FedProx,
+    "fedadam": FedAdam,
+    "scaffold": Scaffold,
+    "feddyn": FedDyn,
+    "feddc": FedDC,
+    "fedcm": FedCM,
+    "mimelite": MimeLite,
+    "fedrobust": FedRobust,
+    "fedspeed": FedSpeed,
+    "fedsam": FedSAM,
+    "fedasam": FedASAM,
+    "mofedsam": MoFedSAM,
+    "fedgamma": FedGAMMA,
+    "feddyn-sam": FedDynSAM,
+    "fedsmoo": FedSMOO,
+    "fedsmoo-admm": FedSMOO,
+    "fedlesam": FedLESAM,
+    "fedlesam-s": FedLESAMS,
+    "fedlesam-d": FedLESAMD,
+    "globalfedsam": GlobalFedSAM,
+    "globalfedsam-norm": GlobalFedSAM,
+}
+
+#: names that are a class with switches or with another default
+SPECIAL: dict[str, tuple[frozenset[str], dict[str, Any]]] = {
+    "fedsmoo-admm": (frozenset({"SMOO-1", "SMOO-2"}), {}),
+    "globalfedsam-norm": (frozenset(), {"normalised": True}),
+}
+
+#: the repository that ``--variant released`` means when none is named, where not FL-Simulator
+HOME = {
+    "fedlesam": "fedlesam",
+    "fedlesam-s": "fedlesam",
+    "fedlesam-d": "fedlesam",
+    "fedasam": "fedman",
+    "feddc": "fedman",
+}
+
+#: methods that no repository at hand implements
+UNRELEASED = frozenset({"mimelite", "fedrobust", "globalfedsam", "globalfedsam-norm", "fedsmoo-admm"})
+
+_SPELLINGS = {
+    "localfedsam": "fedsam",
+    "fedgsam": "globalfedsam",
+    "dr": "feddyn",
+    "drsam": "feddyn-sam",
+    "fedgamma": "fedgamma",
+}
+
+
+def canonical(name: str) -> str:
+    """Registry name of a method from any of the papers' spellings (case, spaces, dashes and underscores do not matter).
+
+    Raises UserError for a name that no method has.
+    """
+    plain = "".join(ch for ch in name.lower() if ch.isalnum())
+    by_plain = {"".join(ch for ch in key if ch.isalnum()): key for key in ALGORITHMS} | _SPELLINGS
+    if plain not in by_plain:
+        raise UserError("algorithm", name, ", ".join(ALGORITHMS))
+    return by_plain[plain]
+
+
+def hyperparameters(name: str) -> dict[str, dataclasses.Field]:
+    """Fields of a method's dataclass, by name."""
+    return {f.name: f for f in dataclasses.fields(ALGORITHMS[canonical(name)])}
+
+
+def resolve(name: str, variant: str, source: str | None, switches: Iterable[str]) -> frozenset[str]:
+    """Ids of the discrepancies that are on. Raises UserError for an unknown variant, source or id."""
+    algorithm = ALGORITHMS[name]
+    ids = set(SPECIAL.get(name, (frozenset(), {}))[0])
+    if variant == "released":
+        source = source or HOME.get(name, "fl-simulator")
+        if source not in SOURCES:
+            raise UserError("source", source, ", ".join(SOURCES))
+        if name in UNRELEASED:
+            raise UserError("variant", variant, f"paper (no code was released for {name})")
+        ids |= released_ids(algorithm, source)
+    elif variant != "paper":
+        raise UserError("variant", variant, "paper, released")
+    for id in switches:
+        for known in SAME_EQUATION.get(id, (id,)):
+            if not any(s.concerns(algorithm) for s in SWITCHES.get(known, [])):
+                possible = sorted(i for i, group in SWITCHES.items() if any(s.concerns(algorithm) for s in group))
+                raise UserError("switch", id, f"for {name}: {', '.join(possible)}")
+            ids ^= {known}
+    return frozenset(ids)
+
+
+def build(
+    name: str, variant: str = "paper", source: str | None = None, switches: Iterable[str] = (), **hyper: Any
+) -> FedAvg:
+    """A method with its hyper-parameters.
+
+    variant: ``paper`` or ``released``; source: which released code (fl-simulator, fedlesam, fedman), by default the
+    one that published the method.  switches: ids of discrepancies to flip on top of the variant.
+    Raises UserError for an unknown name, hyper-parameter or id, or a value out of range.
+    """
+    name = canonical(name)
+    algorithm = ALGORITHMS[name]
+    ids = resolve(name, variant, source, switches)
+    parts = mixins(algorithm, ids)
+    known = hyperparameters(name)
+    for option in hyper:
+        if option not in known:
+            raise UserError(option, hyper[option], f"{name} has the options {', '.join(known)}")
+    defaults = dict(SPECIAL.get(name, (ids, {}))[1])
+    for part in parts:
+        defaults |= getattr(part, "defaults", {})
+    try:
+        values = TypeAdapter(algorithm).dump_python(TypeAdapter(algorithm).validate_python(defaults | hyper))
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise UserError(str(first["loc"][-1]), first["input"], first["msg"]) from None
+    return type(algorithm.__name__, (*parts, algorithm), {"switches": ids, "name": name})(**values)
+
+
+def register(name: str, algorithm: type[FedAvg]) -> None:
+    """Add an author's own class to the registry. Raises UserError when the name is taken."""
+    if name in ALGORITHMS:
+        raise UserError("name", name, f"a name that is not one of {', '.join(ALGORITHMS)}")
+    if not (isinstance(algorithm, type) and issubclass(algorithm, FedAvg) and dataclasses.is_dataclass(algorithm)):
+        raise UserError(name, algorithm, "a frozen dataclass that derives from FedAvg")
+    ALGORITHMS[name] = algorithm
+
+
+def register_file(path: str | Path) -> list[str]:
+    """Run a Python file of the user's and register every method that it defines, under its lower-case class name.
+
+    Raises UserError when the file is missing or defines no method.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise UserError("add", str(path), "an existing Python file")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    own = [
+        v for v in vars(module).values() if isinstance(v, type) and v.__module__ == path.stem and issubclass(v, FedAvg)
+    ]
+    if not own:
+        raise UserError("add", str(path), "a file that defines a dataclass deriving from a method")
+    for algorithm in own:
+        register(algorithm.__name__.lower(), algorithm)
+    return [algorithm.__name__.lower() for algorithm in own]

@@ -1,0 +1,125 @@
+"""FedAvg and the two baselines that differ from it in one line.
+
+An algorithm is a frozen dataclass of its hyper-parameters with four hooks; W, G(W) are [S, P], w is [P]:
+
+    init(w, m)              -> state       server vectors [P] and client rows [m, P], a dict of tensors
+    begin(state, w, C)      -> entries     what the cohort C receives and prepares, a dict for the context c
+    step(W, G, c)           -> W           one local step for all clients at once; G is the same minibatch each call
+    finish(state, c, w, W, C) -> w_next    client end-of-round state (rows updated in place) and the server update
+
+``step`` is the same for every method: perturb, differentiate, correct, descend. A method supplies the parts.
+Notation: m clients, cohort S, w^t the model sent, Delta_i = w_{i,K} - w^t, eta_g the server rate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from artifact.cohort import Cohort, Context
+
+State = dict[str, Tensor]
+Gradient = Callable[[Tensor], Tensor]
+Positive = Annotated[float, Field(gt=0)]
+NonNegative = Annotated[float, Field(ge=0)]
+Fraction = Annotated[float, Field(ge=0, le=1)]
+Weight = Annotated[float, Field(gt=0, le=1)]
+
+
+def rows(m: int, w: Tensor) -> Tensor:
+    """Client state [m, P], zero; the operating system maps its pages only when a client is first sampled."""
+    return torch.zeros(m, len(w), dtype=w.dtype, device=w.device)
+
+
+@dataclass(frozen=True)
+class FedAvg:
+    """McMahan et al. 2017, Algorithm 1.
+
+    server_lr: server rate eta_g.
+    """
+
+    server_lr: Positive = 1.0
+
+    #: the clip acts on the whole direction instead of the data gradient (GEN-1)
+    clip_total = False
+    #: the w-part of a proximal term is clipped together with the rest (PROX-2)
+    penalty_inside_clip = False
+    #: every client runs the same number of steps whatever its size (SCAF-6)
+    equal_steps = False
+
+    def init(self, w: Tensor, m: int) -> State:
+        return {}
+
+    def begin(self, state: State, w: Tensor, C: Cohort) -> dict:
+        return {}
+
+    def perturbation(self, W: Tensor, G: Gradient, c: Context) -> Tensor | None:
+        """[S, P] displacement at which the gradient is taken; None for methods without one."""
+        return None
+
+    def direction(self, g: Tensor, c: Context) -> Tensor:
+        """[S, P] descent direction from the data gradient, without the w-part of proximal terms."""
+        return g
+
+    def penalty(self, c: Context) -> Tensor | float:
+        """Coefficient of the proximal term's w-part."""
+        return 0.0
+
+    def step(self, W: Tensor, G: Gradient, c: Context) -> Tensor:
+        e = self.perturbation(W, G, c)
+        g = c.clip_gradient(G(W if e is None else W + e))
+        return c.descend(W, self.direction(g, c), self.penalty(c), self.penalty_inside_clip)
+
+    def finish(self, state: State, c: Context, w: Tensor, W: Tensor, C: Cohort) -> Tensor:
+        return self.server(w, C.mean(W - w), C)
+
+    def server(self, w: Tensor, Delta: Tensor, C: Cohort) -> Tensor:
+        """w^{t+1} from the cohort's mean update Delta [P]."""
+        return w + self.server_lr * Delta
+
+    def local_steps(self, C: Cohort) -> Tensor | float:
+        """K_i, where a method divides by it."""
+        return C.K
+
+
+@dataclass(frozen=True)
+class FedProx(FedAvg):
+    """Li et al. 2020 (MLSys), Algorithm 2.
+
+    lam: weight of the proximal term (lam/2) ||w - w^t||^2.
+    """
+
+    lam: NonNegative = 0.01
+
+    def direction(self, g, c):
+        return g - self.lam * c.w  # g + lam (w - w^t), its w-part in the penalty
+
+    def penalty(self, c):
+        return self.lam
+
+
+@dataclass(frozen=True)
+class FedAdam(FedAvg):
+    """Reddi et al. 2021 (ICLR), Algorithm 2; no bias correction, moments start at zero.
+
+    beta1, beta2: decay of the server moments.  tau: added to the root of the second moment.
+    """
+
+    server_lr: Positive = 0.1
+    beta1: Fraction = 0.9
+    beta2: Fraction = 0.99
+    tau: Positive = 0.01
+
+    def init(self, w, m):
+        return {"m": torch.zeros_like(w), "v": torch.zeros_like(w)}
+
+    def finish(self, state, c, w, W, C):
+        Delta = C.mean(W - w)
+        state["m"] = self.beta1 * state["m"] + (1 - self.beta1) * Delta
+        state["v"] = self.beta2 * state["v"] + (1 - self.beta2) * Delta**2
+        return w + self.server_lr * state["m"] / (state["v"].sqrt() + self.tau)

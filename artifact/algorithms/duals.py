@@ -1,0 +1,127 @@
+"""Dual variables: each client's dual estimates its gradient at the consensus, lam = 1/beta is the penalty."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from artifact.algorithms.base import FedAvg, Fraction, NonNegative, Positive, rows
+from artifact.algorithms.sam import FedSAM
+from artifact.flat import unit
+
+
+@dataclass(frozen=True)
+class FedDyn(FedAvg):
+    """Acar et al. 2021 (ICLR), Algorithm 1. Invariant: dual is the mean of all dual_i. eta_g is not used.
+
+    lam: penalty (alpha in Acar et al., 1/beta in Sun et al. 2023).
+    """
+
+    lam: Positive = 0.1
+
+    def init(self, w, m):
+        return super().init(w, m) | {"dual": torch.zeros_like(w), "dual_i": rows(m, w)}
+
+    def begin(self, state, w, C):
+        return super().begin(state, w, C) | {"dual_i": state["dual_i"][C.clients], "coefficient": self.client_lam(C)}
+
+    def client_lam(self, C):
+        return self.lam
+
+    def direction(self, g, c):
+        return g - c.dual_i - c.coefficient * c.w  # g - lambda_i + lam (w - w^t), its w-part in the penalty
+
+    def penalty(self, c):
+        return c.coefficient
+
+    def finish(self, state, c, w, W, C):
+        Delta = W - w
+        state["dual_i"][C.clients] = self.client_dual(c, Delta)
+        return self.server_dual(state, w, C.sum(Delta), C)
+
+    def client_dual(self, c, Delta):
+        return c.dual_i - c.coefficient * Delta  # lambda_i <- lambda_i - lam Delta_i
+
+    def server_dual(self, state, w, total, C):
+        """lambda <- lambda - (lam/m) sum_S Delta_i;  w^{t+1} = (1/n) sum_S w_{K_i} - lambda / lam."""
+        state["dual"] = state["dual"] - self.lam / C.m * total
+        return w + total / len(C.clients) - state["dual"] / self.lam
+
+
+@dataclass(frozen=True)
+class FedDynSAM(FedSAM, FedDyn):
+    """Sun et al. 2023, appendix B.7, row "DR + SAM": FedDyn with FedSAM's ascent."""
+
+    rho: NonNegative = 0.1
+
+
+@dataclass(frozen=True)
+class FedSpeed(FedDynSAM):
+    """Sun et al. 2023 (ICLR), Algorithm 1.
+
+    mixing: a, weight of the perturbed gradient against the plain one; 1 is recommended there.
+    """
+
+    mixing: Fraction = 1.0
+
+    def step(self, W, G, c):
+        g1 = G(W)
+        g2 = G(W + self.rho * unit(self.ascent(g1, c), self.stabiliser))
+        g = c.clip_gradient(self.quasi_gradient(g1, g2))
+        return c.descend(W, self.direction(g, c), self.penalty(c))
+
+    def quasi_gradient(self, g1, g2):
+        return (1 - self.mixing) * g1 + self.mixing * g2
+
+    def ascent(self, g1, c):
+        return g1
+
+    def finish(self, state, c, w, W, C):
+        dual_i = state["dual_i"][C.clients] = self.client_dual(c, W - w)  # ghat_i
+        return self.server_speed(state, c, w, W, dual_i, C)
+
+    def server_speed(self, state, c, w, W, dual_i, C):
+        return C.mean(W - dual_i / self.lam)  # xhat_i = w_{K_i} - lam_s ghat_i, lam_s = 1/lam
+
+
+@dataclass(frozen=True)
+class FedSMOO(FedDyn):
+    """Sun et al. 2023 (ICML), Algorithm 1, with the printed sign of s (SMOO-1).
+
+    rho: perturbation radius r.
+    """
+
+    rho: NonNegative = 0.1
+
+    stabiliser = 0.0
+
+    def init(self, w, m):
+        return super().init(w, m) | {"s": torch.zeros_like(w), "mu": rows(m, w)}
+
+    def begin(self, state, w, C):
+        return super().begin(state, w, C) | {"s": C.broadcast(state["s"]), "mu": state["mu"][C.clients]}
+
+    def perturbation(self, W, G, c):
+        q = self.corrected(G(W), c)  # line 8
+        c.e = self.rho * unit(q, self.stabiliser)
+        c.mu = self.step_dual(c)  # line 9, at every local step
+        return c.e
+
+    def corrected(self, g, c):
+        return g - c.mu - c.s
+
+    def step_dual(self, c):
+        return c.mu + c.e - c.s
+
+    def finish(self, state, c, w, W, C):
+        w_next = super().finish(state, c, w, W, C)
+        mu = state["mu"][C.clients] = self.round_dual(c)
+        state["s"] = self.rho * unit(C.sum(self.estimate(mu, c)) / len(C.clients), self.stabiliser)  # line 17
+        return w_next
+
+    def round_dual(self, c):
+        return c.mu
+
+    def estimate(self, mu, c):
+        return mu - c.e  # stilde_i; index K is never computed, so the last perturbation stands in (SMOO-3)

@@ -1,0 +1,47 @@
+"""A server momentum that every local step mixes in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from artifact.algorithms.base import FedAvg, Weight
+
+
+@dataclass(frozen=True)
+class FedCM(FedAvg):
+    """Xu et al. 2021, Algorithm 1.
+
+    beta: weight of the fresh gradient (alpha in Xu et al., beta in Qu et al. 2022).
+    """
+
+    beta: Weight = 0.1
+
+    def init(self, w, m):
+        return super().init(w, m) | {"momentum": torch.zeros_like(w)}
+
+    def begin(self, state, w, C):
+        return super().begin(state, w, C) | {"momentum": C.broadcast(state["momentum"])}
+
+    def direction(self, g, c):
+        return self.beta * g + (1 - self.beta) * c.momentum
+
+    def finish(self, state, c, w, W, C):
+        Delta = W - w
+        state["momentum"] = self.momentum(Delta, C)
+        return self.server(w, C.mean(Delta), C)
+
+    def momentum(self, Delta, C):
+        """M^{t+1} [P] in gradient units; the server forms it from the updates that it receives anyway."""
+        return -(Delta / (self.local_steps(C) * C.lr)).mean(0)
+
+
+@dataclass(frozen=True)
+class MimeLite(FedCM):
+    """Karimireddy et al. 2021 (Mime), Algorithm 1 without the SVRG correction, momentum statistics."""
+
+    def finish(self, state, c, w, W, C):
+        Gfull = C.full_gradient(w)  # [S, P], gradients of the clients' whole data at w^t
+        state["momentum"] = self.beta * C.mean(Gfull) + (1 - self.beta) * state["momentum"]
+        return self.server(w, C.mean(W - w), C)

@@ -1,0 +1,133 @@
+"""What the papers print literally where a slip had to be repaired, and two consistent alternatives.
+
+These forms exist so that the effect of a slip can be measured; the ``paper`` variant runs none of them.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from artifact.algorithms.base import FedAvg
+from artifact.algorithms.duals import FedSMOO
+from artifact.algorithms.lesam import FedLESAM, FedLESAMD
+from artifact.algorithms.momentum import FedCM
+from artifact.algorithms.sam import GlobalFedSAM, MoFedSAM
+from artifact.algorithms.switches import switch
+from artifact.algorithms.variates import Scaffold
+from artifact.flat import norm, unit
+
+
+@switch(
+    "AVG-1",
+    "printed",
+    FedAvg,
+    "server: (1/|S|) sum of p_k theta_k with p_k over ALL clients",
+    when=lambda algorithm: algorithm.finish is FedAvg.finish,
+)
+class UnnormalisedMean:
+    def finish(self, state, c, w, W, C):
+        return C.sum(W, C.relative_size / C.m) / len(C.clients)
+
+
+@switch("AVG-2", "printed", FedAvg, "server: the sum of the updates instead of their mean")
+class SumOfUpdates:
+    def server(self, w, Delta, C):
+        return w + self.server_lr * len(C.clients) * Delta
+
+
+@switch("SCAF-1", "printed", Scaffold, "the correction has the opposite sign")
+class OppositeCorrection:
+    def correction(self, c):
+        return -super().correction(c)
+
+
+@switch("SCAF-2", "printed", Scaffold, "c accumulates the mean variate instead of its increment")
+class AccumulatedVariate:
+    def server_variate(self, c, c_plus, c_i, C):
+        return c + C.sum(c_plus) / len(C.clients)
+
+
+@switch("CM-1", "printed", FedCM, "server: eta_g times a per-step gradient estimate")
+@switch("MOSAM-2", "printed", MoFedSAM, "server: eta_g times a per-step gradient estimate")
+class GradientServerStep:
+    def server(self, w, Delta, C):
+        return w + self.server_lr * Delta / (C.K.mean() * C.lr)
+
+
+@switch("MOSAM-1", "printed", MoFedSAM, "the momentum has the opposite sign")
+class OppositeMomentum:
+    def momentum(self, Delta, C):
+        return -super().momentum(Delta, C)
+
+
+@switch("SMOO-1", "alternative", FedSMOO, "sign of s as the augmented Lagrangian gives it")
+class ConsistentSign:
+    def corrected(self, g, c):
+        return g - c.mu + c.s
+
+    def estimate(self, mu, c):
+        return mu + c.e
+
+
+@switch("SMOO-2", "alternative", FedSMOO, "the perturbation's dual is updated once a round, with the last perturbation")
+class DualOncePerRound:
+    def step_dual(self, c):
+        return c.mu
+
+    def round_dual(self, c):
+        return c.mu + c.e - c.s
+
+
+@switch("LESAM-3", "printed", FedLESAM, "w_old starts at zero, so a first visit perturbs by -rho w/||w||")
+class StartAtZero:
+    def estimate(self, state, w, C):
+        return state["w_old"][C.clients] - w
+
+
+@switch("LESAM-4", "printed", FedLESAM, "the perturbation is multiplied by rho twice")
+class RadiusTwice:
+    @property
+    def radius(self):
+        return self.rho**2
+
+
+@switch("LESAMD-1", "printed", FedLESAMD, "the dual enters the local step with the opposite sign")
+class OppositeDual:
+    def direction(self, g, c):
+        return g + c.dual_i - c.coefficient * c.w
+
+
+@switch("LESAMD-2", "printed", FedLESAMD, "the server's dual is computed and never used")
+class UnusedDual:
+    def server_dual(self, state, w, total, C):
+        super().server_dual(state, w, total, C)
+        return w + self.server_lr * total / len(C.clients)
+
+
+@switch("LESAMD-3", "printed", FedLESAMD, "the server's dual divides by the active clients instead of all")
+class DualOverActive:
+    def server_dual(self, state, w, total, C):
+        state["dual"] = state["dual"] - self.lam / len(C.clients) * total
+        return w + total / len(C.clients) - state["dual"] / self.lam
+
+
+@switch("GSAM-1", "printed", GlobalFedSAM, "r_k = ||G_k|| sum_j p_j cos(G_j, G_k)")
+class RatioWithOwnNorm:
+    def ratio(self, Gfull, gbar, C):
+        return norm(Gfull) * (unit(Gfull) @ C.sum(unit(Gfull), C.p))[:, None]
+
+
+@switch("GSAM-2", "printed", GlobalFedSAM, "p_k is normalised over ALL clients, so the model shrinks every round")
+class WeightsOfAllClients:
+    def mean_gradient(self, Gfull, C):
+        return C.sum(Gfull, C.relative_size / C.m)
+
+    def finish(self, state, c, w, W, C):
+        return C.sum(W, C.relative_size / C.m)
+
+
+@switch("GSAM-4", "printed", GlobalFedSAM, "r_k = 1 in the first round")
+class FirstRatioOne:
+    def ratio(self, Gfull, gbar, C):
+        r = super().ratio(Gfull, gbar, C)
+        return torch.ones_like(r) if C.t == 0 else r

@@ -1,0 +1,178 @@
+"""What the published code computes where it differs from the paper's method: one equation per switch.
+
+Sources: FL-Simulator @502bec6 (code of FedSMOO), the FedLESAM repository @d6663cc, fedMAN @d38a10e.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from artifact.algorithms.base import FedAvg, FedProx
+from artifact.algorithms.duals import FedDyn, FedSMOO, FedSpeed
+from artifact.algorithms.lesam import FedLESAM, FedLESAMS
+from artifact.algorithms.momentum import FedCM
+from artifact.algorithms.sam import FedSAM, MoFedSAM
+from artifact.algorithms.switches import SOURCES, switch
+from artifact.algorithms.variates import FedDC, Scaffold
+
+FORK = ("fl-simulator", "fedlesam")
+
+
+@switch("GEN-1", "released", FedAvg, "gradient and linear correction are clipped to norm 10 as one vector", SOURCES)
+class ClipTotal:
+    clip_total = True
+
+
+@switch("GEN-4", "released", (Scaffold, FedCM), "K = E*N_0/B of client 0 is used for every client", FORK)
+class StepsOfFirstClient:
+    def local_steps(self, C):
+        return C.K_first
+
+
+@switch("SAM-4", "released", (FedSAM, FedSMOO, FedSpeed), "1e-7 is added to the norm that the ascent divides by", FORK)
+class Stabilised:
+    stabiliser = 1e-7
+
+
+@switch("SAM-4", "released", FedSpeed, "1e-7 is added to the norm that the ascent divides by", ("fedman",))
+class StabilisedSpeed:
+    stabiliser = 1e-7
+
+
+@switch(
+    "AVG-4",
+    "released",
+    FedAvg,
+    "the server takes the size-weighted mean and ignores its own rate",
+    ("fedman",),
+    when=lambda algorithm: algorithm.finish is FedAvg.finish,
+)
+class WeightedMean:
+    def finish(self, state, c, w, W, C):
+        return w + C.sum(W - w, C.p)
+
+
+@switch("PROX-2", "released", (FedProx, FedDC), "both halves of the proximal term are clipped together", ("fedman",))
+class PenaltyInsideClip:
+    penalty_inside_clip = True
+
+
+@switch("DYN-3", "released", (FedDyn, FedDC), "the penalty is inverse to the client's relative size", ("fedman",))
+class PenaltyBySize:
+    def client_lam(self, C):
+        return self.lam / C.relative_size
+
+
+@switch("SCAF-6", "released", Scaffold, "variates by relative size, un-decayed rate, equal steps for all", ("fedman",))
+class VariatesBySize:
+    equal_steps = True
+
+    def begin(self, state, w, C):
+        return super().begin(state, w, C) | {"relative_size": C.relative_size}
+
+    def correction(self, c):
+        return c.c / c.relative_size - c.c_i
+
+    def variate_scale(self, C):
+        return C.K_mean * C.first_lr
+
+    def server_variate(self, c, c_plus, c_i, C):
+        return c + C.sum(c_plus - c_i, C.relative_size) / C.m
+
+    def server(self, w, Delta, C):
+        return w + Delta
+
+
+@switch("DC-2", "released", FedDC, "server: mean of active models plus mean of ALL clients' drift", ("fedman",))
+class DriftOfAllClients:
+    def server_drift(self, state, W, h, C):
+        return C.mean(W) + state["h"].mean(0)
+
+
+@switch(
+    "DC-3",
+    "released",
+    FedDC,
+    "variates use the un-decayed rate, E*ceil(mean N/B) steps and relative sizes",
+    ("fedman",),
+)
+class DriftVariatesBySize:
+    def sent_variate(self, g, C):
+        return g / C.relative_size
+
+    def variate_scale(self, C):
+        return C.K_mean * C.first_lr
+
+    def variate_weight(self, C):
+        return C.relative_size
+
+
+@switch(
+    "SPEED-1", "released", FedSpeed, "only the perturbed gradient is used, the mixing weight is never read", SOURCES
+)
+class PerturbedGradientOnly:
+    def quasi_gradient(self, g1, g2):
+        return g2
+
+
+@switch("SPEED-2", "released", FedSpeed, "server: FedDyn's dual over all clients instead of the active ones", SOURCES)
+class SpeedServerOfFedDyn:
+    def server_speed(self, state, c, w, W, dual_i, C):
+        return self.server_dual(state, w, C.sum(W - w), C)
+
+
+@switch("SPEED-3", "released", FedSpeed, "the ascent adds the previous step's clipped direction", ("fedman",))
+class ContaminatedAscent:
+    def ascent(self, g1, c):
+        return g1 if c.applied is None else g1 + c.applied
+
+
+@switch("MOSAM-3", "released", MoFedSAM, "the weight of the fresh gradient is not applied", ("fedlesam",))
+class UnweightedGradient:
+    def direction(self, g, c):
+        return g + (1 - self.beta) * c.momentum
+
+
+@switch(
+    "SMOO-5", "released", FedSMOO, "s is formed from mu_i alone, the perturbation's term is dropped", ("fl-simulator",)
+)
+class EstimateFromDualOnly:
+    def estimate(self, mu, c):
+        return mu
+
+
+class _LastGlobalUpdate:
+    """Every client gets w^t - w^{t-1}: one more model down, no client memory."""
+
+    def init(self, w, m):
+        state = super().init(w, m)
+        del state["w_old"], state["visited"]
+        return state | {"w_previous": w.clone()}
+
+    def estimate(self, state, w, C):
+        return C.broadcast(state["w_previous"] - w).expand(len(C.clients), -1)
+
+    def remember(self, state, w, C):
+        state["w_previous"] = w.clone()
+
+
+class _ScalarPerTensor:
+    """Tensor j is shifted by q_j / (sum_j' |q_j'| + 1e-7), q_j the j-th ENTRY of the flat update, not its j-th tensor."""
+
+    def ascent(self, estimate, C):
+        tensors = len(C.layout.sizes)
+        entries = estimate[:, :tensors]
+        scalars = entries / (entries.abs().sum(-1, keepdim=True) + 1e-7)
+        return torch.repeat_interleave(scalars, torch.tensor(C.layout.sizes, device=estimate.device), dim=-1)
+
+
+_SCALAR = "every tensor is shifted by one scalar, an entry of the flat update"
+switch("LESAM-1", "released", FedLESAM, _SCALAR, ("fedlesam",))(_ScalarPerTensor)
+switch(
+    "LESAM-2", "released", FedLESAM, "every client gets the last global update instead of its own w_old", ("fedlesam",)
+)(_LastGlobalUpdate)
+
+
+@switch("LESAMS-2", "released", FedLESAMS, "the control variates are scaled by the proximal coefficient", ("fedlesam",))
+class ScaledCorrection:
+    defaults = {"correction_weight": 0.1}

@@ -1,0 +1,91 @@
+"""Sharpness-aware local steps: where the gradient is taken when the ascent uses the client's own minibatch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from artifact.algorithms.base import FedAvg, NonNegative
+from artifact.algorithms.momentum import FedCM
+from artifact.algorithms.variates import Scaffold
+from artifact.flat import norm, unit
+
+
+@dataclass(frozen=True)
+class FedSAM(FedAvg):
+    """Qu et al. 2022, Algorithm 1, eq. (4).
+
+    rho: perturbation radius.
+    """
+
+    rho: NonNegative = 0.5
+
+    #: added to the norm that the ascent divides by (SAM-4)
+    stabiliser = 0.0
+
+    def perturbation(self, W, G, c):
+        return self.rho * unit(G(W), self.stabiliser)
+
+
+@dataclass(frozen=True)
+class FedASAM(FedSAM):
+    """Caldarola et al. 2022 with ASAM of Kwon et al. 2021, Algorithm 1; T = |w| + eta on weights, 1 on biases.
+
+    eta_asam: added to |w| on weight tensors.
+    """
+
+    rho: NonNegative = 0.5
+    eta_asam: NonNegative = 0.2
+
+    def begin(self, state, w, C):
+        is_weight = torch.ones_like(w, dtype=torch.bool)
+        for name, part in C.layout.slices():
+            is_weight[part] = "weight" in name
+        return super().begin(state, w, C) | {"is_weight": is_weight}
+
+    def perturbation(self, W, G, c):
+        T = torch.where(c.is_weight, W.abs() + self.eta_asam, torch.ones_like(W))
+        Tg = T * G(W)
+        return self.rho * T * unit(Tg, self.stabiliser)
+
+
+@dataclass(frozen=True)
+class MoFedSAM(FedSAM, FedCM):
+    """Qu et al. 2022, Algorithm 2, eq. (6): FedSAM's ascent, FedCM's momentum."""
+
+
+@dataclass(frozen=True)
+class FedGAMMA(FedSAM, Scaffold):
+    """Dai et al. 2023 (TNNLS): FedSAM's ascent, SCAFFOLD's control variates."""
+
+    rho: NonNegative = 0.1
+
+
+@dataclass(frozen=True)
+class GlobalFedSAM(FedSAM):
+    """Al Kakoun 2024, Algorithm 3, eq. (3.9)-(3.12): the client's radius is rho * r_i, r_i may be negative.
+
+    normalised: r_i = cos(gbar, G_i) instead of ||gbar|| cos(gbar, G_i); it fits the unsquared objective (3.7)-(3.8).
+    """
+
+    rho: NonNegative = 0.05
+    normalised: bool = False
+
+    def begin(self, state, w, C):
+        Gfull = C.full_gradient(w)  # [S, P], phase 1
+        gbar = self.mean_gradient(Gfull, C)
+        return {"r": C.broadcast(self.ratio(Gfull, gbar, C)), "Gfull": Gfull}
+
+    def mean_gradient(self, Gfull, C):
+        return C.sum(Gfull, C.p)  # gbar = sum_j p_j G_j
+
+    def ratio(self, Gfull, gbar, C):
+        r = (unit(Gfull) * gbar).sum(-1, keepdim=True)  # sum_j p_j ||G_j|| cos(G_j, G_i) = <gbar, G_i> / ||G_i||
+        return r / norm(gbar).clamp_min(torch.finfo(r.dtype).tiny) if self.normalised else r
+
+    def perturbation(self, W, G, c):
+        return c.r * super().perturbation(W, G, c)
+
+    def finish(self, state, c, w, W, C):
+        return w + self.server_lr * C.sum(W - w, C.p)  # theta^{t+1} = sum_S p_i theta_i

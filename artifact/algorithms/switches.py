@@ -1,0 +1,100 @@
+"""Discrepancies as switches: each one replaces a single equation of a method by what is printed or released.
+
+A switch is a mixin with an id. ``artifact.algorithms.build`` puts the mixins of the wanted ids before the method's
+class, so a variant is a set of ids and never a second implementation. ``applies_to`` names the classes whose
+equation it replaces; ids are those of ``claims/discrepancies.csv``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+SOURCES = ("fl-simulator", "fedlesam", "fedman")
+
+
+@dataclass(frozen=True)
+class Switch:
+    """One discrepancy that changes numbers.
+
+    id: as in the discrepancy list.  kind: "released" (what code computes), "printed" (what the paper says literally)
+    or "alternative" (a consistent form next to a paper's own).  explanation: one line.
+    applies_to: classes with the equation.  sources: released codes that have it.  mixin: class with the replacement;
+    its ``defaults``, if any, replace defaults of hyper-parameters.  when: further condition on the class.
+    """
+
+    id: str
+    kind: str
+    explanation: str
+    applies_to: tuple[type, ...]
+    sources: tuple[str, ...]
+    mixin: type
+    when: Callable[[type], bool] | None = None
+
+    def concerns(self, algorithm: type) -> bool:
+        return issubclass(algorithm, self.applies_to) and (self.when is None or self.when(algorithm))
+
+
+SWITCHES: dict[str, list[Switch]] = {}
+
+
+def switch(
+    id: str,
+    kind: str,
+    applies_to: type | tuple[type, ...],
+    explanation: str,
+    sources: tuple[str, ...] = (),
+    when: Callable[[type], bool] | None = None,
+) -> Callable[[type], type]:
+    """Decorate a mixin with the discrepancy that it stands for; an id may have one mixin per family of methods."""
+    targets = applies_to if isinstance(applies_to, tuple) else (applies_to,)
+
+    def register(mixin: type) -> type:
+        SWITCHES.setdefault(id, []).append(Switch(id, kind, explanation, targets, tuple(sources), mixin, when))
+        return mixin
+
+    return register
+
+
+#: discrepancies of one method that are the same equation as another's
+SAME_EQUATION = {
+    "PROX-1": ("GEN-1",),
+    "DYN-2": ("GEN-1",),
+    "SMOO-6": ("GEN-1",),
+    "LESAMD-5": ("GEN-1",),
+    "SCAF-5": ("GEN-4",),
+    "GAMMA-1": ("GEN-4",),
+    "LESAMS-3": ("LESAM-1",),
+    "LESAMD-4": ("LESAM-1",),
+    "SCAF-3": ("AVG-2",),
+    "LESAM-5": ("AVG-2",),
+    "LESAMS-1": ("SCAF-1",),
+    "LESAMS-4": ("SCAF-2",),
+    "LESAMS-5": ("AVG-2", "LESAM-3"),
+}
+
+#: discrepancies of the protocol that are options of a run instead of equations of a method
+OPTIONS = {
+    "GEN-3": "cohort_rule = bernoulli",
+    "GEN-5": "split = dirichlet:u:replace or pathological:c:replace",
+    "GEN-6": "metrics hold every round; tables report last, mean of the last ten, and best separately",
+    "GEN-8": "model = resnet18-gn (released stem) or resnet18-cifar",
+    "GEN-14": "evaluate = server, active, all",
+    "MAN-1": "man_zeta: half the printed coefficient is what the released code applies",
+    "MAN-2": "man_layers = released (Tiny-ImageNet model)",
+    "MAN-3": "man_layers = with-logits",
+    "GSAM-3": "normalised = true",
+    "SAM-5": "rho: defaults differ between papers by a factor of 50",
+}
+
+
+def released_ids(algorithm: type, source: str) -> frozenset[str]:
+    """Ids that a method's released form has in one repository."""
+    return frozenset(
+        s.id for group in SWITCHES.values() for s in group if source in s.sources and s.concerns(algorithm)
+    )
+
+
+def mixins(algorithm: type, ids: frozenset[str]) -> tuple[type, ...]:
+    """Mixins of the ids that concern a class, in the order in which they are declared."""
+    return tuple(s.mixin for group in SWITCHES.values() for s in group if s.id in ids and s.concerns(algorithm))

@@ -1,0 +1,256 @@
+"""Commands and options; those of ``run`` come from the config and from the methods' dataclasses."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from artifact import algorithms, config, data, experiments, models, replay, session, tables
+from artifact.algorithms.switches import OPTIONS, SAME_EQUATION, SWITCHES
+from artifact.bench import bench
+from artifact.config import RunConfig
+from artifact.errors import UserError
+from artifact.oracle import BACKENDS
+
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
+DATA_ROOT = click.option("--data", "data_root", type=click.Path(path_type=Path), help="Folder of the data sets.")
+
+
+def commands(arguments: Sequence[str]) -> click.Group:
+    """The command group; files named by ``--add`` are registered first, so that their options exist."""
+    for flag, value in itertools.pairwise(arguments):
+        if flag == "--add":
+            algorithms.register_file(value)
+    group = click.Group("artifact", help="Replication and audit of five papers on sharpness-aware federated learning.")
+    for command in (list_command(), run_command(), replay_command, data_group, tables.table_command, bench):
+        group.add_command(command)
+    return group
+
+
+# ---- list ------------------------------------------------------------------------------------------------------------
+
+
+def _algorithms() -> list[dict[str, Any]]:
+    return [
+        {
+            "name": name,
+            "title": (cls.__doc__ or "").split("\n")[0],
+            "options": {f.name: algorithms.SPECIAL.get(name, ((), {}))[1].get(f.name, f.default) for f in fields},
+            "released": [] if name in algorithms.UNRELEASED else sorted(algorithms.resolve(name, "released", None, ())),
+        }
+        for name, cls in algorithms.ALGORITHMS.items()
+        for fields in [dataclasses.fields(cls)]
+    ]
+
+
+def _discrepancies() -> list[dict[str, Any]]:
+    rows = [
+        {
+            "id": id,
+            "kind": group[0].kind,
+            "explanation": group[0].explanation,
+            "switch": True,
+            "methods": sorted(n for n, cls in algorithms.ALGORITHMS.items() if any(s.concerns(cls) for s in group)),
+        }
+        for id, group in SWITCHES.items()
+    ]
+    rows += [
+        {"id": id, "kind": "same equation", "explanation": f"switch {', '.join(same)}", "switch": True, "methods": []}
+        for id, same in SAME_EQUATION.items()
+    ]
+    rows += [
+        {"id": id, "kind": "option", "explanation": option, "switch": False, "methods": []}
+        for id, option in OPTIONS.items()
+    ]
+    return rows
+
+
+def _datasets() -> list[dict[str, Any]]:
+    return [data.status(name) for name in data.DATASETS]
+
+
+def _models() -> list[dict[str, Any]]:
+    return [{"name": name, "title": info.title, "papers": list(info.papers)} for name, info in models.MODELS.items()]
+
+
+def _experiments() -> list[dict[str, Any]]:
+    return [
+        {"name": f"{paper.paper}/{table.id}", "title": table.title, "profiles": sorted(table.profiles)}
+        for paper, table in experiments.all_tables()
+    ]
+
+
+def _claims() -> list[dict[str, Any]]:
+    from artifact import claims
+
+    return [
+        {"id": c.id, "paper": c.paper, "kind": c.kind, "title": c.title, "expected": c.expected} for c in claims.load()
+    ]
+
+
+LISTS = {
+    "algorithms": _algorithms,
+    "datasets": _datasets,
+    "models": _models,
+    "experiments": _experiments,
+    "claims": _claims,
+    "discrepancies": _discrepancies,
+}
+
+
+def list_command() -> click.Command:
+    @click.command("list", help="What there is: " + ", ".join(LISTS) + ".")
+    @click.argument("what", type=click.Choice(list(LISTS)))
+    @AS_JSON
+    def show(what: str, as_json: bool) -> None:
+        rows = LISTS[what]()
+        if as_json:
+            click.echo(json.dumps(rows, indent=1, default=str))
+            return
+        for row in rows:
+            first, *others = row.values()
+            click.echo(f"{first:<18}" + "  ".join(_short(value) for value in others))
+
+    return show
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, dict):
+        return " ".join(f"{k}={v}" for k, v in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+
+
+# ---- run -------------------------------------------------------------------------------------------------------------
+
+
+def _method_options() -> dict[str, str]:
+    """Hyper-parameter -> the methods that have it, over all registered methods."""
+    owners: dict[str, list[str]] = {}
+    for name, cls in algorithms.ALGORITHMS.items():
+        for field in dataclasses.fields(cls):
+            owners.setdefault(field.name, []).append(name)
+    return {name: ", ".join(methods) for name, methods in owners.items()}
+
+
+def run_command() -> click.Command:
+    """``run`` with one option per config field and per hyper-parameter of any method; the config checks the values."""
+    options: list[click.Parameter] = []
+    for name, field in RunConfig.model_fields.items():
+        flag = "--" + ("switch" if name == "switches" else name).replace("_", "-")
+        if name == "hyper":
+            continue
+        default = "required" if field.is_required() else f"default {field.default}"
+        many, boolean = name == "switches", field.annotation is bool
+        options.append(click.Option([flag, name], help=default, multiple=many, is_flag=boolean, default=None))
+    for name, owners in _method_options().items():
+        options.append(
+            click.Option(["--" + name.replace("_", "-"), f"hyper_{name}"], help=f"hyper-parameter of {owners}")
+        )
+    options += [
+        click.Option(["--out"], type=click.Path(path_type=Path), default=Path("out/runs"), help="Store of the runs."),
+        click.Option(["--data", "data_root"], type=click.Path(path_type=Path), help="Folder of the data sets."),
+        click.Option(["--add"], help="Python file with a method of your own, registered under its class name."),
+        click.Option(["--resume"], is_flag=True, help="Go on with a run that was begun."),
+        click.Option(["--quiet"], is_flag=True, help="No progress bar."),
+        click.Option(["--json", "as_json"], is_flag=True, help="Machine-readable output."),
+    ]
+    return click.Command(
+        "run", callback=_run, params=options, help="Train one configuration; a finished one is looked up."
+    )
+
+
+def _run(
+    out: Path, data_root: Path | None, add: str | None, resume: bool, quiet: bool, as_json: bool, **given: Any
+) -> None:
+    outcome = session.execute(_config(given), out, resume=resume, data_root=data_root, quiet=quiet)
+    summary = outcome.summary | {"folder": str(outcome.run.folder), "found": outcome.found}
+    if as_json:
+        click.echo(json.dumps(summary, indent=1))
+        return
+    state = "found" if outcome.found else "trained"
+    click.echo(f"{state} {outcome.run.folder}: {summary['rounds']} rounds, {summary['seconds']:.1f} s")
+    if summary["diverged"]:
+        click.echo("the model became infinite or undefined; the run ended there")
+    for name in ("server", "active", "all", "train"):
+        if name in summary:
+            last, mean, best = (100 * summary[name][k] for k in ("last", "mean_last_10", "best"))
+            click.echo(f"{name:>7}: last round {last:.2f} %, mean of last ten {mean:.2f} %, best round {best:.2f} %")
+
+
+def _config(given: dict[str, Any]) -> RunConfig:
+    values = {name: value for name, value in given.items() if value not in (None, ()) and not name.startswith("hyper_")}
+    if "evaluate" in values:
+        values["evaluate"] = values["evaluate"].split(",")
+    if "algorithm" not in values:
+        raise UserError("algorithm", None, ", ".join(algorithms.ALGORITHMS))
+    hyper = {name.removeprefix("hyper_"): value for name, value in given.items() if name.startswith("hyper_") and value}
+    return config.make(**values, hyper={name: _number(name, value) for name, value in hyper.items()})
+
+
+def _number(name: str, text: str) -> float | bool:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    try:
+        return float(text)
+    except ValueError:
+        raise UserError(name, text, "a number") from None
+
+
+# ---- replay ----------------------------------------------------------------------------------------------------------
+
+
+@click.command("replay", help="Replay a case file: explicit data, batches and cohorts in, trajectory out.")
+@click.argument("case", type=click.Path(path_type=Path))
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="Trajectory, .npz.")
+@click.option("--variant", type=click.Choice(["paper", "released"]), help="Default: what the file was made with.")
+@click.option("--backend", type=click.Choice(BACKENDS), default="batched", show_default=True)
+@AS_JSON
+def replay_command(case: Path, out: Path, variant: str | None, backend: str, as_json: bool) -> None:
+    arrays = replay.replay(case, variant, backend)
+    replay.write(arrays, out)
+    shapes = {name: list(array.shape) for name, array in arrays.items()}
+    click.echo(json.dumps({"out": str(out), "arrays": shapes}) if as_json else f"{out}: {', '.join(shapes)}")
+
+
+# ---- data ------------------------------------------------------------------------------------------------------------
+
+
+@click.group("data", help="Local data: status, fetch (torchvision's download, checksums), import of an .npz file.")
+def data_group() -> None:
+    pass
+
+
+@data_group.command("status", help="What is here, where, and how to get the rest.")
+@click.argument("name", required=False)
+@DATA_ROOT
+@AS_JSON
+def data_status(name: str | None, data_root: Path | None, as_json: bool) -> None:
+    rows = [data.status(n, data_root) for n in ([name] if name else data.DATASETS)]
+    if as_json:
+        click.echo(json.dumps(rows, indent=1, default=str))
+        return
+    for row in rows:
+        first, *others = row.values()
+        click.echo(f"{first:<16}" + "  ".join(_short(value) for value in others))
+
+
+@data_group.command("fetch", help="Download a data set and verify it.")
+@click.argument("name")
+@DATA_ROOT
+def data_fetch(name: str, data_root: Path | None) -> None:
+    place = data.fetch(name, data_root)
+    click.echo(f"{name}: {place or 'ships with an installed package'}")
+
+
+@data_group.command("import", help="Take over an .npz file with train_x, train_y, test_x, test_y, classes.")
+@click.argument("name")
+@click.argument("file", type=click.Path(path_type=Path))
+@DATA_ROOT
+def data_import(name: str, file: Path, data_root: Path | None) -> None:
+    click.echo(f"{name}: {data.import_npz(name, file, data_root)}")

@@ -1,0 +1,256 @@
+"""Extreme eigenvalues of a Hessian, each with a certificate.
+
+Two different statements back a value. *It is an eigenvalue*: with a unit vector v, some eigenvalue lies within
+||Hv - value v|| of the value (Parlett 1998, theorem 4.5.1); the residual is recomputed with a fresh product after the
+solver has ended. *It is the extreme one*: no residual can say so, because a Krylov space that misses the extreme vector
+has tiny residuals too. So an independent probe searches the orthogonal complement of what was found with Lanczos from
+a new uniformly random start; ``converged`` means that the residual meets the tolerance and that the probe, run until it
+is sharp enough to tell, found nothing further out.
+
+How far a probe can be wrong is known: after m steps from a random start in dimension n, the relative error e of the
+extreme Ritz value has P(e > x) <= 1.648 sqrt(n) exp(-sqrt(x) (2m - 1)) (Kuczynski and Wozniakowski 1992, theorem 4.2).
+``EigenResult.ceiling`` states that bound in the units of the eigenvalues.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
+from torch import Tensor
+
+from artifact.curvature.hessian import HessianOperator
+from artifact.curvature.lanczos import Krylov, random_unit
+from artifact.curvature.probe import SCORES, Pairs, Probe, rayleigh_ritz
+from artifact.curvature.risk import MEMORY, Loss, Risk
+from artifact.errors import UserError
+
+_DENSE = 32
+
+
+@dataclass(frozen=True)
+class EigenResult:
+    """Eigenvalues with their certificates, outermost first in the sense of ``which``.
+
+    values: [k] float64; vectors: [k, P], unit rows.
+    residuals: [k] ||Hv - value v||, recomputed, plus the rounding of one product.
+    converged: [k] bool, see the module's text.
+    iterations: products that the solver used; products: all of them, checks included.
+    ceiling: with probability at least 0.999 over the probe's start, no eigenvalue outside the found ones scores higher;
+    NaN when no residual met the tolerance, so that no probe was run.
+    tol, which: as asked for.
+    """
+
+    values: Tensor
+    vectors: Tensor
+    residuals: Tensor
+    converged: Tensor
+    iterations: int
+    products: int
+    ceiling: float
+    tol: float
+    which: str
+
+    def __str__(self) -> str:
+        """One line per eigenvalue; an unconverged one is shown as the interval that it is known to mark, no value."""
+        lines = []
+        for value, residual, good in zip(self.values.tolist(), self.residuals.tolist(), self.converged, strict=True):
+            interval = f"[{value - residual:.6g}, {value + residual:.6g}]"
+            lines.append(
+                f"{value:.8g} +- {residual:.2g}" if good else f"not converged; an eigenvalue lies in {interval}"
+            )
+        return "\n".join(lines)
+
+
+def top_eigenvalues(
+    loss: Loss | Risk,
+    w: Tensor,
+    k: int = 5,
+    which: str = "LA",
+    tol: float | None = None,
+    max_iterations: int = 1000,
+    seed: int = 0,
+    *,
+    slice: slice | None = None,
+    memory: int = 4 * MEMORY,
+) -> EigenResult:
+    """The k outermost eigenvalues of the Hessian of ``loss`` at w [P]: Lanczos, restarted where needed, certificates.
+
+    which: "LA" largest, "SA" smallest, "LM" largest in magnitude. tol: relative residual that counts as converged
+    (None: 1e-9 in float64, 1e-3 in float32). max_iterations: products that the solver may use, and the probe again.
+    slice: only this diagonal block of the Hessian. memory: bytes for the probe's Krylov basis.
+
+    Raises UserError for bad arguments and for a loss that is not deterministic or not finite.
+    """
+    operator = HessianOperator(loss, w, slice)
+    tol = _check(operator, k, which, tol, max_iterations)
+    if operator.size <= max(_DENSE, 2 * k + 1) and operator.size <= max_iterations:
+        return _dense_result(operator, k, which, tol)
+    V = _solve(operator, k, which, tol, max_iterations, seed)
+    iterations = operator.products
+    steps = min(max_iterations, max(1, memory // (operator.size * w.element_size())))
+    for attempt in range(k + 1):
+        pairs, probe = rayleigh_ritz(operator, V, which, k, tol), None
+        if not pairs.any_converged:
+            break
+        probe = Probe(operator, pairs, (seed, attempt), steps)
+        if not probe.found_more:
+            break
+        V = torch.cat([pairs.vectors, probe.vector()])
+    return _result(pairs, operator, iterations, probe)
+
+
+def power_iteration(
+    loss: Loss | Risk,
+    w: Tensor,
+    which: str = "LM",
+    tol: float | None = None,
+    max_iterations: int = 1000,
+    seed: int = 0,
+    *,
+    start: Tensor | None = None,
+    slice: slice | None = None,
+) -> EigenResult:
+    """One extreme eigenvalue by power iteration; k = 1, arguments as in ``top_eigenvalues`` (tol in float64: 1e-6).
+
+    "LA" and "SA" shift by the dominant eigenvalue when that has the other sign. Each step solves the 2 x 2 problem on
+    the last two iterates, so a pair of eigenvalues +-x of equal size is told apart. start: [n] instead of a random
+    vector. The result is probed like any other; the probe's finding is not used to improve it: a vector that
+    stopped at the wrong eigenvalue is returned with converged = False.
+    """
+    operator = HessianOperator(loss, w, slice)
+    tol = _check(operator, 1, which, max(1e-6, _default_tolerance(w)) if tol is None else tol, max_iterations)
+    v = random_unit(operator.size, w, seed, "curvature/power") if start is None else start / start.norm()
+    u, value = _iterate(operator, v, 0.0, tol, max_iterations)
+    if SCORES[which](value) < 0:
+        u, _ = _iterate(operator, v, value, tol, max_iterations - operator.products)
+    iterations = operator.products
+    pairs = rayleigh_ritz(operator, u[None], which, 1, tol)
+    probe = None
+    if pairs.any_converged:
+        steps = min(max_iterations, max(1, 4 * MEMORY // (operator.size * w.element_size())))
+        probe = Probe(operator, pairs, (seed, 0), steps)
+    return _result(pairs, operator, iterations, probe)
+
+
+def block_top_eigenvalue(loss: Loss | Risk, w: Tensor, slice: slice, k: int = 1, **options) -> EigenResult:
+    """Top eigenvalues of the diagonal block of the Hessian that belongs to ``slice`` of w, e.g. one layer.
+
+    Options as in ``top_eigenvalues``; vectors are [k, length of the slice].
+    """
+    return top_eigenvalues(loss, w, k, slice=slice, **options)
+
+
+def _default_tolerance(w: Tensor) -> float:
+    return 1e-9 if w.dtype == torch.float64 else 1e-3
+
+
+def _check(operator: HessianOperator, k: int, which: str, tol: float | None, max_iterations: int) -> float:
+    if not 1 <= k <= operator.size:
+        raise UserError("k", k, f"1..{operator.size}")
+    if which not in SCORES:
+        raise UserError("which", which, ", ".join(SCORES))
+    if max_iterations < 1:
+        raise UserError("max_iterations", max_iterations, "an integer of at least 1")
+    tol = _default_tolerance(operator.w) if tol is None else tol
+    if not 0 < tol < 1:
+        raise UserError("tol", tol, "a number between 0 and 1")
+    return tol
+
+
+def _result(pairs: Pairs, operator: HessianOperator, iterations: int, probe: Probe | None) -> EigenResult:
+    """Puts the two halves of the certificate together; without a probe nothing counts as converged."""
+    outermost, ceiling = (math.inf, math.nan) if probe is None else (probe.outermost, probe.ceiling)
+    good = (pairs.residuals <= pairs.allowed) & (outermost <= pairs.limits)
+    found = (pairs.values, pairs.vectors, pairs.residuals, good)
+    return EigenResult(*found, iterations, operator.products, ceiling, pairs.tol, pairs.which)
+
+
+def _dense_result(operator: HessianOperator, k: int, which: str, tol: float) -> EigenResult:
+    """All eigenvalues of a small Hessian: nothing can be missed, so there is no probe."""
+    pairs = rayleigh_ritz(operator, torch.eye(operator.size).to(operator.w), which, k, tol)
+    good = pairs.residuals <= pairs.allowed
+    ceiling, products = float(SCORES[which](pairs.values)[-1]), operator.products
+    return EigenResult(pairs.values, pairs.vectors, pairs.residuals, good, products, products, ceiling, tol, which)
+
+
+class _Budget(Exception):
+    """The solver used all products that it may use."""
+
+
+def _solve(operator: HessianOperator, k: int, which: str, tol: float, budget: int, seed: int) -> Tensor:
+    """Approximate eigenvectors [k, n]: one Lanczos run, and scipy's restarted Lanczos where that is not enough."""
+    start = random_unit(operator.size, operator.w, seed, "curvature/eigen")
+    V, done = _plain_lanczos(operator, k, which, tol, start, min(budget, 4 * k + 40))
+    if done or k >= operator.size:
+        return V
+    try:
+        return _arpack(operator, k, which, tol, budget, V.sum(0))
+    except (_Budget, ArpackError):
+        return V  # best effort; the residuals will say what it is worth
+
+
+def _plain_lanczos(
+    operator: HessianOperator, k: int, which: str, tol: float, start: Tensor, steps: int
+) -> tuple[Tensor, bool]:
+    """Outermost k Ritz vectors [k, n], filled up by random ones where the space is smaller, and whether all settled."""
+    krylov, done = Krylov(operator, start), False
+    while not done and krylov.steps < steps and not krylov.exhausted:
+        krylov.extend()
+        values, S = krylov.tridiagonal()
+        best = np.argsort(-SCORES[which](values))[:k]
+        slack = krylov.beta[-1] * np.abs(S[-1, best])
+        done = len(best) == k and bool((slack <= tol / 4 * np.abs(values[best])).all())
+    V = krylov.vectors(S[:, best])
+    fill = [random_unit(operator.size, start, 0, "curvature/fill", i)[None] for i in range(k - len(V))]
+    return torch.cat([V, *fill]), done
+
+
+def _arpack(operator: HessianOperator, k: int, which: str, tol: float, budget: int, start: Tensor) -> Tensor:
+    """Eigenvectors [k, n] by scipy's eigsh. Raises ArpackError or _Budget when it does not get there."""
+
+    def matvec(x: np.ndarray) -> np.ndarray:
+        if operator.products >= budget:
+            raise _Budget
+        return operator(torch.from_numpy(x.reshape(1, -1)).to(start))[0].cpu().numpy()
+
+    v0 = start.cpu().numpy()
+    linear = LinearOperator((operator.size,) * 2, matvec=matvec, dtype=v0.dtype)
+    _, vectors = eigsh(linear, k, which=which, tol=tol / 4, v0=v0, maxiter=budget)
+    return torch.from_numpy(vectors.T.copy()).to(start)
+
+
+def _iterate(operator: HessianOperator, v: Tensor, shift: float, tol: float, budget: int) -> tuple[Tensor, float]:
+    """Power iteration on H - shift I from the unit vector v; returns a unit vector and its Rayleigh quotient of H."""
+    last, last_product, value = None, None, 0.0
+    for _ in range(max(1, budget)):
+        product = operator(v[None])[0]
+        best, value, residual = v, float(v @ product), float((product - (v @ product) * v).norm())
+        if last is not None:
+            pair = _two_vectors(last, last_product, v, product, shift)
+            if pair is not None and pair[2] < residual:
+                best, value, residual = pair
+        if residual <= max(tol / 2 * abs(value), 16 * torch.finfo(v.dtype).eps * float(product.norm())):
+            break
+        step = product - shift * v
+        last, last_product, v = v, product, step / step.norm()
+    return best, value
+
+
+def _two_vectors(a: Tensor, Ha: Tensor, b: Tensor, Hb: Tensor, shift: float) -> tuple[Tensor, float, float] | None:
+    """Dominant Ritz pair of H - shift I on span(a, b): (vector, value of H, residual); None when they are parallel."""
+    overlap = a @ b
+    c, Hc = b - overlap * a, Hb - overlap * Ha
+    length = c.norm()
+    if length < torch.finfo(a.dtype).eps ** 0.5:
+        return None
+    Q, HQ = torch.stack([a, c / length]), torch.stack([Ha, Hc / length])
+    T = (Q @ HQ.T).double()
+    values, S = torch.linalg.eigh((T + T.T) / 2)
+    best = int((values - shift).abs().argmax())
+    s = S[:, best].to(Q)
+    vector, value = s @ Q, float(values[best])
+    return vector / vector.norm(), value, float((s @ HQ - value * vector).norm())

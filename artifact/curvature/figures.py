@@ -1,0 +1,119 @@
+"""Figures of surfaces and spectra. Every panel of one figure shares its axes and its colour scale."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from artifact.curvature.density import SpectralDensity
+from artifact.errors import UserError
+
+_FORMATS = (".png", ".pdf", ".svg")
+_LEVELS = 24
+
+
+def save(figure: Figure, path: str | Path) -> Path:
+    """Writes a figure as PNG, PDF or SVG by the path's suffix, without a half-written file on failure."""
+    path = Path(path)
+    if path.suffix not in _FORMATS:
+        raise UserError("figure", path.name, "a name that ends in " + ", ".join(_FORMATS))
+    draft = path.with_name(f".{path.stem}.draft{path.suffix}")
+    try:
+        figure.savefig(draft, dpi=150, bbox_inches="tight")
+        draft.replace(path)
+    except OSError as error:
+        raise UserError("figure", str(path), "a file in a folder that can be written") from error
+    finally:
+        draft.unlink(missing_ok=True)
+    return path
+
+
+def _arrays(surfaces: Mapping[str, Tensor], axes: int) -> dict[str, np.ndarray]:
+    arrays = {name: np.asarray(values, dtype=float) for name, values in surfaces.items()}
+    if not arrays or any(values.ndim != axes for values in arrays.values()):
+        raise UserError("surfaces", {n: v.shape for n, v in arrays.items()}, f"at least one array with {axes} axes")
+    return arrays
+
+
+def _levels(arrays: Mapping[str, np.ndarray], ceiling: float | None) -> np.ndarray:
+    """Common levels; losses above ``ceiling`` (None: the lowest of the panels' maxima) are drawn as the top colour."""
+    finite = [values[np.isfinite(values)] for values in arrays.values()]
+    low = min(values.min() for values in finite)
+    high = min(values.max() for values in finite) if ceiling is None else ceiling
+    return np.linspace(low, high if high > low else low + 1e-9, _LEVELS)
+
+
+def contours(
+    surfaces: Mapping[str, Tensor], grid: tuple[Tensor, Tensor], labels: tuple[str, str], ceiling: float | None = None
+) -> Figure:
+    """Contour plots of {method: [G1, G2]} side by side on one scale. grid: the coordinates of both axes."""
+    arrays = _arrays(surfaces, 2)
+    levels = _levels(arrays, ceiling)
+    figure = _figure(4 * len(arrays) + 1, 3.6)
+    panels = figure.subplots(1, len(arrays), sharex=True, sharey=True, squeeze=False)[0]
+    for panel, (name, values) in zip(panels, arrays.items(), strict=True):
+        clipped = np.clip(np.nan_to_num(values, nan=levels[-1], posinf=levels[-1]), None, levels[-1])
+        drawn = panel.contourf(np.asarray(grid[0]), np.asarray(grid[1]), clipped.T, levels=levels, cmap="viridis")
+        panel.contour(
+            np.asarray(grid[0]), np.asarray(grid[1]), clipped.T, levels=levels[::3], colors="k", linewidths=0.4
+        )
+        panel.plot(0, 0, "w+")
+        panel.set(title=name, xlabel=labels[0], aspect="equal")
+    panels[0].set_ylabel(labels[1])
+    figure.colorbar(drawn, ax=list(panels), label="loss (top colour: this or more)", format="%.2g")
+    return figure
+
+
+def surfaces_3d(
+    surfaces: Mapping[str, Tensor], grid: tuple[Tensor, Tensor], labels: tuple[str, str], ceiling: float | None = None
+) -> Figure:
+    """The same as surfaces in space, on one height and colour scale."""
+    arrays = _arrays(surfaces, 2)
+    levels = _levels(arrays, ceiling)
+    figure = _figure(4 * len(arrays) + 1, 4)
+    a, b = np.meshgrid(np.asarray(grid[0]), np.asarray(grid[1]), indexing="ij")
+    panels = []
+    for index, (name, values) in enumerate(arrays.items(), 1):
+        panel = figure.add_subplot(1, len(arrays), index, projection="3d")
+        clipped = np.clip(np.nan_to_num(values, nan=levels[-1], posinf=levels[-1]), None, levels[-1])
+        drawn = panel.plot_surface(a, b, clipped, cmap="viridis", vmin=levels[0], vmax=levels[-1], linewidth=0)
+        panel.set(title=name, xlabel=labels[0], ylabel=labels[1], zlim=(levels[0], levels[-1]))
+        panels.append(panel)
+    figure.colorbar(drawn, ax=panels, shrink=0.7, label="loss (cut off at the top)")
+    return figure
+
+
+def profiles(lines: Mapping[str, Tensor], grid: Tensor, label: str) -> Figure:
+    """Loss along one direction, {method: [G]}, on shared axes."""
+    figure = _figure(5, 3.6)
+    panel = figure.subplots()
+    for name, values in _arrays(lines, 1).items():
+        panel.plot(np.asarray(grid), values, label=name)
+    panel.set(xlabel=label, ylabel="loss")
+    panel.legend()
+    return figure
+
+
+def spectrum(densities: Mapping[str, SpectralDensity], floor: float = 1e-6, level: float = 0.95) -> Figure:
+    """Spectral densities {method: density} with their pointwise intervals, on shared logarithmic axes."""
+    figure = _figure(5, 3.6)
+    panel = figure.subplots()
+    for name, density in densities.items():
+        low, high = (np.clip(side.numpy(), floor, None) for side in density.interval(level))
+        (line,) = panel.semilogy(density.grid, np.clip(density.density.numpy(), floor, None), label=name, linewidth=1)
+        panel.fill_between(density.grid, low, high, alpha=0.25, color=line.get_color(), linewidth=0)
+    panel.set(xlabel="eigenvalue", ylabel=f"density (band: {level:.0%} interval)", ylim=(floor, None))
+    panel.legend()
+    return figure
+
+
+def _figure(width: float, height: float) -> Figure:
+    """A figure outside matplotlib's global state."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure

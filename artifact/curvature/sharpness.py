@@ -1,0 +1,120 @@
+"""How much the loss can rise within a small ball: what sharpness-aware methods bound (Foret et al. 2021)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from artifact import flat
+from artifact.curvature.hessian import require_deterministic
+from artifact.curvature.lanczos import random_unit
+from artifact.curvature.risk import EmpiricalRisk, Loss, Risk, as_risk
+from artifact.errors import UserError
+from artifact.streams import numpy_stream
+
+
+@dataclass(frozen=True)
+class Sharpness:
+    """value: L(w + perturbation) - L(w); perturbation: [P], at most rho long; loss: L(w); radius: rho."""
+
+    value: float
+    perturbation: Tensor
+    loss: float
+    radius: float
+
+
+def sam_sharpness(
+    loss: Loss | Risk,
+    w: Tensor,
+    rho: float,
+    exact: bool = False,
+    *,
+    restarts: int = 3,
+    steps: int = 100,
+    tol: float = 1e-9,
+    seed: int = 0,
+) -> Sharpness:
+    """Rise of the loss from w to a point at most rho away.
+
+    exact = False: the ascent step of SAM, rho times the unit gradient (zero where the gradient is zero). exact = True:
+    projected gradient ascent with backtracking from that step, from its opposite and from ``restarts`` random points
+    of the sphere; every accepted step raises the loss, so the value is a lower bound of the maximum over the ball and
+    at least max(0, the value of the SAM step). It is the maximum itself where the loss is convex enough for
+    ascent to find it; it is not certified. steps: per start; tol: relative rise of the value below which a start ends.
+
+    Raises UserError for a bad radius and for a loss that is not deterministic or not finite.
+    """
+    _check_radius(rho)
+    risk = as_risk(loss)
+    base = float(require_deterministic(risk, w))
+    w = w.detach()
+    first = rho * flat.unit(risk.gradient(w))
+    rise = float(risk(w + first)) - base
+    if not exact:
+        return Sharpness(rise, first, base, rho)
+    starts = [first, -first] + [rho * random_unit(len(w), w, seed, "curvature/sharpness", i) for i in range(restarts)]
+    best = max(((rise, first), (0.0, torch.zeros_like(w))), key=lambda pair: pair[0])
+    for start in starts:
+        found = _ascend(risk, w, start, base, rho, steps, tol)
+        best = max((best, found), key=lambda pair: pair[0])
+    return Sharpness(best[0], best[1], base, rho)
+
+
+def _check_radius(rho: float) -> None:
+    if not (rho > 0 and math.isfinite(rho)):
+        raise UserError("rho", rho, "a positive number")
+
+
+def _project(perturbation: Tensor, rho: float) -> Tensor:
+    return perturbation * min(1.0, rho / max(float(perturbation.norm()), 1e-300))
+
+
+def _ascend(
+    risk: Risk, w: Tensor, delta: Tensor, base: float, rho: float, steps: int, tol: float
+) -> tuple[float, Tensor]:
+    """Projected ascent from delta [P]: (rise, perturbation)."""
+    rise, length = float(risk(w + delta)) - base, 1024.0 * rho
+    for _ in range(steps):
+        direction = flat.unit(risk.gradient(w + delta))
+        while length > 1e-9 * rho:
+            candidate = _project(delta + length * direction, rho)
+            higher = float(risk(w + candidate)) - base
+            if higher > rise:
+                break
+            length /= 4
+        else:
+            break
+        gain, delta, rise = higher - rise, candidate, higher
+        length = min(4 * length, 1024.0 * rho)
+        if gain <= tol * abs(rise):
+            break
+    return rise, delta
+
+
+def m_sharpness(
+    risk: EmpiricalRisk, w: Tensor, rho: float, m: int, *, groups: int | None = None, seed: int = 0
+) -> Tensor:
+    """SAM sharpness of groups of m samples each (Foret et al. 2021, section 4.1): [groups]; its mean is m-sharpness.
+
+    The data are dealt into disjoint groups at random; a rest smaller than m is left out. groups: at most so many
+    (None: all). Raises UserError for a bad radius, and when the data hold no group of m samples.
+    """
+    _check_radius(rho)
+    if not risk.tensors or not 1 <= m <= len(risk.data[0]):
+        raise UserError("m", m, "1 to the number of samples, with data given as a pair of tensors")
+    order = numpy_stream(seed, "curvature/m-sharpness").permutation(len(risk.data[0]))
+    count = len(order) // m if groups is None else min(groups, len(order) // m)
+    parts = (risk.subset(order[i * m : (i + 1) * m]) for i in range(count))
+    return torch.tensor([sam_sharpness(part, w, rho).value for part in parts], dtype=torch.float64)
+
+
+def sharpness_along(loss: Loss | Risk, path: Iterable[Tensor], rho: float, **options) -> Tensor:
+    """Global sharpness along training (Fan et al. 2024, Figure 2, right): ``sam_sharpness`` of every model -> [T].
+
+    path: models [P], e.g. one per evaluated round; loss: the global risk over all clients' data.
+    """
+    return torch.tensor([sam_sharpness(loss, w, rho, **options).value for w in path], dtype=torch.float64)

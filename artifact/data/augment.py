@@ -1,0 +1,61 @@
+"""Normalisation and augmentation as batched tensor operations on the device that holds the images.
+
+The random numbers come in from outside, so the same draws give the same images on every device and backend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from artifact.data.dataset import Dataset
+
+
+def normalise(images: Tensor, dataset: Dataset, dtype: torch.dtype = torch.float32) -> Tensor:
+    """(pixel / scale - mean) / std per channel: uint8 [..., C, H, W] -> dtype [..., C, H, W].
+
+    Types narrower than float32 are computed in float32 and rounded once.
+    """
+    wide = dtype if dtype == torch.float64 else torch.float32
+    mean = torch.tensor(dataset.mean, dtype=torch.float64)
+    std = torch.tensor(dataset.std, dtype=torch.float64)
+    slope = (1.0 / (dataset.scale * std)).to(images.device, wide)[:, None, None]
+    shift = (-mean / std).to(images.device, wide)[:, None, None]
+    return torch.addcmul(shift, images.to(wide), slope).to(dtype)
+
+
+def augment(images: Tensor, uniforms: Tensor, padding: int = 4, always_crop: bool = False) -> Tensor:
+    """Released policy of FedSMOO, MAN and FedLESAM (their dataset code): a flip and a crop, each with probability 1/2.
+
+    images: normalised [..., C, H, W]; uniforms: [..., 4] in [0, 1): flip if u0 < 1/2; crop if u1 < 1/2 (or always):
+    pad by `padding` zeros on every side and cut H x W at row offset floor(u2 (2 padding + 1)), column offset from u3.
+    Zeros are put around normalised images, so the border has the mean colour.
+    """
+    height, width = images.shape[-2:]
+    uniforms = uniforms.to(images.device)
+    flip = uniforms[..., 0] < 0.5
+    crop = torch.ones_like(flip) if always_crop else uniforms[..., 1] < 0.5
+    offset = (uniforms[..., 2:] * (2 * padding + 1)).long() - padding
+    offset = offset * crop[..., None]
+    rows = torch.arange(height, device=images.device) + offset[..., :1]
+    columns = torch.arange(width, device=images.device) + offset[..., 1:]
+    inside = ((rows >= 0) & (rows < height))[..., :, None] & ((columns >= 0) & (columns < width))[..., None, :]
+    columns = torch.where(flip[..., None], width - 1 - columns, columns)
+    source = rows.clamp(0, height - 1)[..., :, None] * width + columns.clamp(0, width - 1)[..., None, :]
+    source = source.flatten(-2)[..., None, :].expand(*images.shape[:-2], height * width)
+    moved = images.flatten(-2).gather(-1, source).unflatten(-1, (height, width))
+    return moved * inside[..., None, :, :]
+
+
+def _unchanged(images: Tensor, uniforms: Tensor, padding: int = 4) -> Tensor:
+    return images
+
+
+def _always(images: Tensor, uniforms: Tensor, padding: int = 4) -> Tensor:
+    return augment(images, uniforms, padding, always_crop=True)
+
+
+#: name -> function(images, uniforms, padding). "flip-crop" is the released policy.
+POLICIES: dict[str, Callable[..., Tensor]] = {"none": _unchanged, "flip-crop": augment, "flip-crop-always": _always}

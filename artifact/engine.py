@@ -1,0 +1,338 @@
+"""Training: cohorts, minibatches and evaluation around ``rounds.play``, on data that stay on the device.
+
+Initial weights, partition, cohorts, batches, augmentation and dropout masks are functions of the seed and never of the
+method, so two methods under one seed are a paired comparison and a resumed run needs no generator state.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.func import functional_call
+
+from artifact import models
+from artifact.cohort import Cohort, LocalOptimiser
+from artifact.config import RunConfig
+from artifact.data import Dataset, partition
+from artifact.data.augment import POLICIES, normalise
+from artifact.flat import Layout, buffers, norm, parameters
+from artifact.oracle import Group, Oracle, Penalty, pixels_last
+from artifact.rounds import Probe, play
+from artifact.streams import stream
+from artifact.taps import hidden_layers
+
+EVALUATION_BATCH = 500
+
+
+def draw_cohort(seed: int, t: int, clients: int, size: int, rule: str) -> Tensor:
+    """Sorted indices of round t's active clients: a fixed number, or independent draws, redrawn when empty."""
+    if rule == "fixed":
+        return torch.randperm(clients, generator=stream(seed, "cohort", t))[:size].sort().values
+    attempt = 0
+    while True:
+        active = torch.rand(clients, generator=stream(seed, "cohort", t, attempt)) < size / clients
+        if active.any():
+            return active.nonzero()[:, 0]
+        attempt += 1
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Samples of every local step of a cohort.
+
+    indices: [S, K, B] sample indices, padded with 0.  lengths: S lists of the true batch lengths; a client has
+    ``len(lengths[i])`` steps.
+    """
+
+    indices: Tensor
+    lengths: list[list[int]]
+
+    def groups(self, k: int, members: list[int]) -> list[tuple[list[int], Tensor]]:
+        """(positions among ``members``, indices [R, B]) of step k, one entry per batch length."""
+        by_length: dict[int, list[int]] = {}
+        for position, member in enumerate(members):
+            by_length.setdefault(self.lengths[member][k], []).append(position)
+        return [
+            (positions, self.indices[[members[p] for p in positions], k, :length])
+            for length, positions in by_length.items()
+        ]
+
+
+def schedule(pools: list[Tensor], clients: list[int], batch: int, steps: list[int], seed: int, t: int) -> Schedule:
+    """Each epoch walks a client's samples in a new random order; the last batch of an epoch may be short."""
+    indices = torch.zeros(len(clients), max(steps), batch, dtype=torch.int64)
+    lengths = []
+    for row, (pool, client, K) in enumerate(zip(pools, clients, steps, strict=True)):
+        per_epoch = math.ceil(len(pool) / batch)
+        generator = stream(seed, "batches", t, client)
+        order = torch.zeros(math.ceil(K / per_epoch), per_epoch * batch, dtype=torch.int64)
+        for epoch in order:
+            epoch[: len(pool)] = pool[torch.randperm(len(pool), generator=generator)]
+        indices[row, :K] = order.view(-1, batch)[:K]
+        last = len(pool) - (per_epoch - 1) * batch
+        lengths.append([last if k % per_epoch == per_epoch - 1 else batch for k in range(K)])
+    return Schedule(indices, lengths)
+
+
+class Trainer:
+    """One run in memory: the server model, the method's state and everything needed to play the next round.
+
+    w: [P] server model.  statistics: [Q] running statistics or None.  state: the method's tensors.
+    last: [m, P] last local model of every client, kept only when the mean of all is evaluated.  completed: rounds done.
+    """
+
+    def __init__(self, config: RunConfig, dataset: Dataset):
+        self.config, self.device = config, config.resolved_device
+        self.dtype = torch.float64 if config.dtype == "float64" else torch.float32
+        split = partition(
+            config.split,
+            dataset.train_y,
+            config.clients,
+            config.seed,
+            sizes=config.sizes,
+            domains=dataset.domains,
+            domain_names=dataset.domain_names,
+        )
+        if len(split.held_out):
+            dataset = dataset.hold_out(split.held_out)
+        self.partition, self.data = split, dataset.to(self.device)
+        self.pools = [torch.from_numpy(part) for part in split.indices]
+        self.sizes = torch.tensor([len(pool) for pool in self.pools], dtype=self.dtype)
+        model = models.build(config.model, dataset.input_shape, len(dataset.classes), config.seed)
+        self.model = model.to(self.device, self.dtype).train()
+        self.algorithm = config.build_algorithm()
+        self.oracle = Oracle(
+            self.model,
+            Penalty(config.man_zeta, self._penalised_layers()),
+            config.resolved_backend,
+            bfloat16=config.dtype == "bfloat16",
+            threads=(os.cpu_count() or 1) if self.device.type == "cpu" else 0,
+        )
+        self.w = Layout.of(parameters(self.model)).flatten(parameters(self.model)).detach().clone()
+        running = buffers(self.model)
+        self.statistics = self.oracle.buffer_layout.flatten(running).clone() if running else None
+        self.state = self.algorithm.init(self.w, config.clients)
+        self.last = self.w.repeat(config.clients, 1) if "all" in config.evaluate else None
+        self.completed = 0
+        self.full_passes = 0
+
+    def _penalised_layers(self) -> tuple[str, ...] | None:
+        if self.config.man_layers == "hidden":
+            return None
+        final = [name for name, module in self.model.named_modules() if isinstance(module, torch.nn.Linear)][-1]
+        return (*hidden_layers(self.model), final)
+
+    # ---- a round -------------------------------------------------------------------------------------------------
+
+    def play_round(self, probe: Probe | None = None) -> dict:
+        """Play the next round; returns its metrics (evaluation only on the rounds that the config names)."""
+        config, t = self.config, self.completed
+        clients = draw_cohort(config.seed, t, config.clients, config.cohort, config.cohort_rule)
+        members = clients.tolist()
+        pools = [self.pools[i] for i in members]
+        steps = self.local_steps(pools)
+        plan = schedule(pools, members, config.batch_size, steps, config.seed, t)
+        plan = Schedule(plan.indices.to(self.device), plan.lengths)
+        C = self.cohort(clients, steps)
+        local = None if self.statistics is None else self.statistics.repeat(len(members), 1)
+        self.full_passes, before = 0, self.oracle.passes
+        w, W, _ = play(
+            self.algorithm,
+            self.state,
+            self.w,
+            C,
+            steps,
+            lambda k, rows: self.minibatch(plan, members, local, k, rows),
+            weight_decay=config.weight_decay,
+            clip=self.clip_norm,
+            optimiser=LocalOptimiser(config.optimiser, config.momentum),
+            probe=probe,
+        )
+        metrics = {"round": t + 1, "lr": C.lr, "cohort": len(members), "update_norm": norm(w - self.w).item()}
+        metrics["cost"] = self.cost(C, self.oracle.passes - before, steps)
+        self.w, self.completed = w, t + 1
+        if self.last is not None:
+            self.last[C.clients] = W
+        active_statistics = None if local is None else (C.p * local).sum(0) if C.weighted else local.mean(0)
+        self.statistics = active_statistics
+        if not torch.isfinite(w).all():
+            metrics["diverged"] = True
+        elif (t + 1) % config.eval_every == 0 or t + 1 == config.rounds:
+            active = (C.p * W).sum(0) if C.weighted else W.mean(0)
+            metrics |= self.evaluate({"server": w, "active": active, "all": self._mean_of_all(C)})
+        return metrics
+
+    @property
+    def clip_norm(self) -> float | None:
+        """The released codes clip at 10 unless told otherwise (GEN-1)."""
+        return self.config.clip or (10.0 if self.algorithm.clip_total else None)
+
+    def local_steps(self, pools: list[Tensor]) -> list[int]:
+        """K_i: local steps of each active client."""
+        config = self.config
+        if config.local_steps is not None:
+            return [config.local_steps] * len(pools)
+        if self.algorithm.equal_steps:
+            return [self.mean_steps] * len(pools)
+        return [config.local_epochs * math.ceil(len(pool) / config.batch_size) for pool in pools]
+
+    @property
+    def mean_steps(self) -> int:
+        """E * ceil(mean N / B)."""
+        return self.config.local_epochs * math.ceil(self.sizes.mean().item() / self.config.batch_size)
+
+    def cohort(self, clients: Tensor, steps: list[int]) -> Cohort:
+        config = self.config
+        clients = clients.to(self.device)
+        sizes = self.sizes[clients.cpu()].to(self.device)[:, None]
+        one_client = config.local_epochs * len(self.pools[0]) / config.batch_size
+        return Cohort(
+            clients=clients,
+            sizes=sizes,
+            K=torch.tensor(steps, dtype=self.dtype, device=self.device)[:, None],
+            m=config.clients,
+            t=self.completed,
+            lr=config.lr * config.lr_decay**self.completed,
+            first_lr=config.lr,
+            layout=self.oracle.layout,
+            full_gradient=lambda w: self.full_gradient(w, clients.tolist()),
+            relative_size=sizes / self.sizes.mean().item(),
+            K_first=config.local_steps or one_client,
+            K_mean=config.local_steps or self.mean_steps,
+            input_channels=self.data.input_shape[0],
+            weighted=config.server_mean == "weighted",
+        )
+
+    def minibatch(self, plan: Schedule, members: list[int], local: Tensor | None, k: int, rows: Tensor | None):
+        """G of local step k for the given rows of the cohort."""
+        going = list(range(len(members))) if rows is None else rows.tolist()
+        groups = []
+        for positions, indices in plan.groups(k, going):
+            who = [members[going[p]] for p in positions]
+            whole = len(positions) == len(going)
+            index = None if whole else torch.tensor(positions, device=self.device)
+            groups.append(self.group(index, indices, who, k))
+        return self.oracle.minibatch(groups, local, rows)
+
+    def group(self, rows: Tensor | None, indices: Tensor, clients: list[int], k: int, augment: bool = True) -> Group:
+        """Normalised, augmented inputs and dropout draws of one batch per client; indices [R, B]."""
+        seed, t, B = self.config.seed, self.completed, indices.shape[1]
+        x = normalise(self.data.train_x[indices], self.data, self.dtype)
+        if augment and self.config.augment != "none":
+            draws = [torch.rand(B, 4, generator=stream(seed, "augment", t, i, k)) for i in clients]
+            x = POLICIES[self.config.augment](x, torch.stack(draws).to(self.device))
+        units = self.model.dropout_units
+        masks = [torch.rand(B, units, generator=stream(seed, "dropout", t, i, k)) for i in clients] if units else None
+        return Group(rows, x, self.data.train_y[indices], torch.stack(masks).to(self.device) if units else None)
+
+    def full_gradient(self, w: Tensor, clients: list[int]) -> Tensor:
+        """[S, P]: one pass of every client over its data at w, in training mode and without augmentation.
+
+        Exact for models without BatchNorm and Dropout; with them it is the mean of the minibatch gradients that a
+        client computes in one epoch at fixed weights. Running statistics do not move.
+        """
+        self.full_passes += 1
+        pools = [self.pools[i] for i in clients]
+        batch = self.config.batch_size
+        steps = [math.ceil(len(pool) / batch) for pool in pools]
+        plan = schedule(pools, clients, batch, steps, self.config.seed, self.completed)
+        plan = Schedule(plan.indices.to(self.device), plan.lengths)
+        W = w.repeat(len(clients), 1)
+        total = torch.zeros_like(W)
+        counted = self.oracle.passes
+        for k in range(max(steps)):
+            going = [i for i in range(len(clients)) if steps[i] > k]
+            for positions, indices in plan.groups(k, going):
+                rows = [going[p] for p in positions]
+                group = self.group(None, indices, [clients[r] for r in rows], -1 - k, augment=False)
+                frozen = None if self.statistics is None else self.statistics.repeat(len(rows), 1)
+                total[rows] += indices.shape[1] * self.oracle.gradients(W[rows], frozen, group)
+        self.oracle.passes = counted  # counted as one full pass, not as local steps
+        return total / torch.tensor([len(pool) for pool in pools], dtype=w.dtype, device=w.device)[:, None]
+
+    def cost(self, C: Cohort, passes: int, steps: list[int]) -> dict:
+        """What the round cost, as counted: gradients per local step, extra full passes, models sent and kept."""
+        P, m = self.oracle.layout.numel, self.config.clients
+        kept = sum(v.numel() / m for v in self.state.values() if v.dim() >= 2 and v.shape[0] == m)
+        extra = 0 if self.statistics is None else len(self.statistics) / P
+        return {
+            "gradients_per_step": passes / sum(steps),
+            "full_passes": self.full_passes,
+            "down": C.traffic.down + extra,
+            "up": C.traffic.up + extra,
+            "client_memory": kept / P,
+        }
+
+    # ---- evaluation ----------------------------------------------------------------------------------------------
+
+    def _mean_of_all(self, C: Cohort) -> Tensor | None:
+        if self.last is None:
+            return None
+        weights = self.sizes.to(self.device) / self.sizes.sum().item()
+        return weights @ self.last if C.weighted or "AVG-4" in self.algorithm.switches else self.last.mean(0)
+
+    def evaluate(self, candidates: dict[str, Tensor | None]) -> dict:
+        """Test results of the models that the config names, and of the training set when it asks for it."""
+        results = {name: self.test(candidates[name]) for name in self.config.evaluate}
+        if self.config.eval_train:
+            counts = _confusion(self, candidates["server"], self.data.train_x, self.data.train_y)
+            results["train"] = {"accuracy": counts[0].sum().item() / len(self.data.train_y), "loss": counts[2]}
+        return results
+
+    def test(self, w: Tensor) -> dict:
+        """Accuracy and mean loss on the test set, and the spread over clients.
+
+        A client's accuracy is the test accuracy per class weighted by the client's own class shares: the accuracy that
+        it can expect on new data of its kind, from every test image instead of a small local hold-out.
+        """
+        correct, total, loss = _confusion(self, w, self.data.test_x, self.data.test_y)
+        per_class = (correct / total.clamp_min(1)).numpy()
+        counts = self.partition.counts(self.data.train_y)
+        own = (counts / counts.sum(1, keepdims=True)) @ per_class[: counts.shape[1]]
+        return {
+            "accuracy": correct.sum().item() / total.sum().item(),
+            "loss": loss,
+            "client_mean": float(own.mean()),
+            "client_sd": float(own.std(ddof=1)) if len(own) > 1 else 0.0,
+            "client_min": float(own.min()),
+        }
+
+    # ---- checkpoints ---------------------------------------------------------------------------------------------
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Everything that the next round depends on."""
+        own = {"w": self.w, "statistics": self.statistics, "last": self.last}
+        own |= {f"state.{name}": value for name, value in self.state.items()}
+        return {name: value for name, value in own.items() if value is not None}
+
+    def restore(self, tensors: dict[str, Tensor], completed: int) -> None:
+        moved = {name: value.to(self.device) for name, value in tensors.items()}
+        self.w, self.statistics, self.last = moved["w"], moved.get("statistics"), moved.get("last")
+        self.state = {name.removeprefix("state."): v for name, v in moved.items() if name.startswith("state.")}
+        self.completed = completed
+
+
+def _confusion(trainer: Trainer, w: Tensor, images: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, float]:
+    """(correct per class, images per class, mean loss) of a model on a labelled set."""
+    classes = len(trainer.data.classes)
+    tensors = trainer.oracle.layout.views(w)
+    if trainer.statistics is not None:
+        tensors |= trainer.oracle.buffer_layout.views(trainer.statistics)
+
+    @torch.no_grad()
+    def batch(start: int) -> tuple[Tensor, Tensor]:
+        part = slice(start, start + EVALUATION_BATCH)
+        x, y = pixels_last(normalise(images[part], trainer.data, trainer.dtype)), labels[part]
+        with trainer.oracle.evaluating() as model:
+            logits = functional_call(model, tensors, (x,))
+        correct = torch.bincount(y[logits.argmax(1) == y], minlength=classes)
+        return correct, F.cross_entropy(logits, y, reduction="sum").double()
+
+    results = trainer.oracle.map(batch, range(0, len(labels), EVALUATION_BATCH))
+    correct, loss = (torch.stack(column).sum(0) for column in zip(*results, strict=True))
+    return correct.cpu(), torch.bincount(labels, minlength=classes).cpu(), loss.item() / len(labels)

@@ -1,0 +1,118 @@
+"""One communication round of any method, on any source of gradients.
+
+``play`` is the only place that runs local steps: training, replay and the theory checks all go through it, so what is
+checked is what is run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from artifact.algorithms.base import FedAvg, State
+from artifact.cohort import Cohort, Context, LocalOptimiser
+from artifact.flat import Layout
+
+#: (local step k, rows [R] still at work or None for all) -> G of that step for these rows
+Minibatches = Callable[[int, Tensor | None], Callable[[Tensor], Tensor]]
+#: called after every local step with (k, rows, W before, W after, context)
+Probe = Callable[[int, Tensor | None, Tensor, Tensor, Context], None]
+
+
+def play(
+    algorithm: FedAvg,
+    state: State,
+    w: Tensor,
+    C: Cohort,
+    steps: Sequence[int],
+    minibatches: Minibatches,
+    *,
+    weight_decay: float = 0.0,
+    clip: float | None = None,
+    optimiser: LocalOptimiser | None = None,
+    probe: Probe | None = None,
+) -> tuple[Tensor, Tensor, Context]:
+    """Server model [P] -> (next server model [P], last local models [S, P], context).
+
+    steps: local steps of every active client; one that has finished keeps its model while the others go on.
+    The model itself is sent to the cohort here, so it counts as one model down.
+    """
+    C.broadcast(w)
+    c = Context(w, C.lr, **algorithm.begin(state, w, C))
+    c.weight_decay, c.clip, c.clip_total = weight_decay, clip, algorithm.clip_total
+    c.optimiser = optimiser or LocalOptimiser()
+    size = len(steps)
+    W = w.repeat(size, 1)
+    for k in range(max(steps)):
+        going = [i for i in range(size) if steps[i] > k]
+        rows = None if len(going) == size else torch.tensor(going, device=W.device)
+        c.k = k
+        before = W
+        if rows is None:
+            W = algorithm.step(W, minibatches(k, None), c)
+        else:
+            part = c.select(rows, size)
+            W = W.index_copy(0, rows, algorithm.step(W[rows], minibatches(k, rows), part))
+            c.merge(part, rows, size)
+        if probe is not None:
+            probe(k, rows, before, W, c)
+    return algorithm.finish(state, c, w, W, C), W, c
+
+
+def simulate(
+    algorithm: FedAvg,
+    gradient: Callable[[Tensor, Tensor, int, int], Tensor],
+    w0: Tensor,
+    clients: int,
+    rounds: int,
+    *,
+    steps: int = 1,
+    lr: float = 0.1,
+    lr_decay: float = 1.0,
+    cohorts: Sequence[Sequence[int]] | None = None,
+    weight_decay: float = 0.0,
+    clip: float | None = None,
+    probe: Callable[[int, Tensor, Tensor, Context], None] | None = None,
+) -> Tensor:
+    """Run a method on arbitrary client losses; [rounds + 1, P], the server model before round 0 and after each round.
+
+    gradient: (W [R, P], client indices [R], round, step) -> [R, P], gradients of those clients at their own rows.
+    cohorts: active clients of every round; all clients by default.  probe: (round, w, W, context) after each round.
+    """
+    w, state = w0, algorithm.init(w0, clients)
+    ones = torch.ones(clients, 1, dtype=w0.dtype)
+    trajectory = [w0]
+    for t in range(rounds):
+        active = torch.tensor(list(cohorts[t]) if cohorts is not None else range(clients))
+        size = len(active)
+        C = Cohort(
+            clients=active,
+            sizes=ones[:size],
+            K=steps * ones[:size],
+            m=clients,
+            t=t,
+            lr=lr * lr_decay**t,
+            first_lr=lr,
+            layout=Layout(("w",), ((len(w0),),)),
+            full_gradient=lambda v, active=active, t=t: gradient(v.repeat(len(active), 1), active, t, -1),
+            relative_size=ones[:size],
+            K_first=float(steps),
+            K_mean=float(steps),
+        )
+
+        def minibatches(k, rows, active=active, t=t):
+            own = active if rows is None else active[rows]
+            return partial(_at, gradient, own, t, k)
+
+        w, W, c = play(algorithm, state, w, C, [steps] * size, minibatches, weight_decay=weight_decay, clip=clip)
+        if probe is not None:
+            probe(t, w, W, c)
+        trajectory.append(w)
+    return torch.stack(trajectory)
+
+
+def _at(gradient: Callable, clients: Tensor, t: int, k: int, W: Tensor) -> Tensor:
+    return gradient(W, clients, t, k)

@@ -1,0 +1,162 @@
+"""One run from config to stored result: look it up, resume it, or train it."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from artifact import data
+from artifact.config import RunConfig
+from artifact.engine import Trainer
+from artifact.errors import UserError
+from artifact.store import Run
+
+CHECKPOINT_SECONDS = 20.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A finished run: its folder, its summary and whether it was only looked up."""
+
+    run: Run
+    summary: dict[str, Any]
+    found: bool
+
+
+def load_data(config: RunConfig, root: Path | None = None) -> data.Dataset:
+    dataset = data.load(config.dataset, root)
+    if config.train_size or config.test_size:
+        dataset = dataset.subset(config.train_size, config.test_size, config.seed)
+    return dataset
+
+
+def execute(
+    config: RunConfig,
+    root: Path,
+    *,
+    resume: bool = True,
+    data_root: Path | None = None,
+    quiet: bool = False,
+    dataset: data.Dataset | None = None,
+    after_round: Callable[[Trainer, dict], None] | None = None,
+) -> Outcome:
+    """Train a config to its last round, or find it finished in the store.
+
+    resume: continue a run that was begun; without it, one that is there and unfinished is an error.
+    dataset: already loaded data of the config.  after_round: called with the trainer and the round's metrics.
+    Raises UserError for bad input; nothing is written before data, split, model and device have been accepted.
+    """
+    dataset = dataset or load_data(config, data_root)
+    run = Run(root, config.key(dataset.fingerprint))
+    if run.done:
+        return Outcome(run, summarise(run), found=True)
+    if run.started and not resume:
+        raise UserError("resume", False, f"--resume, because {run.key} is there and unfinished, or another --out")
+    trainer = Trainer(config, dataset)
+    if not run.started:
+        run.create(record(config, dataset, trainer), trainer.device)
+    with run.locked():
+        restored = run.restore()
+        if restored is not None:
+            trainer.restore(*restored)
+        run.truncate(trainer.completed)
+        train(trainer, run, quiet, after_round)
+        run.finish({"rounds": trainer.completed})
+    return Outcome(run, summarise(run), found=False)
+
+
+def record(config: RunConfig, dataset: data.Dataset, trainer: Trainer) -> dict[str, Any]:
+    """What the run folder says of itself: config as resolved, data and partition fingerprints, sizes."""
+    return config.canonical() | {
+        "data_fingerprint": dataset.fingerprint,
+        "partition_fingerprint": trainer.partition.fingerprint,
+        "parameters": trainer.oracle.layout.numel,
+        "backend_used": trainer.oracle.backend,
+        "device_used": trainer.device.type,
+        "command": command(config),
+    }
+
+
+def command(config: RunConfig) -> str:
+    """The command line that makes the same run."""
+    words = ["python -m artifact run"]
+    for name, value in config.model_dump(exclude_defaults=True).items():
+        for key, item in value.items() if name == "hyper" else [(name, value)]:
+            for one in item if name == "switches" else [",".join(item) if isinstance(item, (tuple, list)) else item]:
+                flag = "--" + ("switch" if name == "switches" else key).replace("_", "-")
+                words.append(flag if one is True else f"{flag} {one}")
+    return " ".join(words)
+
+
+def train(trainer: Trainer, run: Run, quiet: bool, after_round: Callable[[Trainer, dict], None] | None) -> None:
+    """Play the rounds that are left; checkpoint about every twenty seconds and on interruption."""
+    config, saved = trainer.config, time.monotonic()
+    label = f"{config.algorithm} {config.dataset} {config.model} {config.split} seed {config.seed}"
+    silent = quiet or not sys.stderr.isatty()
+    with (
+        Interruption() as interruption,
+        tqdm(total=config.rounds, initial=trainer.completed, desc=label, disable=silent) as bar,
+    ):
+        while trainer.completed < config.rounds:
+            start = time.perf_counter()
+            metrics = trainer.play_round()
+            run.append(metrics, {"round": metrics["round"], "seconds": time.perf_counter() - start})
+            if after_round is not None:
+                after_round(trainer, metrics)
+            bar.update()
+            if "server" in metrics:
+                bar.set_postfix(accuracy=f"{100 * metrics['server']['accuracy']:.2f} %")
+            due = time.monotonic() - saved > CHECKPOINT_SECONDS
+            if due or interruption.asked or trainer.completed == config.rounds or "diverged" in metrics:
+                run.save(trainer.tensors(), trainer.completed, config.canonical())
+                saved = time.monotonic()
+            if interruption.asked:
+                raise KeyboardInterrupt
+            if "diverged" in metrics:
+                break
+
+
+class Interruption:
+    """Turns the first Ctrl-C or TERM into a flag, so that the round in progress ends with a checkpoint."""
+
+    def __enter__(self) -> Interruption:
+        self.asked = False
+        self._old = {}
+        try:
+            for name in (signal.SIGINT, signal.SIGTERM):
+                self._old[name] = signal.signal(name, self._ask)
+        except ValueError:  # not in the main thread: the caller handles signals
+            pass
+        return self
+
+    def _ask(self, *_):
+        self.asked = True
+
+    def __exit__(self, *_):
+        for name, handler in self._old.items():
+            signal.signal(name, handler)
+
+
+def summarise(run: Run) -> dict[str, Any]:
+    """Headline numbers of a finished run per evaluated model: last round, mean of the last ten evaluations, best.
+
+    The best round is chosen on the test set and is reported for comparison only, never as the headline.
+    """
+    lines = run.metrics()
+    evaluated = [line for line in lines if "server" in line or "active" in line or "all" in line]
+    result: dict[str, Any] = {"key": run.key, "rounds": len(lines), "diverged": bool(lines and "diverged" in lines[-1])}
+    for name in ("server", "active", "all", "train"):
+        curve = [line[name]["accuracy"] for line in evaluated if name in line]
+        if curve:
+            tail = curve[-10:]
+            result[name] = {"last": curve[-1], "mean_last_10": sum(tail) / len(tail), "best": max(curve)}
+    if lines:
+        result["cost"] = lines[-1]["cost"]
+    return result | {"seconds": run.seconds()}

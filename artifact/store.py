@@ -1,0 +1,207 @@
+"""Runs on disk: ``<root>/<key>/`` holds config, environment, one metrics line per round, a checkpoint, a done mark.
+
+Every file but the metrics is replaced whole, so a reader never sees half of one. The metrics grow by one line per round
+and are cut back to the checkpoint's round when a killed run goes on, which then gives the same bits as an undisturbed
+run. Checkpoints are safetensors; nothing is ever unpickled.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import platform
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from filelock import FileLock, Timeout
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from artifact import NUMBERS, __version__
+from artifact.errors import UserError
+
+
+def write_atomic(path: Path, content: bytes | str) -> None:
+    """Replace ``path`` by ``content`` at once. Raises UserError where the folder cannot be written."""
+    data = content.encode() if isinstance(content, str) else content
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A temporary file beside ``path`` that takes its place when the block ends well and is removed when it does not.
+
+    Raises UserError where the folder cannot be written (missing right, full disk).
+    """
+    temporary = None
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+        os.close(handle)
+        temporary = Path(name)
+        yield temporary
+        with open(temporary, "rb+") as file:
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except OSError as error:
+        raise UserError("out", str(path.parent), f"a folder that can be written ({error.strerror or error})") from None
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+def dumps(value: Any) -> str:
+    """Canonical JSON; numbers that JSON lacks (nan, inf) become null."""
+    return json.dumps(_finite(value), sort_keys=True, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(k): _finite(v) for k, v in value.items()}
+    return [_finite(v) for v in value] if isinstance(value, (list, tuple)) else value
+
+
+class Run:
+    """One run's folder."""
+
+    def __init__(self, root: Path, key: str):
+        self.key, self.folder = key, Path(root) / key
+        self.config_file, self.metrics_file = self.folder / "config.json", self.folder / "metrics.jsonl"
+        self.timings_file = self.folder / "timings.jsonl"
+        self.checkpoint_file, self.done_file = self.folder / "checkpoint.safetensors", self.folder / "done"
+
+    @property
+    def done(self) -> bool:
+        return self.done_file.exists()
+
+    @property
+    def started(self) -> bool:
+        return self.config_file.exists()
+
+    def create(self, config: Mapping[str, Any], device: torch.device) -> None:
+        """Make the folder with config and environment. Raises UserError when it cannot be written."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(
+                "out", str(self.folder.parent), f"a folder that can be written ({error.strerror})"
+            ) from None
+        write_atomic(self.folder / "environment.json", json.dumps(environment(device), indent=1, sort_keys=True) + "\n")
+        write_atomic(self.config_file, json.dumps(config, indent=1, sort_keys=True) + "\n")
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Only one process works on a run. Raises UserError when another one does."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(self.folder / ".lock")
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            raise UserError("run", self.key, "a run that no other process is working on") from None
+        try:
+            yield
+        finally:
+            lock.release()
+            (self.folder / ".lock").unlink(missing_ok=True)
+
+    def append(self, metrics: Mapping[str, Any], timing: Mapping[str, Any]) -> None:
+        for path, line in ((self.metrics_file, metrics), (self.timings_file, timing)):
+            try:
+                with open(path, "a", encoding="utf-8") as file:
+                    file.write(dumps(line) + "\n")
+            except OSError as error:
+                raise UserError("out", str(self.folder), f"a folder that can be written ({error.strerror})") from None
+
+    def truncate(self, rounds: int) -> None:
+        """Cut the records back to the first ``rounds`` rounds; a half-written last line goes too."""
+        for path in (self.metrics_file, self.timings_file):
+            if path.exists():
+                lines = path.read_text(encoding="utf-8").splitlines(keepends=True)[:rounds]
+                write_atomic(path, "".join(lines))
+
+    def save(self, tensors: Mapping[str, Tensor], completed: int, config: Mapping[str, Any]) -> None:
+        """Checkpoint after ``completed`` rounds."""
+        flat = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+        with replacing(self.checkpoint_file) as temporary:
+            save_file(flat, temporary, metadata={"round": str(completed), "config": dumps(config)})
+
+    def restore(self) -> tuple[dict[str, Tensor], int] | None:
+        """(tensors, completed rounds) of the last checkpoint, or None. Raises UserError for a damaged file."""
+        if not self.checkpoint_file.exists():
+            return None
+        tensors, metadata = read_checkpoint(self.checkpoint_file)
+        return tensors, int(metadata["round"])
+
+    def finish(self, summary: Mapping[str, Any]) -> None:
+        write_atomic(self.done_file, json.dumps(_finite(summary), indent=1, sort_keys=True) + "\n")
+
+    def config(self) -> dict[str, Any]:
+        return json.loads(self.config_file.read_text(encoding="utf-8"))
+
+    def metrics(self) -> list[dict[str, Any]]:
+        """One dict per completed round; a half-written last line of a killed run is left out."""
+        if not self.metrics_file.exists():
+            return []
+        lines = self.metrics_file.read_text(encoding="utf-8").split("\n")
+        return [json.loads(line) for line in lines[:-1]]
+
+    def seconds(self) -> float:
+        """Time that the recorded rounds took, evaluation included."""
+        if not self.timings_file.exists():
+            return 0.0
+        lines = self.timings_file.read_text(encoding="utf-8").split("\n")[:-1]
+        return sum(json.loads(line)["seconds"] for line in lines)
+
+
+def read_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Tensors and metadata (round, config) of a checkpoint. Raises UserError when missing or damaged."""
+    try:
+        with safe_open(str(path), framework="pt") as file:
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (not a dict)
+            metadata = file.metadata() or {}
+    except (OSError, SafetensorError) as error:
+        raise UserError("checkpoint", str(path), f"an intact safetensors file ({error})") from None
+    if "round" not in metadata or "config" not in metadata:
+        raise UserError("checkpoint", str(path), "a checkpoint that a run has written (its metadata name no run)")
+    return tensors, metadata
+
+
+def runs(root: Path) -> Iterator[Run]:
+    """All runs under a root, finished or not."""
+    for config in sorted(Path(root).glob("*/config.json")):
+        yield Run(Path(root), config.parent.name)
+
+
+def environment(device: torch.device) -> dict[str, Any]:
+    """What a number depends on besides the config: versions and hardware."""
+    return {
+        "fedsharp": __version__,
+        "numbers": NUMBERS,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+        "platform": f"{sys.platform} {platform.machine()}",
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
+    }
+
+
+def _processor() -> str:
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return platform.processor() or "unknown"
+    names = [line.split(":", 1)[1].strip() for line in text.splitlines() if line.startswith("model name")]
+    return names[0] if names else "unknown"

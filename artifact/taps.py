@@ -1,0 +1,67 @@
+"""Activation taps: watch a model's hidden activations without editing it (Yashwanth et al. 2024, eq. 15-18).
+
+MAN adds ``zeta * sum_l A_l`` to the loss, with A_l = mean over batch and units of a_l^2. The layers l are the outputs
+of the non-linearities, before any pooling that follows, logits excluded (algorithms.md, 3.20). For the paper's CIFAR
+model these are conv1, conv2, fc1, fc2 after ReLU, for its Tiny-ImageNet model conv1, conv2, conv3, fc1, fc2. The paper
+gives no list for ResNet-18 and its released ResNet returns no activations; the list used here is ours: the stem's ReLU
+and both ReLUs of every block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from torch import Tensor, nn
+
+from artifact.errors import UserError
+
+_NON_LINEARITIES = (nn.ReLU, nn.LeakyReLU, nn.ELU, nn.GELU, nn.SiLU, nn.Tanh, nn.Sigmoid, nn.Softplus)
+
+
+def hidden_layers(model: nn.Module) -> tuple[str, ...]:
+    """Names of the modules whose outputs are hidden activations, in order of registration (here: of execution)."""
+    return tuple(name for name, module in model.named_modules() if isinstance(module, _NON_LINEARITIES))
+
+
+def mean_square(activations: Tensor, sample_weights: Tensor | None = None) -> Tensor:
+    """A_l of one layer: activations [B, ...], sample_weights [B] (None: all equal) -> scalar, eq. (17)."""
+    if sample_weights is None:
+        return activations.square().mean()
+    per_sample = activations.square().flatten(1).mean(1)
+    return (per_sample * sample_weights).sum() / sample_weights.sum()
+
+
+@contextmanager
+def mean_square_activations(
+    model: nn.Module, names: Iterable[str] | None = None, sample_weights: Tensor | None = None
+) -> Iterator[dict[str, Tensor]]:
+    """Collects A_l while the model runs: ``with mean_square_activations(model) as squares: logits = model(x)``.
+
+    names: modules to watch, default ``hidden_layers(model)``. sample_weights [B]: for batches padded to a common
+    length, zero marks padding. The dict fills with {name: scalar with gradient} during the forward pass; under
+    ``torch.func`` transforms open the context inside the transformed function and use the values there. A module that
+    is called several times in one pass counts as several layers: name, name#2, ...
+
+    Raises UserError for a name that the model does not have.
+    """
+    modules = dict(model.named_modules())
+    names = hidden_layers(model) if names is None else tuple(names)
+    unknown = [name for name in names if name not in modules]
+    if unknown:
+        raise UserError("layers", unknown[0], ", ".join(hidden_layers(model)))
+    squares: dict[str, Tensor] = {}
+
+    def record(name: str):
+        def hook(_module: nn.Module, _inputs: tuple, output: Tensor) -> None:
+            calls = sum(key.split("#")[0] == name for key in squares)
+            squares[name if calls == 0 else f"{name}#{calls + 1}"] = mean_square(output, sample_weights)
+
+        return hook
+
+    handles = [modules[name].register_forward_hook(record(name)) for name in names]
+    try:
+        yield squares
+    finally:
+        for handle in handles:
+            handle.remove()

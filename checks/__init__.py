@@ -1,0 +1,1 @@
+"""The runner that turns the claims ledger into verdicts: ``python -m checks``."""

@@ -1,0 +1,98 @@
+"""``python -m checks``: decide the ledger's claims and compare with what it expects."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Sequence
+
+import click
+from tqdm import tqdm
+
+from artifact.claims import Claim, load, select
+from artifact.errors import UserError
+from checks import report, runner
+
+
+class OneLine(click.Command):
+    """A command whose usage errors are one line and exit code 2."""
+
+    def main(self, *arguments, **options):
+        try:
+            return super().main(*arguments, **{**options, "standalone_mode": False})
+        except (click.ClickException, UserError) as error:
+            text = error.format_message() if isinstance(error, click.ClickException) else str(error)
+            click.echo(" ".join(text.split()), err=True)
+            sys.exit(2)
+        except click.Abort:
+            sys.exit(130)  # interrupted from the keyboard
+
+
+@click.command(cls=OneLine, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--claim", "ids", multiple=True, metavar="ID", help="Only this claim; may be repeated.")
+@click.option("--paper", "papers", multiple=True, metavar="KEY", help="Only this paper (stem of its ledger file).")
+@click.option("--json", "as_json", is_flag=True, help="Print the list of verdicts with their evidence.")
+@click.option("--figures", type=click.Path(file_okay=False), help="Draw one PNG per claim into this folder.")
+@click.option("--readme", is_flag=True, help="Print the README's table of verdicts from the stored evidence.")
+@click.option("--findings", is_flag=True, help="Write docs/findings.md and its figures.")
+@click.option(
+    "--limit",
+    type=click.FloatRange(0, min_open=True),
+    default=runner.WALL_LIMIT_SECONDS,
+    show_default=True,
+    help="Wall limit per check in seconds.",
+)
+@click.option("--workers", type=click.IntRange(1), default=runner.WORKERS, show_default=True, help="Processes.")
+@click.option("--store/--no-store", default=True, show_default=True, help="Write evidence files to results/checks.")
+def main(ids, papers, as_json, figures, readme, findings, limit, workers, store):
+    """Decide claims; exit code 0 only if every verdict equals the ledger's and nothing was skipped unseen."""
+    ledger = load()
+    claims = select(ledger, ids, papers)
+    if readme:
+        click.echo(report.readme(ledger, runner.stored()), nl=False)
+        return
+    if findings:
+        from checks import summary  # draws, so it loads matplotlib
+
+        sys.exit(summary.main(ledger))
+    start = time.perf_counter()
+    outcomes = _run(claims, limit, workers, figures, quiet=as_json)
+    if store:
+        _store(outcomes)
+    unknown = [] if ids or papers else runner.unknown_checks(ledger)
+    failed = [o for o in outcomes if not o.as_expected]
+    if as_json:
+        click.echo(json.dumps([o.record for o in outcomes], indent=1))
+    else:
+        _print(outcomes, unknown, len(failed), time.perf_counter() - start)
+    sys.exit(1 if failed or unknown else 0)
+
+
+def _run(claims: Sequence[Claim], limit: float, workers: int, figures: str | None, quiet: bool) -> list[runner.Outcome]:
+    runner.import_theory(sorted({claim.paper for claim in claims}))
+    jobs = len(runner.jobs_for(claims))
+    with tqdm(total=jobs, unit="check", disable=True if quiet else None, leave=False) as bar:
+        options = {"limit": limit, "workers": workers, "figures": figures}
+        return runner.run_claims(claims, progress=lambda done: bar.update(done - bar.n), **options)
+
+
+def _store(outcomes: Sequence[runner.Outcome]) -> None:
+    try:
+        for outcome in outcomes:
+            if outcome.verdict != "error" and not outcome.skipped:
+                runner.store(outcome)
+    except OSError as error:
+        raise UserError("results/checks", str(error), "a folder that can be written, or --no-store") from None
+
+
+def _print(outcomes: Sequence[runner.Outcome], unknown: Sequence[str], failed: int, seconds: float) -> None:
+    click.echo(report.table(outcomes) + "\n\n" + report.totals(outcomes) + "\n")
+    for line in report.problems(outcomes, unknown):
+        click.echo(line)
+    skipped = sum(1 for o in outcomes if o.skipped)
+    click.echo(f"{len(outcomes)} claims in {seconds:.0f} s: {failed} not as expected, {skipped} stated skips")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""What the runner prints: the table of verdicts, totals per paper, and the README's generated table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from artifact.claims import PAPERS, TITLES, VERDICTS, Claim
+from checks.runner import Outcome
+
+COLUMNS = (("id", 26), ("title", 44), ("verdict", 13), ("expected", 13), ("margin", 9), ("seconds", 7))
+
+
+def _fit(text: str, width: int) -> str:
+    return text.ljust(width) if len(text) <= width else text[: width - 1] + "~"
+
+
+def margin_text(margin: float | str | None) -> str:
+    """Margin with four significant digits; empty where a check has none."""
+    return "" if margin is None else f"{float(margin):.4g}"
+
+
+def table(outcomes: Sequence[Outcome]) -> str:
+    """One line per claim; a line that differs from the ledger starts with "!"; a stated skip with "s"."""
+    widths = dict(COLUMNS)
+    widths["id"] = max([widths["id"], *(len(o.claim.id) for o in outcomes)])
+    lines = ["  " + "  ".join(_fit(name, widths[name]) for name, _ in COLUMNS)]
+    for outcome in outcomes:
+        cells = {
+            "id": outcome.claim.id,
+            "title": outcome.claim.title,
+            "verdict": outcome.verdict,
+            "expected": outcome.claim.expected or "(none)",
+            "margin": margin_text(outcome.margin),
+            "seconds": f"{outcome.seconds:.2f}",
+        }
+        mark = "s" if outcome.skipped else " " if outcome.as_expected else "!"
+        lines.append(f"{mark} " + "  ".join(_fit(cells[name], widths[name]) for name, _ in COLUMNS).rstrip())
+    return "\n".join(lines)
+
+
+def totals(outcomes: Sequence[Outcome]) -> str:
+    """Counts per paper and verdict."""
+    names = [v for v in (*VERDICTS, "error") if any(o.verdict == v for o in outcomes)]
+    papers = [p for p in PAPERS if any(o.claim.paper == p for o in outcomes)]
+    count = Counter((o.claim.paper, o.verdict) for o in outcomes)
+    lines = ["paper".ljust(16) + "".join(name.rjust(max(len(name), 5) + 2) for name in names) + "  total"]
+    for paper in (*papers, "all"):
+        row = [sum(count[p, v] for p in (papers if paper == "all" else [paper])) for v in names]
+        cells = "".join(str(n).rjust(max(len(v), 5) + 2) for n, v in zip(row, names, strict=True))
+        lines.append(paper.ljust(16) + cells + str(sum(row)).rjust(7))
+    return "\n".join(lines)
+
+
+def problems(outcomes: Sequence[Outcome], unknown: Sequence[str] = ()) -> list[str]:
+    """One line per error, unexpected verdict, stated skip, undrawn figure and check without a ledger entry."""
+    lines = []
+    for o in outcomes:
+        if o.verdict == "error":
+            lines.append(f"error      {o.claim.id}: {o.evidence['error']}")
+        elif o.skipped:
+            lines.append(f"skipped    {o.claim.id}: {o.skipped}")
+        elif not o.as_expected:
+            lines.append(
+                f"unexpected {o.claim.id}: {o.verdict}, the ledger expects {o.claim.expected or 'nothing yet'}"
+            )
+        if o.figure and o.figure.startswith("error: "):
+            lines.append(f"no figure  {o.claim.id}: {o.figure.removeprefix('error: ')}")
+    lines += [f"unexpected {name}: a check is registered, the ledger has no such claim for it" for name in unknown]
+    return lines
+
+
+def readme(claims: Iterable[Claim], stored: Mapping[str, Mapping[str, Any]]) -> str:
+    """Markdown table: papers x verdicts, counted from the stored evidence files; claims without one are "missing"."""
+    claims = list(claims)
+    found = {c.id: stored[c.id]["verdict"] if c.id in stored else "missing" for c in claims}
+    names = [v for v in (*VERDICTS, "missing") if v in found.values()]
+    lines = [f"| paper | {' | '.join(names)} | total |", "|---" * (len(names) + 2) + "|"]
+    for paper in PAPERS:
+        count = Counter(found[c.id] for c in claims if c.paper == paper)
+        lines.append(f"| {TITLES[paper]} | {' | '.join(str(count[v] or '') for v in names)} | {sum(count.values())} |")
+    count = Counter(found.values())
+    lines.append(f"| all | {' | '.join(str(count[v]) for v in names)} | {len(claims)} |")
+    return "\n".join(lines) + "\n"

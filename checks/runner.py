@@ -1,0 +1,331 @@
+"""Runs checks in worker processes and compares their verdicts with the ledger.
+
+A job is one check function, perhaps with a mutated constant; it decides every claim that the function is registered
+for. Workers import the theory packages themselves, so nothing but plain data crosses the process border, and the
+evidence that a test replays is the evidence that is stored.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import math
+import multiprocessing
+import os
+import platform
+import signal
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from fractions import Fraction
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from artifact.claims import PAPERS, Claim
+
+WALL_LIMIT_SECONDS = 120.0
+WORKERS = 2
+STORE = Path(__file__).resolve().parents[1] / "results" / "checks"
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+PACKAGES = ("numpy", "scipy", "sympy", "mpmath", "torch")
+
+
+class WallLimit(Exception):
+    """A check ran past its wall limit."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """claims: ids that one function decides. scale: factor on the constant under test, None for the claim itself."""
+
+    claims: tuple[str, ...]
+    scale: float | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one claim.
+
+    verdict: of the check; "not-run" where the experiments decide or a solver is missing; "error" where the check
+    failed. evidence: plain data. margin: left/right at the worst point or None. repaired: corrected statement or None.
+    seconds: share of the function's wall time. skipped: why nothing was decided, where that is a stated skip.
+    figure: path of the drawn figure.
+    """
+
+    claim: Claim
+    verdict: str
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+    margin: float | str | None = None
+    repaired: str | None = None
+    seconds: float = 0.0
+    skipped: str | None = None
+    figure: str | None = None
+
+    @property
+    def as_expected(self) -> bool:
+        """A stated skip is listed, not failed; everything else must equal the ledger's ``expected``."""
+        return self.skipped is not None or (self.verdict == self.claim.expected and self.verdict != "error")
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The entry of ``python -m checks --json``."""
+        return {
+            "id": self.claim.id,
+            "paper": self.claim.paper,
+            "verdict": self.verdict,
+            "evidence": self.evidence,
+            "margin": self.margin,
+            "repaired": self.repaired,
+            "seconds": round(self.seconds, 2),
+        }
+
+
+def plain(value: Any) -> Any:
+    """Evidence as JSON: arrays and tuples as lists, rationals as "p/q", other numbers, inf and nan as their text."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if isinstance(value, str | bool | int) or value is None:
+        return value
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else str(float(value))
+    if isinstance(value, Fraction):
+        return str(value)
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(entry) for entry in (sorted(value, key=str) if isinstance(value, set | frozenset) else value)]
+    return str(value)
+
+
+def import_theory(papers: Sequence[str] = PAPERS) -> dict[str, str]:
+    """Import the papers' packages, which registers their checks. Returns paper -> error text for those that fail."""
+    errors = {}
+    for paper in papers:
+        name = f"theory.{paper}"
+        if importlib.util.find_spec(name) is None:
+            errors[paper] = f"package {name} does not exist"
+            continue
+        try:
+            importlib.import_module(name)
+        except Exception as error:
+            errors[paper] = f"package {name} does not import: {type(error).__name__}: {error}"
+    return errors
+
+
+@contextmanager
+def wall_limit(seconds: float) -> Iterator[None]:
+    """Raise WallLimit in the main thread after so many seconds (a long call inside a C library ends first)."""
+
+    def expire(*_):
+        raise WallLimit(f"ran past the wall limit of {seconds:g} s")
+
+    previous = signal.signal(signal.SIGALRM, expire)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+
+
+def execute(job: Job, limit: float = WALL_LIMIT_SECONDS, figures: str | None = None) -> dict[str, Any]:
+    """Run one job in this process: verdict as plain data, or the text of what went wrong. Never raises."""
+    from theory.kit.certificates import MissingSolver
+    from theory.kit.verdict import registry
+
+    check = registry.checks[job.claims[0]]
+    start = time.perf_counter()
+    result: dict[str, Any] = {"job": job, "drawn": {}}
+    try:
+        with wall_limit(limit):
+            verdict = check.run() if job.scale is None else check.run(scale=job.scale)
+        result |= {"verdict": verdict.verdict, "evidence": plain(verdict.evidence), "repaired": verdict.repaired}
+        result["margin"] = plain(None if verdict.margin is None else float(verdict.margin))
+    except MissingSolver as error:
+        result |= {"verdict": "not-run", "evidence": {"reason": str(error)}, "skipped": str(error)}
+    except Exception as error:
+        text = f"{type(error).__name__}: {error}" if not isinstance(error, WallLimit) else str(error)
+        result |= {"verdict": "error", "evidence": {"error": text, "traceback": traceback.format_exc(limit=-4)}}
+    result["seconds"] = time.perf_counter() - start
+    if figures and result["verdict"] != "error" and not result.get("skipped"):
+        result["drawn"] = _draw_all(job, result, verdict.evidence, figures, limit)
+    return result
+
+
+def _draw_all(
+    job: Job, result: dict[str, Any], evidence: Mapping[str, Any], folder: str, limit: float
+) -> dict[str, str]:
+    """Figures of a job's claims: claim id -> path, or the error text after "error: "."""
+    from checks.figures import draw
+
+    drawn = {}
+    for claim in job.claims:
+        path = Path(folder) / f"{claim}.png"
+        try:
+            with wall_limit(limit):
+                draw(claim, result, evidence, path)
+            drawn[claim] = str(path)
+        except Exception as error:
+            drawn[claim] = f"error: {type(error).__name__}: {error}"
+    return drawn
+
+
+def _start_worker(papers: Sequence[str]) -> None:
+    import_theory(papers)
+
+
+def run_jobs(
+    jobs: Sequence[Job],
+    *,
+    papers: Sequence[str] = PAPERS,
+    limit: float = WALL_LIMIT_SECONDS,
+    workers: int = WORKERS,
+    figures: str | None = None,
+    progress: Callable[[int], None] = lambda done: None,
+) -> dict[Job, dict[str, Any]]:
+    """Run jobs in ``workers`` processes with one thread each. A crashed worker gives an error result."""
+    if not jobs:
+        return {}
+    results: dict[Job, dict[str, Any]] = {}
+    with (
+        _single_threaded(),
+        ProcessPoolExecutor(
+            min(workers, len(jobs)),
+            multiprocessing.get_context("spawn"),
+            initializer=_start_worker,
+            initargs=(tuple(papers),),
+        ) as pool,
+    ):
+        futures = {pool.submit(execute, job, limit, figures): job for job in jobs}
+        for future in as_completed(futures):
+            job = futures[future]
+            try:
+                results[job] = future.result()
+            except Exception as error:
+                text = f"worker process failed: {type(error).__name__}: {error}"
+                results[job] = {"verdict": "error", "evidence": {"error": text}, "seconds": 0.0, "drawn": {}}
+            progress(len(results))
+    return results
+
+
+@contextmanager
+def _single_threaded() -> Iterator[None]:
+    """Worker processes read these variables when they import numpy and torch."""
+    before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
+    os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
+
+
+def jobs_for(claims: Iterable[Claim]) -> list[Job]:
+    """One job per check function that decides any of the claims (papers must have been imported)."""
+    from theory.kit.verdict import registry
+
+    groups: dict[Any, list[str]] = {}
+    for claim in claims:
+        if claim.decided_by == "checks" and claim.id in registry.checks:
+            groups.setdefault(registry.checks[claim.id].function, []).append(claim.id)
+    return [Job(tuple(ids)) for ids in groups.values()]
+
+
+def run_claims(claims: Sequence[Claim], **options: Any) -> list[Outcome]:
+    """Outcomes in ledger order. options: those of ``run_jobs`` except ``papers``."""
+    papers = sorted({claim.paper for claim in claims}, key=PAPERS.index)
+    errors = import_theory(papers)
+    jobs = jobs_for(claims)
+    results = run_jobs(jobs, papers=papers, **options)
+    by_claim = {claim: (job, result) for job, result in results.items() for claim in job.claims}
+    outcomes = [_outcome(claim, by_claim.get(claim.id), errors.get(claim.paper)) for claim in claims]
+    if options.get("figures"):
+        _draw_undecided(outcomes, options["figures"])
+    return outcomes
+
+
+def _draw_undecided(outcomes: Iterable[Outcome], folder: str) -> None:
+    """Cards of the claims that no check function decides: their statement and why."""
+    from checks.figures import draw_card
+
+    for outcome in outcomes:
+        if outcome.claim.decided_by == "experiments" or outcome.skipped:
+            path = Path(folder) / f"{outcome.claim.id}.png"
+            draw_card(outcome.claim, {"Statement": outcome.claim.statement, "Reason": outcome.evidence["reason"]}, path)
+
+
+def _outcome(claim: Claim, found: tuple[Job, dict[str, Any]] | None, import_error: str | None) -> Outcome:
+    if claim.decided_by == "experiments":
+        reason = "decided by the experiments (training at scale), not by this command"
+        return Outcome(claim, "not-run", {"reason": reason})
+    if found is None:
+        return Outcome(claim, "error", {"error": import_error or "no check function and no decided_by"})
+    job, result = found
+    return Outcome(
+        claim,
+        result["verdict"],
+        result["evidence"],
+        result.get("margin"),
+        result.get("repaired"),
+        result["seconds"] / len(job.claims),
+        result.get("skipped"),
+        result["drawn"].get(claim.id),
+    )
+
+
+def unknown_checks(claims: Iterable[Claim]) -> list[str]:
+    """Ids that a theory package registers although the ledger lacks them (or gives them to the experiments)."""
+    from theory.kit.verdict import registry
+
+    ledger = {claim.id: claim for claim in claims}
+    return [i for i in registry.checks if i not in ledger or ledger[i].decided_by != "checks"]
+
+
+def versions() -> dict[str, str]:
+    """Versions of what the numbers depend on."""
+    return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
+
+
+def store(outcome: Outcome, folder: Path = STORE) -> Path:
+    """Write one evidence file atomically. An error is not evidence and is not stored."""
+    content = {
+        "id": outcome.claim.id,
+        "paper": outcome.claim.paper,
+        "verdict": outcome.verdict,
+        "expected": outcome.claim.expected,
+        "evidence": outcome.evidence,
+        "margin": outcome.margin,
+        "repaired": outcome.repaired,
+        "seconds": round(outcome.seconds, 1),
+        "command": f"python -m checks --claim {outcome.claim.id}",
+        "versions": versions(),
+    }
+    return write_atomically(folder / f"{outcome.claim.id}.json", json.dumps(content, indent=1, sort_keys=False) + "\n")
+
+
+def write_atomically(path: Path, text: str) -> Path:
+    """Replace a file by a complete new one: temporary name in the same folder, fsync, rename."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    return path
+
+
+def stored(folder: Path = STORE) -> dict[str, dict[str, Any]]:
+    """Evidence files by claim id."""
+    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))}

@@ -1,0 +1,94 @@
+"""Every claim's verdict equals the one that the ledger expects."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from artifact import claims
+from artifact.errors import UserError
+from checks import runner
+from checks.conftest import IMPORT_ERRORS, LEDGER
+from theory.kit.verdict import VERDICTS
+
+
+@pytest.mark.parametrize("claim_id", list(LEDGER))
+def test_verdict_is_the_expected_one(claim_id, results):
+    outcome = results.outcome(claim_id)
+    if outcome.skipped:
+        pytest.skip(outcome.skipped)
+    assert outcome.verdict == outcome.claim.expected, outcome.evidence
+
+
+def test_every_theory_package_imports():
+    assert IMPORT_ERRORS == {}
+
+
+def test_every_check_has_a_ledger_entry_that_leaves_the_decision_to_it():
+    assert runner.unknown_checks(LEDGER.values()) == []
+
+
+def test_every_theory_or_arithmetic_claim_has_a_check():
+    from theory.kit.verdict import registry
+
+    assert [c.id for c in LEDGER.values() if c.decided_by == "checks" and c.id not in registry.checks] == []
+
+
+def test_only_claims_left_to_the_experiments_are_undecided_without_a_reason():
+    undecided = [c for c in LEDGER.values() if c.decided_by == "experiments"]
+    assert all(c.expected == "not-run" and c.needs != "cpu-toy" for c in undecided)
+
+
+def test_ledger_vocabulary_is_the_checks_vocabulary():
+    assert tuple(VERDICTS) == claims.VERDICTS
+
+
+@pytest.fixture
+def ledger_file(tmp_path):
+    def write(*entries: str):
+        (tmp_path / "qu2022.toml").write_text("\n".join(f"[[claim]]\n{entry}" for entry in entries), encoding="utf-8")
+        return claims.load(["qu2022"], tmp_path)
+
+    return write
+
+
+ENTRY = """id = "a"\nlocation = "x"\nkind = "text"\ntitle = "t"\nstatement = "s"\nhow_to_check = "h"\nneeds = "gpu"\n"""
+
+
+def test_ledger_reads_a_valid_entry(ledger_file):
+    (claim,) = ledger_file(ENTRY + 'expected = "proved"')
+    assert (claim.id, claim.paper, claim.expected, claim.decided_by) == ("a", "qu2022", "proved", "checks")
+
+
+@pytest.mark.parametrize(
+    ("entries", "field"),
+    [
+        ([ENTRY + 'verdict = "proved"'], "verdict"),
+        ([ENTRY + 'expected = "true"'], "expected"),
+        ([ENTRY, ENTRY], "claim id"),
+        ([ENTRY.replace('title = "t"\n', "")], "field"),
+        ([ENTRY.replace('"text"', '"poem"')], "kind"),
+        (["id = "], "ledger"),
+    ],
+)
+def test_ledger_refuses(ledger_file, entries, field):
+    with pytest.raises(UserError) as caught:
+        ledger_file(*entries)
+    assert field in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("ids", "papers"), [(["no-such-claim"], []), ([], ["no-such-paper"])])
+def test_unknown_selection_is_refused(ids, papers):
+    with pytest.raises(UserError):
+        claims.select(LEDGER.values(), ids, papers)
+
+
+def test_evidence_is_plain_json():
+    from fractions import Fraction
+
+    import numpy as np
+
+    value = {"a": np.arange(2), "b": Fraction(3, 7), "c": (1.5, float("inf")), 1: np.float64(0.1), "d": np.bool_(True)}
+    text = json.dumps(runner.plain(value), allow_nan=False)
+    assert json.loads(text) == {"a": [0, 1], "b": "3/7", "c": [1.5, "inf"], "1": 0.1, "d": True}

@@ -1,0 +1,284 @@
+"""The theory kit: certified classes keep their certificates, searches find known maxima, weak evidence is refused."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import sympy as sp
+
+from artifact.errors import UserError
+from theory.kit import certificates, exact, functions, symbolic, tables
+from theory.kit.search import safe_ratio, worst_ratio
+from theory.kit.verdict import Registry, Verdict
+
+
+def _examples() -> dict[str, functions.Smooth]:
+    rng = np.random.default_rng(1)
+    X, d = rng.standard_normal((6, 2)), 3
+    examples = {
+        "quadratic": functions.quadratic(functions.random_symmetric(rng, d, -1, 2), rng.standard_normal(d)),
+        "strongly convex": functions.quadratic(functions.random_symmetric(rng, d, 0.5, 2), rng.standard_normal(d), 1.0),
+        "softmax": functions.softmax_regression(X, rng.integers(0, 3, 6), 3),
+        "relu network": functions.relu_network(X, rng.standard_normal(6), rng.standard_normal(3)),
+        "tanh network": functions.tanh_network(X, rng.standard_normal(6), rng.standard_normal(3)),
+        "logistic": functions.logistic_regression(X, np.sign(rng.standard_normal(6)), 0.1),
+    }
+    for profile in functions.PROFILES:
+        pieces = rng.standard_normal((4, d)), rng.uniform(0, 1, 4), rng.standard_normal(4)
+        examples[f"ridge {profile}"] = functions.ridge(profile, *pieces)
+    return examples
+
+
+EXAMPLES = _examples()
+
+
+@pytest.mark.parametrize("name", list(EXAMPLES))
+def test_function_classes_keep_their_certificates(name):
+    f, rng = EXAMPLES[name], np.random.default_rng(2)
+    for _ in range(100):
+        w = 3 * rng.standard_normal(f.dimension)
+        eigenvalues = np.linalg.eigvalsh(f.hessian(w))
+        assert np.abs(eigenvalues).max() <= f.L * (1 + 1e-9)
+        assert eigenvalues[0] >= f.mu - 1e-9
+        assert np.linalg.norm(f.gradient(w)) <= f.G * (1 + 1e-9)
+        assert f.value(w) >= f.infimum - 1e-12
+
+
+@pytest.mark.parametrize("name", list(EXAMPLES))
+def test_function_classes_have_right_derivatives(name):
+    f, rng, h = EXAMPLES[name], np.random.default_rng(3), 1e-5
+    w = rng.standard_normal(f.dimension)
+    steps = h * np.eye(f.dimension)
+    slopes = [(f.value(w + e) - f.value(w - e)) / (2 * h) for e in steps]
+    bends = [(f.gradient(w + e) - f.gradient(w - e)) / (2 * h) for e in steps]
+    np.testing.assert_allclose(slopes, f.gradient(w), atol=1e-7)
+    np.testing.assert_allclose(bends, f.hessian(w), atol=1e-6)
+
+
+def test_quadratic_certificate_is_attained():
+    f = functions.quadratic(np.diag([-3.0, 2.0]))
+    assert (f.L, f.mu) == (3.0, -3.0)
+    g = functions.quadratic(np.diag([2.0, 4.0]), np.array([2.0, 4.0]), 5.0)
+    assert g.infimum == pytest.approx(5 - 1 - 2)  # minimum at (-1, -1)
+
+
+def test_tilted_family_has_exact_heterogeneity():
+    rng = np.random.default_rng(4)
+    family = functions.tilted_family(
+        functions.random_ridge(rng, 3), rng.standard_normal((5, 3)), rng.standard_normal((4, 3))
+    )
+    for _ in range(20):
+        w = 2 * rng.standard_normal(3)
+        gaps = [np.linalg.norm(client.gradient(w) - family.gradient(w)) for client in family.clients]
+        assert max(gaps) == pytest.approx(family.sigma_g)
+        assert np.sqrt(np.mean(np.square(gaps))) == pytest.approx(family.sigma_g_mean)
+    assert np.sqrt(np.mean(np.sum(family.noise**2, axis=1))) == pytest.approx(family.sigma_l)
+    np.testing.assert_allclose(family.noise.mean(axis=0), 0, atol=1e-12)
+
+
+def test_tilted_family_takes_a_chosen_heterogeneity():
+    tilts = np.random.default_rng(7).standard_normal((4, 2))
+    assert functions.tilted_family(functions.quadratic(np.eye(2)), tilts, sigma_g=0.3).sigma_g == pytest.approx(0.3)
+
+
+def test_scaled_family_has_relative_heterogeneity():
+    """Factors 1/2 and 3/2: mean ||grad F_i||^2 = (1/4 + 9/4)/2 ||grad F||^2 = 5/4 ||grad F||^2."""
+    family = functions.scaled_family(functions.random_ridge(np.random.default_rng(8), 3, profile="cosine"), [0.5, 1.5])
+    for w in np.random.default_rng(9).standard_normal((20, 3)):
+        squares = [np.sum(client.gradient(w) ** 2) for client in family.clients]
+        assert np.mean(squares) == pytest.approx(1.25 * np.sum(family.gradient(w) ** 2))
+        gaps = [np.linalg.norm(client.gradient(w) - family.gradient(w)) for client in family.clients]
+        assert max(gaps) <= family.sigma_g
+    with pytest.raises(ValueError, match="mean 1"):
+        functions.scaled_family(functions.quadratic(np.eye(2)), [1.0, 2.0])
+
+
+def test_relu_network_has_bounded_curvature_but_no_lipschitz_gradient():
+    """One unit, x = 1, v = 1, y = 1: f = (max(w, 0) - 1)^2/2 has f'' in {0, 1} while f' jumps by -1 at 0."""
+    f = functions.relu_network(np.ones((1, 1)), np.ones(1), np.ones(1))
+    assert math.inf == f.L
+    assert {float(f.hessian(np.array([w]))[0, 0]) for w in (-1.0, -1e-9, 1e-9, 1.0)} == {0.0, 1.0}
+    jump = f.gradient(np.array([1e-9])) - f.gradient(np.array([-1e-9]))
+    assert abs(float(jump[0])) / 2e-9 > 1e8
+
+
+def test_random_ridge_has_the_smoothness_asked_for():
+    assert pytest.approx(2.5) == functions.random_ridge(np.random.default_rng(5), 3, L=2.5).L
+
+
+def test_search_finds_a_known_maximum():
+    """max of x.Ax/x.x is the top eigenvalue, 3, which random draws in 6 dimensions miss by several per cent."""
+    A = functions.random_symmetric(np.random.default_rng(6), 6, -1.0, 3.0)
+    search = worst_ratio(lambda x: x @ A @ x / (x @ x), lambda rng: rng.standard_normal(6), draws=1000)
+    assert search.value == pytest.approx(3.0, rel=1e-6)
+    assert search.history[0] < 2.95
+    assert search.evaluations >= 1000
+
+
+def test_search_is_deterministic_and_ignores_inadmissible_arguments():
+    def ratio(x):
+        return math.nan if x[0] < 0 else 1 - (x[0] - 1) ** 2
+
+    first, second = (worst_ratio(ratio, lambda rng: rng.standard_normal(1), draws=1200) for _ in range(2))
+    assert first.value == second.value == pytest.approx(1.0)
+    assert first.admissible < first.evaluations
+    assert first.as_evidence("half line")["evaluations"] == first.admissible
+
+
+def test_search_stops_at_a_violation():
+    search = worst_ratio(lambda x: 2.0, lambda rng: rng.standard_normal(1), draws=5000, stop_above=1.0)
+    assert search.evaluations == 1
+
+
+def test_safe_ratio():
+    assert safe_ratio(1.0, 0.0) == math.inf and math.isnan(safe_ratio(0.0, 0.0)) and safe_ratio(1.0, 2.0) == 0.5
+
+
+WEAK = [
+    ("true", {}, {}),
+    ("proved", {}, {}),
+    ("holds", {"worst_ratio": 0.5, "function_class": "x", "seed": 0}, {}),
+    ("holds", {"evaluations": 999, "worst_ratio": 0.5, "function_class": "x", "seed": 0}, {}),
+    ("refuted", {"worst_ratio": 2.0}, {}),
+    ("repaired", {"counterexample": {}, "repair": {"certificate": "x"}}, {}),
+    ("repaired", {"counterexample": {}, "repair": {"evaluations": 10, "worst_ratio": 0.1}}, {"repaired": "x"}),
+    ("proved", {"certificate": "x"}, {"repaired": "x"}),
+    ("consistent", {"printed": 1}, {}),
+    ("vacuous", {}, {}),
+]
+
+
+@pytest.mark.parametrize(("verdict", "evidence", "more"), WEAK)
+def test_verdict_refuses_weak_evidence(verdict, evidence, more):
+    with pytest.raises(ValueError):
+        Verdict(verdict, evidence, **more)
+
+
+def test_check_refuses_an_undocumented_function_and_a_second_decision():
+    registry = Registry()
+    with pytest.raises(ValueError, match="docstring"):
+        registry.check("a")(lambda: None)
+
+    def documented():
+        """T. Statement: Assumptions: Method: Verdict: Reference:"""
+
+    registry.check("a")(documented)
+    with pytest.raises(ValueError, match="two checks"):
+        registry.check("a")(documented)
+
+
+def test_exact_round_trip_and_positive_semidefiniteness():
+    values = {"x": ["3/7", 2, 0.5], "y": {"z": "1/3"}}
+    assert exact.plain(exact.fractions_of(values)) == {"x": ["3/7", 2, "1/2"], "y": {"z": "1/3"}}
+    assert exact.is_positive_semidefinite([[1, 2], [2, 4]])
+    assert not exact.is_positive_semidefinite([[1, 2], [2, Fraction(39, 10)]])
+    assert not exact.is_positive_semidefinite([[0, 1], [1, 5]])
+    assert exact.eigenvalues_within([[2, 1], [1, 2]], 1, 3) and not exact.eigenvalues_within([[2, 1], [1, 2]], 1, 2)
+
+
+def test_exact_roots():
+    assert exact.rational_sqrt(Fraction(9, 4)) == Fraction(3, 2) and exact.rational_sqrt(Fraction(2)) is None
+    assert exact.sqrt_le(Fraction(2), Fraction(3, 2)) and not exact.sqrt_le(Fraction(2), Fraction(7, 5))
+    x = exact.unit([Fraction(3), Fraction(4)])
+    assert abs(x[0] - exact.mpf("3/5")) < exact.mp.mpf(10) ** -48
+
+
+def test_identity_certificate_and_witness():
+    a, b = sp.symbols("a b", positive=True)
+    assert "reduces to 0" in symbolic.identity((a + b) ** 2, a**2 + 2 * a * b + b**2)
+    with pytest.raises(symbolic.NotProved) as caught:
+        symbolic.identity((a + b) ** 2, a**2 + b**2)
+    assert caught.value.point is not None
+    verdict = symbolic.decide_identity((a + b) ** 2, a**2 + b**2)
+    sides = verdict.evidence["counterexample"]
+    assert verdict.verdict == "refuted" and Fraction(sides["left"]) != Fraction(sides["right"])
+    assert symbolic.differing_coefficients((a + b) ** 2, a**2 + b**2, a, b) == {"a*b": ("2", "0")}
+
+
+def test_order_claims():
+    K, T = sp.symbols("K T", positive=True)
+    assert symbolic.same_order(K / T + 1 / sp.sqrt(T), 1 / sp.sqrt(T), T)
+    with pytest.raises(symbolic.NotProved):
+        symbolic.same_order(K / T + 1 / sp.sqrt(T), 1 / T, T)
+    assert symbolic.order_in(3 * T**2 + T, T) == 2 and symbolic.order_in(3 * T**2 + T, T, 0) == 1
+
+
+def test_nonnegative_certificate():
+    K, k = sp.symbols("K k", nonnegative=True)
+    assert symbolic.nonnegative(K**2 - K, shift={K: 1 + k})
+    with pytest.raises(symbolic.NotProved):
+        symbolic.nonnegative(K**2 - K)
+
+
+@pytest.mark.skipif(not certificates.available("z3"), reason="optional z3-solver is not installed")
+def test_z3_certificate_and_counterexample():
+    x = sp.Symbol("x", real=True)
+    assert "unsatisfiable" in certificates.z3_implies([x > 0, x < sp.Rational(1, 6)], 30 * x**2 < 1)
+    with pytest.raises(symbolic.NotProved) as caught:
+        certificates.z3_implies([x > 0, x < sp.Rational(1, 2)], 30 * x**2 < 1)
+    point = Fraction(caught.value.point["x"])
+    assert 0 < point < Fraction(1, 2) and 30 * point**2 >= 1
+
+
+@pytest.mark.skipif(not certificates.available("cvxpy"), reason="optional cvxpy is not installed")
+def test_sum_of_squares_certificate():
+    x, y = sp.symbols("x y", real=True)
+    assert "exact elimination" in certificates.sum_of_squares(x**4 + y**4 - x**2 * y**2 + 1)
+    with pytest.raises(symbolic.NotProved):
+        certificates.sum_of_squares(x**2 - 3 * x * y + y**2)
+
+
+@pytest.mark.skipif(not certificates.available("PEPit"), reason="optional PEPit is not installed")
+@pytest.mark.parametrize("step", [0.2, 0.4, 0.9])
+def test_pep_gives_the_known_contraction(step):
+    pep = certificates.gradient_step_contraction(L=2.0, mu=0.5, step=step)
+    known = max(abs(1 - step * 0.5), abs(1 - step * 2.0)) ** 2
+    assert pep.bound == pytest.approx(known, abs=1e-5) and pep.example == pytest.approx(known, abs=1e-5)
+
+
+def test_missing_solver_is_named(monkeypatch):
+    monkeypatch.setattr(certificates, "available", lambda name: False)
+    with pytest.raises(certificates.MissingSolver, match="z3-solver"):
+        certificates.z3_implies([], sp.Symbol("x") > 0)
+
+
+def test_printed_numbers_keep_their_rounding():
+    assert tables.unit("79.50") == Fraction(1, 100) and tables.unit("246") == 1
+    box = tables.Interval.printed("79.5")
+    assert (box.low, box.high) == (Fraction("79.45"), Fraction("79.55"))
+    assert tables.Interval.printed("246").low == 246
+
+
+@pytest.mark.parametrize(
+    ("printed", "a", "b", "agrees", "same"),
+    [
+        ("0.43", "79.52", "79.09", True, True),
+        ("0.42", "79.52", "79.09", True, False),
+        ("0.40", "79.52", "79.09", False, False),
+    ],
+)
+def test_comparison_at_the_printed_rounding(printed, a, b, agrees, same):
+    comparison = tables.compare("x", printed, tables.difference(a, b))
+    assert (comparison.agrees, comparison.same_digits) == (agrees, same)
+    assert tables.arithmetic_verdict([comparison]).verdict == ("consistent" if agrees else "inconsistent")
+
+
+def test_derived_ranges():
+    assert tables.average(["1.0", "2.0"]).high == Fraction("1.55")
+    assert tables.ratio("10", "4").value == Fraction(5, 2) == tables.ratio("10", "4").low
+    assert tables.relative_change("3.0", "2.0").value == 50
+    assert tables.total(["1.0", "2.0", "3.0"]).low == Fraction("5.85")
+
+
+def test_tables_select_rows():
+    rows = tables.table("fedsmoo_table1")
+    cell = rows.where(algorithm="FedAvg", dataset="CIFAR-10", split="Dirichlet-0.6", participation="10% of 100")
+    assert str(cell.values(metric="test_accuracy")[0]) == "79.52"
+    assert set(rows.where(algorithm=["FedAvg", "FedSAM"]).distinct("algorithm")) == {"FedAvg", "FedSAM"}
+    with pytest.raises(UserError):
+        tables.table("no_such_table")
+    with pytest.raises(UserError):
+        rows.one(algorithm="FedAvg")

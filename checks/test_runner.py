@@ -1,0 +1,181 @@
+"""The runner's contract: exit codes, JSON, evidence files, limits, stated skips, figures."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from click.testing import CliRunner
+
+from artifact.claims import Claim
+from checks import figures, report, runner
+from checks.__main__ import main
+from theory.kit.certificates import MissingSolver
+from theory.kit.verdict import Check, Verdict, registry
+
+CLAIM = Claim("demo", "qu2022", "Sec 1", "text", "A demonstration", "s", "h", "cpu-toy", expected="proved")
+
+
+def passing():
+    """Title.
+
+    Statement: one is one. Assumptions: none. Method: look. Verdict: proved. Reference: none.
+    """
+    return Verdict("proved", {"certificate": "1 = 1"}, margin=0.5)
+
+
+def endless():
+    """Title."""
+    while True:
+        pass
+
+
+def without_solver():
+    """Title."""
+    raise MissingSolver("z3")
+
+
+def failing():
+    """Title."""
+    raise ZeroDivisionError("no such number")
+
+
+@pytest.fixture
+def registered(monkeypatch):
+    def register(function, **more):
+        monkeypatch.setitem(registry.checks, "demo", Check("demo", function, **more))
+        monkeypatch.setitem(figures.ledger(), "demo", CLAIM)
+        return runner.Job(("demo",))
+
+    return register
+
+
+def _outcome(verdict="proved", **more):
+    return runner.Outcome(CLAIM, verdict, {"certificate": "1 = 1"}, **more)
+
+
+def test_execute_returns_plain_data(registered):
+    result = runner.execute(registered(passing))
+    assert (result["verdict"], result["evidence"], result["margin"]) == ("proved", {"certificate": "1 = 1"}, 0.5)
+    json.dumps(result["evidence"])
+
+
+def test_wall_limit_is_reported(registered):
+    result = runner.execute(registered(endless), limit=0.2)
+    assert result["verdict"] == "error" and "wall limit of 0.2 s" in result["evidence"]["error"]
+    assert 0.2 <= result["seconds"] < 5
+
+
+def test_failure_is_an_error_line(registered):
+    result = runner.execute(registered(failing))
+    assert result["verdict"] == "error" and result["evidence"]["error"] == "ZeroDivisionError: no such number"
+
+
+def test_missing_solver_is_a_stated_skip(registered):
+    result = runner.execute(registered(without_solver))
+    assert result["verdict"] == "not-run" and "z3-solver" in result["skipped"]
+    outcome = _outcome("not-run", skipped=result["skipped"])
+    assert outcome.as_expected
+    assert report.problems([outcome]) == [f"skipped    demo: {result['skipped']}"]
+    assert report.table([outcome]).splitlines()[1].startswith("s demo")
+
+
+def test_unexpected_verdict_is_marked_and_listed():
+    outcome = _outcome("refuted")
+    assert not outcome.as_expected
+    assert report.table([outcome]).splitlines()[1].startswith("! demo")
+    assert report.problems([outcome]) == ["unexpected demo: refuted, the ledger expects proved"]
+    assert not replace(outcome, verdict="error").as_expected
+
+
+def test_claim_without_check_is_an_error_and_one_of_the_experiments_is_not_run():
+    missing = runner._outcome(CLAIM, None, None)
+    assert missing.verdict == "error" and "no check function" in missing.evidence["error"]
+    later = runner._outcome(replace(CLAIM, decided_by="experiments", expected="not-run"), None, None)
+    assert later.as_expected and later.verdict == "not-run" and later.evidence["reason"]
+
+
+def test_one_function_shares_its_seconds_between_its_claims(monkeypatch):
+    claims = [replace(CLAIM, id=name) for name in ("one", "two")]
+    for claim in claims:
+        monkeypatch.setitem(registry.checks, claim.id, Check(claim.id, passing))
+    assert runner.jobs_for(claims) == [runner.Job(("one", "two"))]
+    result = {"verdict": "proved", "evidence": {}, "seconds": 3.0, "drawn": {}}
+    assert runner._outcome(claims[0], (runner.Job(("one", "two")), result), None).seconds == 1.5
+
+
+def test_evidence_file(tmp_path):
+    path = runner.store(_outcome(seconds=1.23456, margin=0.5), tmp_path)
+    content = json.loads(path.read_text())
+    assert content["id"] == path.stem == "demo" and content["seconds"] == 1.2
+    keys = ["id", "paper", "verdict", "expected", "evidence", "margin", "repaired", "seconds", "command", "versions"]
+    assert list(content) == keys
+    assert [entry.name for entry in tmp_path.iterdir()] == ["demo.json"]
+    assert runner.stored(tmp_path)["demo"]["verdict"] == "proved"
+
+
+def test_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch):
+    path = runner.write_atomically(tmp_path / "a.json", "old")
+    monkeypatch.setattr(runner.os, "replace", lambda *_: (_ for _ in ()).throw(OSError("full")))
+    with pytest.raises(OSError):
+        runner.write_atomically(path, "new")
+    assert path.read_text() == "old" and [entry.name for entry in tmp_path.iterdir()] == ["a.json"]
+
+
+def test_record_has_the_documented_keys():
+    assert list(_outcome().record) == ["id", "paper", "verdict", "evidence", "margin", "repaired", "seconds"]
+
+
+def test_totals_and_readme_count():
+    outcomes = [_outcome(), _outcome("refuted"), _outcome("error")]
+    assert report.totals(outcomes).splitlines()[-1].split() == ["all", "1", "1", "1", "3"]
+    table = report.readme([CLAIM, replace(CLAIM, id="two")], {"demo": {"verdict": "proved"}})
+    assert table.splitlines()[0] == "| paper | proved | missing | total |"
+    assert table.splitlines()[-1] == "| all | 1 | 1 | 2 |"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--claim", "no-such"], "no-such"),
+        (["--paper", "no-such"], "no-such"),
+        (["--no-such"], "--no-such"),
+        (["--limit", "-1"], "--limit"),
+        (["--workers", "0"], "--workers"),
+        (["--limit", "soon"], "soon"),
+    ],
+)
+def test_bad_value_ends_in_one_line_and_code_two(arguments, named):
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 2 and named in result.output and len(result.output.strip().splitlines()) == 1
+
+
+def test_command_decides_a_claim_and_prints_json():
+    result = CliRunner().invoke(main, ["--claim", "man-eq6", "--json", "--no-store"])
+    (record,) = json.loads(result.output)
+    assert (record["id"], record["paper"], record["verdict"]) == ("man-eq6", "yashwanth2023", "proved")
+    assert result.exit_code == 0 and record["evidence"]["certificate"]
+
+
+GENERIC = [
+    ("proved", {"certificate": "x = x"}),
+    ("holds", {"evaluations": 1000, "worst_ratio": 0.5, "function_class": "lines", "seed": 0, "history": [0.1, 0.5]}),
+    ("inconsistent", {"printed": ["1.0", "n/a"], "derived": [1.3, "x"], "where": ["a", "b"]}),
+    ("consistent", {"printed": {"a": "1.0"}, "derived": {"a": 1.0}}),
+    ("inconsistent", {"printed": "2", "derived": "3"}),
+    ("vacuous", {"reason": "the right side is infinite"}),
+    ("not-run", {"reason": "needs a figure that the text lacks"}),
+]
+
+
+@pytest.mark.parametrize(("verdict", "evidence"), GENERIC)
+def test_generic_figure(verdict, evidence, registered, tmp_path):
+    registered(passing)
+    figures.draw("demo", {"verdict": verdict, "margin": None}, evidence, tmp_path / "demo.png")
+    assert (tmp_path / "demo.png").stat().st_size > 5000
+
+
+def test_disagreeing_rows_come_first():
+    rows = figures._pairs({"printed": ["1.0", "2.0"], "derived": [1.04, 2.06]})
+    assert [row[3] for row in rows] == [True, False]

@@ -1,0 +1,123 @@
+"""Helpers of the FedLESAM audit: inequality certificates, exact one-dimensional runs, evidence of repairs.
+
+Norms of the paper are Euclidean, so an inequality between sums of squared norms holds if it holds coordinate by
+coordinate; certificates are therefore written for one coordinate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import sympy as sp
+
+from theory.kit.exact import plain
+from theory.kit.symbolic import identity
+from theory.kit.verdict import Replay, Verdict
+
+Slack = tuple[Any, Any, str]
+
+
+def exact(scale: float) -> sp.Rational:
+    """The decimal that ``scale`` shows, as a rational (0.9 -> 9/10)."""
+    return sp.Rational(str(scale))
+
+
+def combination(target: Any, slacks: Sequence[Slack], label: str = "") -> str:
+    """Certificate that ``target`` >= 0: it equals a sum of multipliers >= 0 times quantities >= 0.
+
+    slacks: (multiplier, quantity, why the quantity is >= 0). A multiplier must be non-negative by its symbols' own
+    assumptions. Raises ValueError where it is not, NotProved where the sum differs from ``target``.
+    """
+    for multiplier, quantity, _ in slacks:
+        if not sp.sympify(multiplier).is_nonnegative:
+            raise ValueError(f"the multiplier {multiplier} of {quantity} is not known to be non-negative")
+    text = identity(target, sum(multiplier * quantity for multiplier, quantity, _ in slacks), label=label)
+    reasons = "; ".join(f"{multiplier} * ({quantity}) >= 0: {why}" for multiplier, quantity, why in slacks)
+    return f"{text}. Terms: {reasons}"
+
+
+def _numbers(value: Any) -> Any:
+    """Plain numbers also from sympy's rationals."""
+    if isinstance(value, Mapping):
+        return {key: _numbers(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_numbers(entry) for entry in value]
+    if isinstance(value, sp.Rational):
+        value = Fraction(int(value.p), int(value.q))
+    return plain(value)
+
+
+def refuted(counterexample: Mapping[str, Any], margin: float | None = None, **more: Any) -> Verdict:
+    """``refuted`` with plain numbers."""
+    return Verdict("refuted", {"counterexample": _numbers(counterexample), **more}, margin=margin)
+
+
+def repaired(
+    replay: Callable[[Mapping[str, Any]], Replay],
+    counterexample: Mapping[str, Any],
+    statement: str,
+    certificate: str,
+    **more: Any,
+) -> Verdict:
+    """``repaired``: counterexample of the printed statement, corrected statement, and the certificate behind it.
+
+    The two sides and the margin come from the exact replay. Raises ValueError where the replay does not violate the
+    printed statement or breaks one of its assumptions.
+    """
+    evidence = {"counterexample": _numbers(counterexample), "repair": {"certificate": certificate}, **more}
+    outcome = replay(evidence)
+    if not (outcome.violated and all(outcome.assumptions.values())):
+        raise ValueError(f"not a counterexample: {outcome}")
+    evidence["sides"] = {"left": _numbers(outcome.left), "right": _numbers(outcome.right), "relation": outcome.relation}
+    comparable = outcome.relation != "==" and outcome.right > 0
+    return Verdict(
+        "repaired", evidence, margin=float(outcome.left / outcome.right) if comparable else None, repaired=statement
+    )
+
+
+def proved(certificate: str, margin: float | None = None, **more: Any) -> Verdict:
+    """``proved`` with the text that a reader can verify."""
+    return Verdict("proved", {"certificate": certificate, **more}, margin=margin)
+
+
+def not_run(reason: str, **more: Any) -> Verdict:
+    """``not-run`` with the reason and whatever numbers the paper itself offers."""
+    return Verdict("not-run", {"reason": reason, **more})
+
+
+def sign(x: Any) -> int:
+    """unit() of a number, with unit(0) = 0."""
+    return (x > 0) - (x < 0)
+
+
+def lesam_path(
+    w0: Fraction, radius: Fraction, step: Fraction, rounds: int, gradient: Callable[[Fraction], Fraction] = lambda x: x
+) -> list[Fraction]:
+    """FedLESAM as printed (Algorithm 1, one client, E = 1, w_old = 0 at the start) in one dimension, exact.
+
+    step is eta_g * eta_l. Returns w^0, ..., w^rounds. A zero difference gives a zero perturbation.
+    """
+    path, old = [w0], Fraction(0)
+    for _ in range(rounds):
+        w = path[-1]
+        path.append(w - step * gradient(w + radius * sign(old - w)))
+        old = w
+    return path
+
+
+def sam_path(
+    w0: Fraction, radius: Fraction, step: Fraction, rounds: int, gradient: Callable[[Fraction], Fraction] = lambda x: x
+) -> list[Fraction]:
+    """FedSAM with one client and E = 1 in one dimension (that is SAM), exact. Returns w^0, ..., w^rounds."""
+    path = [w0]
+    for _ in range(rounds):
+        w = path[-1]
+        path.append(w - step * gradient(w + radius * sign(gradient(w))))
+    return path
+
+
+def clip(x: Any, bound: Any) -> Any:
+    """Derivative of the Huber function with unit curvature: x limited to [-bound, bound]."""
+    return max(-bound, min(bound, x))

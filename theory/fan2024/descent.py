@@ -1,0 +1,218 @@
+"""Lemma 6: its constants, its step-size condition, and the point at which it is stated."""
+
+from __future__ import annotations
+
+from fractions import Fraction as Q
+
+import sympy as sp
+
+from theory.fan2024.common import combination, exact, lesam_path, refuted, repaired
+from theory.kit.exact import fractions_of
+from theory.kit.symbolic import identity, implies
+from theory.kit.verdict import Replay, Verdict, check
+
+eta_l, eta_g, L, rho, E, N, G = sp.symbols("eta_l eta_g L rho E N G", positive=True)
+sigma_g, sigma_l, P = sp.symbols("sigma_g sigma_l P", nonnegative=True)  # P: mean squared change of the perturbation
+
+
+def derived_terms() -> dict[str, sp.Expr]:
+    """Terms that Lemmas 1, 4, 5 (as printed) give in the smoothness inequality, by the quantity that they multiply."""
+    drift = (
+        5
+        * E
+        * eta_l**2
+        * (
+            2 * L**2 * rho**2 * sigma_l**2
+            + 6 * E * (3 * sigma_g**2 + 6 * L**2 * rho**2)
+            + 6 * E * G**2
+            + 12 * E * L**2 * eta_l**2 * P
+        )
+    )
+    inner = eta_l * E / 2 * G**2 + E * eta_l * L**2 * (drift + P)
+    noise = L / 2 * eta_g**2 * E * eta_l**2 * L**2 * rho**2 * sigma_l**2 / N
+    total = sp.expand(-E * eta_g * eta_l * G**2 + eta_g * inner + noise)
+    poly = sp.Poly(total, G, sigma_g, sigma_l, P, rho)
+    names = {(2, 0, 0, 0, 0): "G^2", (0, 2, 0, 0, 0): "sigma_g^2", (0, 0, 2, 0, 2): "rho^2 sigma_l^2"}
+    names |= {(0, 0, 0, 1, 0): "P", (0, 0, 0, 0, 2): "rho^2"}
+    return {names[m]: sp.factor(c) for m, c in poly.terms()}
+
+
+def printed_terms() -> dict[str, tuple[sp.Expr, sp.Expr]]:
+    """The same coefficients in the lemma's statement and at the end of its proof."""
+    common = -E * eta_g * eta_l * (sp.Rational(1, 2) - 30 * E**2 * L**2 * eta_l**2)
+    noise = eta_g**2 * E * eta_l**2 * L**3 / (2 * N)
+    return {
+        "G^2": (common, common),
+        "sigma_g^2": (90 * E**3 * L**2 * eta_l**3, 90 * E**3 * L**2 * eta_l**3),
+        "rho^2": (180 * E**3 * L**4 * eta_l**3, 180 * E**3 * L**4 * eta_l**3 * eta_g),
+        "rho^2 sigma_l^2": (10 * E**2 * L**4 * eta_l**3 + noise, 10 * E**2 * L**4 * eta_l**3 * eta_g + noise),
+        "P": (E * L**2 * eta_l * (60 * eta_l**2 + 1), E * L**2 * eta_l * eta_g * (60 * E * L**2 * eta_l**2 + 1)),
+    }
+
+
+@check("fan24-lem6-constants")
+def descent_lemma_constants() -> Verdict:
+    """Coefficients of Lemma 6, expanded from Lemmas 1, 4 and 5.
+
+    Statement: inserting the lemmas in the smoothness inequality gives the six printed terms.
+    Assumptions: Lemmas 1, 4, 5 as printed.
+    Method: symbolic expansion; coefficient by coefficient against the lemma's statement and the end of its proof, and
+    both evaluated at E = 5, L = 2, eta_l = 1/100, eta_g = 3, N = 10.
+    Verdict: inconsistent. The terms in |grad F|^2, rho^2 and rho^2 sigma_l^2 follow (with the factor eta_g of the
+    proof's end); sigma_g^2 lacks eta_g in both places; the coefficient of the perturbation change should be E L^2
+    eta_l eta_g (60 E^2 L^2 eta_l^4 + 1), printed with 60 eta_l^2 and with 60 E L^2 eta_l^2.
+    Reference: Fan et al. 2024, App. B.2, Lemma 6.
+    """
+    at = {E: 5, L: 2, eta_l: sp.Rational(1, 100), eta_g: 3, N: 10}
+    derived, printed = derived_terms(), printed_terms()
+    rows = []
+    for name, value in derived.items():
+        statement, proof = printed[name]
+        rows.append(
+            {
+                "term": name,
+                "derived": str(value),
+                "statement": str(statement),
+                "proof": str(proof),
+                "statement_over_derived": str(sp.simplify(statement / value)),
+                "proof_over_derived": str(sp.simplify(proof / value)),
+                "numbers": [float(x.subs(at)) for x in (statement, proof, value)],
+            }
+        )
+    agree = {row["term"]: row["proof_over_derived"] == "1" for row in rows}
+    verdict = "consistent" if all(agree.values()) else "inconsistent"
+    evidence = {"printed": [r["numbers"][1] for r in rows], "derived": [r["numbers"][2] for r in rows]}
+    return Verdict(verdict, {**evidence, "rows": rows, "end_of_proof_agrees": agree})
+
+
+def _replay_cancellation(evidence) -> Replay:
+    c = fractions_of(evidence["counterexample"])
+    square = c["gradient_sum"] ** 2
+    left = (
+        -c["eta_l"] * c["eta_g"] / (2 * c["E"] * c["N"] ** 2)
+        + c["L"] / 2 * c["eta_g"] ** 2 * c["eta_l"] ** 2 / c["N"] ** 2
+    ) * square
+    return Replay(
+        {"eta_l <= 1/(2E)": c["eta_l"] <= 1 / (2 * c["E"]), "L, eta_g > 0": c["L"] > 0 and c["eta_g"] > 0}, left, 0
+    )
+
+
+@check("fan24-lem6-stepsize", mutations=((0.9, "repaired"), (1.1, "refuted")), replay=_replay_cancellation)
+def step_size_condition(scale: float = 1.0) -> Verdict:
+    """Condition that removes the squared gradient sum.
+
+    Statement: -eta_l eta_g/(2EN^2) S + L/2 eta_g^2 eta_l^2/N^2 S <= 0 (S = |sum grad|^2) if eta_l <= 1/(2E).
+    Assumptions: S >= 0.
+    Method: factor the coefficient; exact example with L = 100; the step sizes of Theorem 1 inserted. The mutated
+    constant is the limit 1 of the repaired condition.
+    Verdict: repaired: the condition is eta_g eta_l E L <= 1, which the step sizes of Theorem 1 turn into T >= E N.
+    Reference: Fan et al. 2024, App. B.2, proof of Lemma 6.
+    """
+    limit = exact(scale)  # the condition under test is eta_g eta_l E L <= limit
+    if limit > 1:
+        return refuted({"product": limit, "N": 1, "E": 1, "L": 1, "coefficient": -limit / 2 * (1 - limit)})
+    T = sp.Symbol("T", positive=True)
+    coefficient = -eta_l * eta_g / (2 * E * N**2) + L / 2 * eta_g**2 * eta_l**2 / N**2
+    factored = identity(coefficient, -eta_l * eta_g / (2 * E * N**2) * (1 - eta_g * eta_l * E * L), label="coefficient")
+    product = identity(
+        eta_g * eta_l * E * L, sp.sqrt(E * N / T), substitute={eta_l: 1 / (sp.sqrt(T) * E * L), eta_g: sp.sqrt(E * N)}
+    )
+    return repaired(
+        _replay_cancellation,
+        {"L": 100, "eta_l": Q(1, 2), "eta_g": 1, "E": 1, "N": 1, "gradient_sum": 1},
+        r"The two terms are non-positive if and only if $\eta_g\eta_lEL\le1$; for Theorem 1's step sizes: $T\ge EN$.",
+        f"{factored}; {product}",
+    )
+
+
+def _replay_descent(evidence) -> Replay:
+    c = fractions_of(evidence["counterexample"])
+    *_, older, before, after = lesam_path(c["w0"], c["rho"], c["eta_l"], int(c["rounds"]))
+    shifted = before + c["rho"]  # the model decreases, so delta = +rho
+    coefficient = Q(1, 2) - 30 * c["eta_l"] ** 2
+    right = shifted**2 / 2 - c["eta_l"] * coefficient * shifted**2 + 180 * c["eta_l"] ** 3 * c["rho"] ** 2
+    conditions = {"eta_l <= 1/(10EL)": c["eta_l"] <= Q(1, 10), "one client, E = eta_g = L = 1, sigma_g = 0": True}
+    return Replay({**conditions, "delta = +rho (the model decreases)": older > before}, after**2 / 2, right)
+
+
+def descent_certificate() -> str:
+    """F(w+) <= F(w) - a/2 |grad F|^2 + a/2 |e|^2 for w+ = w - a (grad F + e), a L <= 1; one coordinate."""
+    a = sp.Symbol("a", nonnegative=True)
+    g, e = sp.symbols("g e", real=True)
+    smoothness = -a * g * (g + e) + L / 2 * a**2 * (g + e) ** 2
+    target = (-a / 2 * g**2 + a / 2 * e**2) - smoothness
+    slacks = [(a / 2, (1 - a * L) * (g + e) ** 2, "a L <= 1, a = eta_g eta_l E")]
+    return combination(target, slacks, label="right - smoothness bound")
+
+
+@check("fan24-lem6", mutations=((0.9, "refuted"), (1.1, "repaired")), replay=_replay_descent)
+def descent_lemma(scale: float = 1.0) -> Verdict:
+    """The descent lemma compares with the wrong point.
+
+    Statement: F(w^{t+1}) <= F(wt^t) - E eta_g eta_l (1/2 - 30 E^2 L^2 eta_l^2) |grad F(wt^t)|^2 + 90 E^3 L^2 eta_l^3
+    eta_g sigma_g^2 + 180 E^3 L^4 eta_l^3 eta_g rho^2, wt = w + delta.
+    Assumptions: L-smooth, deterministic FedLESAM.
+    Method: F = w^2/2, one client, w^0 = 2, rho = 1, eta_l = 1/20: after 60 rounds w is near -rho, the perturbed point
+    is near the minimum, and F(w^{t+1}) = 0.37 against a right side of 0.03 (exact run). Repair: descent from F(w^t), a
+    sharp inequality; the mutated constant multiplies its error term.
+    Verdict: repaired. The proof replaces F(w^{t+1}) by F(wt^{t+1}); at w itself the perturbation leaves an error of
+    order rho^2 that does not shrink with eta_l.
+    Reference: Fan et al. 2024, App. B.2, Lemma 6.
+    """
+    if exact(scale) < 1:  # F = w^2/2, a L = 1: F(w+) = e^2/2 exactly
+        return refuted({"L": 1, "a": 1, "w": 1, "e": 1, "left": Q(1, 2), "right": exact(scale) / 2})
+    return repaired(
+        _replay_descent,
+        {"w0": 2, "rho": 1, "eta_l": Q(1, 20), "rounds": 60},
+        r"For $\eta_g\eta_lEL\le1$ and exact gradients: $F(w^{t+1})\le F(w^t)-\frac{\eta_g\eta_lE}2\|\nabla F(w^t)\|^2+"
+        r"\frac{\eta_g\eta_lE}2\|e^t\|^2$, $e^t=\frac1{NE}\sum_{i,k}\nabla F_i(\tilde w_{i,k})-\nabla F(w^t)$, "
+        r"$\|e^t\|\le L(\rho+\max_{i,k}\|w_{i,k}-w^t\|)$.",
+        f"{descent_certificate()}; |e| <= L(rho + drift) by smoothness and the triangle inequality",
+    )
+
+
+def _replay_interchange(evidence) -> Replay:
+    c = fractions_of(evidence["counterexample"])
+    path = lesam_path(c["w"], c["rho"], c["eta"], int(c["rounds"]))
+    last = path[-1]
+    return Replay(
+        {"w_t decreases, delta = +rho": path[-2] > last, "F = w^2/2": True}, abs(last), abs(last + c["rho"]), "=="
+    )
+
+
+@check("fan24-lem6-wtilde", mutations=((0.9, "refuted"), (1.1, "repaired")), replay=_replay_interchange)
+def interchange_of_w_and_perturbed_w(scale: float = 1.0) -> Verdict:
+    """F(w) and F(w + delta) are not interchangeable.
+
+    Statement: E F(w^{t+1}) = E F(wt^{t+1}), wt^{t+1} - wt^t = w^{t+1} - w^t, and the mean squared gradients at w and
+    wt agree.
+    Assumptions: FedLESAM or FedSAM with constant rho.
+    Method: exact FedLESAM run on F = w^2/2 from w = 2, rho = 1: the perturbed gradient tends to 0 while |grad F(w)|
+    tends to rho. Repair: triangle inequality.
+    Verdict: repaired: | |grad F(w)| - |grad F(wt)| | <= L rho (attained), and the differences of the points differ by
+    delta^{t+1} - delta^t.
+    Reference: Fan et al. 2024, proof of Lemma 6, first line; App. B.3, first line.
+    """
+    if exact(scale) < 1:  # F = w^2/2 at w = -rho: gradients -rho and 0
+        return refuted({"L": 1, "rho": 1, "left": 1, "right": exact(scale)})
+    x, y, d = sp.symbols("x y d", nonnegative=True)
+    bound = combination(
+        L * rho - (x - y), [(1, L * rho - d, "smoothness, |delta| <= rho"), (1, d - (x - y), "triangle")]
+    )
+    w0, w1, d0, d1 = sp.symbols("w0 w1 d0 d1", real=True)
+    step = identity((w1 + d1) - (w0 + d0), (w1 - w0) + (d1 - d0), label="wt^{t+1} - wt^t")
+    return repaired(
+        _replay_interchange,
+        {"w": 2, "rho": 1, "eta": Q(1, 2), "rounds": 20},
+        r"$\big|\,\|\nabla F(w)\|-\|\nabla F(\tilde w)\|\,\big|\le L\rho$ and "
+        r"$\tilde w^{t+1}-\tilde w^t=w^{t+1}-w^t+\delta^{t+1}-\delta^t$.",
+        f"{bound}; {step}",
+    )
+
+
+def conditions_on_rounds() -> str:
+    """Each requirement of the proof at Theorem 1's step sizes, as a condition on T."""
+    T = sp.Symbol("T", positive=True)
+    small = implies(T >= 100, 1 / sp.sqrt(T) <= sp.Rational(1, 10), [T])
+    positive = implies(T > 60, sp.Rational(1, 2) - 30 / T > 0, [T])
+    return f"eta_l E L = 1/sqrt(T) <= 1/10: {small}. 1/2 - 30 E^2 L^2 eta_l^2 = 1/2 - 30/T > 0: {positive}"

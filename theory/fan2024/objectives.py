@@ -1,0 +1,230 @@
+"""Sections 2 and 3.1, appendix A: SAM, the centralised and the federated SAM objective, and when they agree."""
+
+from __future__ import annotations
+
+from fractions import Fraction as Q
+
+import sympy as sp
+
+from theory.fan2024.common import combination, exact, proved, refuted, repaired, sam_path
+from theory.kit.exact import fractions_of
+from theory.kit.symbolic import decide_identity, identity
+from theory.kit.verdict import Replay, Verdict, check
+
+
+def _replay_sam_step(evidence) -> Replay:
+    c = fractions_of(evidence["counterexample"])
+    before, after = sam_path(c["w"], c["rho"], c["eta"], 1)
+    return Replay(
+        {"rho > 0": c["rho"] > 0, "0 < eta <= 1/L": 0 < c["eta"] <= 1, "L = 1": True}, after**2 / 2, before**2 / 2
+    )
+
+
+def _draw_sam_step(axes, evidence) -> None:
+    c = fractions_of(evidence["counterexample"])
+    path = sam_path(Q(31, 10), c["rho"], c["eta"], 30)
+    axes.plot([float(w) for w in path], "o-", label="SAM iterates on F = w^2/2")
+    axes.axhline(float(c["eta"] * c["rho"] / (2 - c["eta"])), ls="--", label="amplitude of the limit cycle")
+    axes.set(xlabel="step", ylabel="w")
+    axes.legend()
+
+
+@check("fan24-sam-steps", replay=_replay_sam_step, figure=_draw_sam_step)
+def sam_in_two_steps() -> Verdict:
+    """The SAM step: linearised maximiser, and what one step does near a minimum.
+
+    Statement: delta = rho unit(grad F(w)), then w <- w - eta grad F(w + delta); the step minimises loss and sharpness.
+    Assumptions: F smooth, rho > 0, 0 < eta <= 1/L; grad F(w) not 0.
+    Method: Lagrange identity for the maximiser of the linearisation; one exact step on F = w^2/2 at w = rho/10; the
+    two-cycle of SAM on F = L w^2/2 in closed form.
+    Verdict: repaired. The perturbation is the maximiser of the linearised loss, but the step need not lower either the
+    loss or the sharpness: with constant rho and eta SAM ends in a two-cycle around the minimum.
+    Reference: Fan et al. 2024, Sec. 2.2.
+    """
+    a, b, x, y = sp.symbols("a b x y", real=True)
+    eta, L, rho, w = sp.symbols("eta L rho w", positive=True)
+    linear = combination((a**2 + b**2) * (x**2 + y**2) - (a * x + b * y) ** 2, [(1, (a * y - b * x) ** 2, "square")])
+    amplitude = eta * L * rho / (2 - eta * L)
+    cycle = identity(amplitude - eta * L * (amplitude + rho), -amplitude, label="two-cycle w -> -w of F = L w^2/2")
+    excess = identity(L * (w + rho) ** 2 / 2 - L * w**2 / 2, L * rho * w + L * rho**2 / 2, label="sharpness at w >= 0")
+    example = {"w": Q(1, 10), "rho": 1, "eta": Q(1, 2)}
+    _, after = sam_path(Q(1, 10), Q(1), Q(1, 2), 1)
+    return repaired(
+        _replay_sam_step,
+        {**example},
+        r"$\rho\,\nabla F/\|\nabla F\|$ maximises the linearised loss over the ball; with constant $\rho,\eta$ the "
+        r"iterates "
+        r"of $F=\frac L2w^2$ end in a cycle of amplitude $\eta L\rho/(2-\eta L)$, which vanishes only with $\rho$ or "
+        r"$\eta$.",
+        f"Cauchy-Schwarz: {linear}. {cycle}. {excess}",
+        sharpness_before=float(Q(1, 10) + Q(1, 2)),
+        sharpness_after=float(abs(after) + Q(1, 2)),
+    )
+
+
+@check("fan24-eq1", mutations=((0.9, "refuted"), (1.1, "refuted")))
+def centralised_objective(scale: float = 1.0) -> Verdict:
+    """The global expectation is the average of the client expectations.
+
+    Statement: max_delta E_{xi~P} l(w+delta; xi) = max_delta E_i E_{xi~P_i} l(w+delta; xi).
+    Assumptions: P is the average of the P_i (equal weights, or weights p_i that define both sides).
+    Method: sample space of three points, two clients, symbolic losses: the expectations are the same polynomial for
+    every delta, so their maxima agree.
+    Verdict: proved; with unequal client sizes E_i must use the weights that define P.
+    Reference: Fan et al. 2024, Sec. 3.1, eq. (1).
+    """
+    losses = sp.symbols("l1:4", positive=True)
+    client = sp.symbols("p11:14 p21:24", positive=True)
+    weights = sp.symbols("q1:3", positive=True)
+    mixture = [weights[0] * client[j] + weights[1] * client[3 + j] for j in range(3)]
+    pooled = sum(m * loss for m, loss in zip(mixture, losses, strict=True))
+    averaged = sum(weights[i] * sum(client[3 * i + j] * losses[j] for j in range(3)) for i in range(2))
+    return decide_identity(pooled, exact(scale) * averaged, label="E over P equals E_i E over P_i")
+
+
+@check("fan24-jensen", mutations=((0.5, "proved"), (1.1, "refuted")))
+def federated_objective_is_an_upper_bound(scale: float = 1.0) -> Verdict:
+    """Mean of the clients' worst cases bounds the worst case of the mean.
+
+    Statement: E_i max_{delta_i} F_i(w+delta_i) >= max_delta E_i F_i(w+delta), all models equal to w.
+    Assumptions: the maxima exist; non-negative losses are used for the mutated constant only.
+    Method: at a maximiser d of the right side, M_i = max F_i >= F_i(w+d) for every client: non-negative combination.
+    Verdict: proved (the paper calls it Jensen; it is monotonicity of the mean). It fails when the client models
+    differ: at their own minima the left side can be smaller than the worst case at the averaged model (numbers in the
+    evidence).
+    Reference: Fan et al. 2024, Sec. 3.1, display after eq. (2).
+    """
+    worst, at = sp.symbols("M1:4", real=True), sp.symbols("f1:4", nonnegative=True)
+    factor = exact(scale)
+    if factor > 1:
+        return refuted({"F_i(w+d)": [1, 1, 1], "left": 1, "right": factor}, margin=float(factor))
+    slacks = [(sp.Rational(1, 3), m - f, "definition of the maximum") for m, f in zip(worst, at, strict=True)]
+    slacks += [((1 - factor) / 3, f, "losses are non-negative") for f in at]
+    certificate = combination(sum(worst) / 3 - factor * sum(at) / 3, slacks)
+    # F_1 = (x-1)^2/2 at its minimum 1 and F_2 = (x+1)^2/2 at its minimum -1, radius 1/10; the mean model is 0.
+    misaligned = {"left": float(Q(1, 200)), "right": float((1 + Q(1, 100)) / 2)}
+    return proved(certificate, margin=1.0, different_client_models=misaligned)
+
+
+def _drift(c, steps: int) -> Q:
+    """Mean squared distance of two clients h_i (x - c_i)^2/2 from their mean after plain local steps from 0."""
+    ends = [(1 - (1 - c["eta"] * h) ** steps) * m for h, m in zip(c["curvature"], c["minimum"], strict=True)]
+    centre = sum(ends) / 2
+    return sum((x - centre) ** 2 for x in ends) / 2
+
+
+def _replay_misaligned(evidence) -> Replay:
+    c = fractions_of(evidence["counterexample"])
+    small_steps = all(0 < c["eta"] * h <= 1 for h in c["curvature"])
+    return Replay({"two convex clients": True, "eta <= 1/L": small_steps}, _drift(c, 1), _drift(c, 20))
+
+
+def _draw_drift(axes, evidence) -> None:
+    c = fractions_of(evidence["counterexample"])
+    steps = range(1, 41)
+    axes.plot(steps, [float(_drift(c, n)) for n in steps], label="curvatures 2 and 1/10, minima 1 and 11/10")
+    same = {**c, "curvature": [Q(1, 10), Q(1, 10)]}
+    axes.plot(steps, [float(_drift(same, n)) for n in steps], label="curvature 1/10 for both")
+    axes.set(xlabel="local steps E", ylabel="mean squared distance from the mean model", yscale="log")
+    axes.legend()
+
+
+@check("fan24-misaligned", replay=_replay_misaligned, figure=_draw_drift)
+def local_steps_and_heterogeneity_break_alignment() -> Verdict:
+    """Client drift against the number of local steps.
+
+    Statement: as E and the heterogeneity grow, client models leave the global one and minimising local sharpness no
+    longer minimises global sharpness.
+    Assumptions: quadratic clients, eta <= 1/L, all clients start at the global model.
+    Method: closed form of the drift; exact counterexample to monotonicity in E with different curvatures; proof for
+    equal curvature; distance of FedSAM's fixed point from the global minimiser in closed form.
+    Verdict: repaired. Drift need not grow with E when curvatures differ; for equal curvature it is
+    (1-(1-eta h)^E)^2 times the spread of the client minima, and it grows with both.
+    Reference: Fan et al. 2024, Sec. 3.1, text after the display that follows eq. (2).
+    """
+    example = {"eta": Q(1, 2), "curvature": [Q(2), Q(1, 10)], "minimum": [Q(1), Q(11, 10)]}
+    m, s = sp.symbols("m s", nonnegative=True)
+    left = (1 - (1 - s) ** 3) ** 2 * m**2 - (1 - (1 - s) ** 2) ** 2 * m**2
+    growth = identity(
+        left, m**2 * s * (1 - s) ** 2 * ((1 - (1 - s) ** 3) + (1 - (1 - s) ** 2)), label="E=3 minus E=2, s=eta h"
+    )
+    h1, h2, c1, c2, rho = sp.symbols("h1 h2 c1 c2 rho", positive=True)
+    x = sp.solve(h1 * (sp.Symbol("x") - c1 + rho) + h2 * (sp.Symbol("x") - c2 - rho), sp.Symbol("x"))[0]
+    gradient = sp.simplify((h1 * (x - c1) + h2 * (x - c2)) / 2)
+    bias = identity(gradient, rho * (h2 - h1) / 2, label="grad F at FedSAM's fixed point between two minima")
+    return repaired(
+        _replay_misaligned,
+        {**example},
+        r"For clients with equal curvature $h$ and $\eta h\le1$ the drift is $(1-(1-\eta h)^E)^2$ times the spread "
+        r"of the "
+        r"client minima, growing in both; with different curvatures FedSAM's fixed point keeps $|\nabla "
+        r"F|=\rho|h_1-h_2|/2$.",
+        f"{growth}, non-negative for 0 <= s <= 1 and alike for every E. {bias}",
+    )
+
+
+@check("fan24-msharp", mutations=((0.9, "refuted"), (1.1, "refuted")))
+def aligned_fedsam_is_msam(scale: float = 1.0) -> Verdict:
+    """One aligned FedSAM round is one mSAM step over shards.
+
+    Statement: when client models stay equal to the global model, one aggregated FedSAM step is an mSAM step.
+    Assumptions: E = 1, full participation, server rate eta_g, equal shard sizes; the same minibatch per shard.
+    Method: symbolic: mean of the local models after one step against w - eta times the mean of the perturbed gradients.
+    Verdict: proved for E = 1 (step size eta_g eta_l). For E > 1 the perturbed points of later steps are local models.
+    Reference: Fan et al. 2024, Appendix A.
+    """
+    w, eta_l, eta_g = sp.symbols("w eta_l eta_g", positive=True)
+    gradients = [sp.Function(f"g{i}")(w + sp.Symbol(f"delta{i}")) for i in (1, 2, 3)]
+    local = [w - eta_l * g for g in gradients]
+    server = w - eta_g * sum(w - x for x in local) / 3
+    msam = w - exact(scale) * eta_g * eta_l * sum(gradients) / 3
+    symbols = {g: sp.Symbol(f"G{i}", positive=True) for i, g in enumerate(gradients, 1)}
+    return decide_identity(server.subs(symbols), msam.subs(symbols), label="FedSAM round minus mSAM step")
+
+
+@check("fan24-sharpness-nonneg", mutations=((0.5, "proved"), (1.5, "refuted")))
+def sharpness_is_nonnegative(scale: float = 1.0) -> Verdict:
+    """Sharpness is the SAM excess and cannot be negative.
+
+    Statement: s(w,P) = max_{|delta|<=rho} E[l(w+delta) - l(w)] = F_SAM(w) - F(w) >= 0.
+    Assumptions: the maximum exists; delta = 0 is feasible.
+    Method: M = max F(w+delta) is at least its value f0 at delta = 0 and at least its value f at any other feasible
+    point; hence an estimator that returns max(f0, f) - f0 lies in [0, s].
+    Verdict: proved; the estimator F(w + rho unit(grad F)) - F(w) alone can be negative when F is not convex.
+    Reference: Fan et al. 2024, Sec. 2.2.
+    """
+    worst, base = sp.symbols("M f0", nonnegative=True)
+    factor = exact(scale)
+    if factor > 1:
+        return refuted({"M": 1, "f0": 1, "excess": 1 - factor}, margin=float(factor))
+    slacks = [(1, worst - base, "delta = 0 is feasible"), (1 - factor, base, "non-negative loss")]
+    x = sp.Symbol("x", real=True)
+    bumpy = sp.Rational(1, 10) * x - x**2
+    single = sp.simplify(bumpy.subs(x, 1) - bumpy.subs(x, 0))
+    return proved(combination(worst - factor * base, slacks), one_gradient_step_excess=str(single))
+
+
+@check("fan24-variants-direct", mutations=((0.9, "refuted"), (1.1, "refuted")))
+def idealised_variants(scale: float = 1.0) -> Verdict:
+    """What FedLESAM-S and FedGAMMA descend when alignment and estimate are perfect.
+
+    Statement: with w_i = w_g and the true global perturbation, the mean FedLESAM-S step is a SAM step on
+    max_delta F(w+delta); FedGAMMA's is a step on the mean of the clients' maxima.
+    Assumptions: exact alignment, exact perturbations (linearised maximisers), exact gradients.
+    Method: linearity for the first; for the second the derivative of the client maximum of a quadratic, in one
+    dimension, against the gradient at the client's own perturbed point.
+    Verdict: proved under the idealisation; it says nothing on how close the algorithms come to it.
+    Reference: Fan et al. 2024, App. D, first paragraph.
+    """
+    h1, h2, rho = sp.symbols("h1 h2 rho", positive=True)
+    w, m1, m2, d = sp.symbols("w m1 m2 d", real=True)
+    at_shift = [h * (w + d - m) for h, m in ((h1, m1), (h2, m2))]
+    global_gradient = sp.diff((h1 * (w + d - m1) ** 2 + h2 * (w + d - m2) ** 2) / 4, w)
+    first = decide_identity(sum(at_shift) / 2, exact(scale) * global_gradient, label="mean client gradient at w+delta")
+    if first.verdict == "refuted":
+        return first
+    r, s = sp.symbols("r s", positive=True)  # distances w - m1 = r on one side, m2 - w = s on the other
+    maxima = (h1 * (r + rho) ** 2 + h2 * (s + rho) ** 2) / 4
+    slope = sp.diff(maxima, r) - sp.diff(maxima, s)
+    second = identity(slope, (h1 * (r + rho) - h2 * (s + rho)) / 2, label="FedGAMMA: derivative of the mean of maxima")
+    return proved(f"{first.evidence['certificate']}. {second}")

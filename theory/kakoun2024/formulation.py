@@ -1,0 +1,342 @@
+"""Chapter 3, the objectives: pooled risk, Global and Local SAM, their linearisations, Lemma 1."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import sympy as sp
+
+from theory.kakoun2024.common import Statement, decide
+from theory.kit.losses import Well, Wells
+from theory.kit.symbolic import decide_identity, identity
+from theory.kit.verdict import Verdict, check
+
+
+def vectors(K: int = 3, d: int = 2) -> tuple[list, list[sp.Matrix], sp.Matrix]:
+    """Symbolic weights p_k with sum 1, gradients g_k [d] and their weighted sum."""
+    p = list(sp.symbols(f"p1:{K}", positive=True))
+    p.append(1 - sum(p))
+    g = [sp.Matrix(sp.symbols(f"g{k + 1}_1:{d + 1}", real=True)) for k in range(K)]
+    return p, g, sum((w * x for w, x in zip(p, g, strict=True)), sp.zeros(d, 1))
+
+
+@check("thesis-eq3.1", mutations=((0.9, "refuted"), (1.1, "refuted")))
+def weighted_objective(scale: float = 1.0) -> Verdict:
+    """Weighted objective equals the pooled risk.
+
+    Statement: with p_k = N_k/sum_j N_j and F_k the mean over N_k points, sum p_k F_k is the mean over all points.
+    Assumptions: N_k > 0.
+    Method: substitution, three clients with symbolic sums S_k of losses and sizes N_k.
+    Verdict: proved.
+    Reference: Al Kakoun 2024, eq. (3.1).
+    """
+    n = sp.symbols("N1:4", positive=True)
+    s = sp.symbols("S1:4", real=True)
+    weighted = sum(size / sum(n) * total / size for size, total in zip(n, s, strict=True))
+    return decide_identity(
+        weighted, sp.Rational(str(scale)) * sum(s) / sum(n), label="sum p_k S_k/N_k = sum S_k/sum N_k"
+    )
+
+
+def _two_quadratics(a, rho):
+    """F_i = (x -+ a)^2/2, weights 1/2, theta = 0: both maxima in closed form."""
+    return (rho * rho + a * a) / 2, (a + rho) ** 2 / 2, {"rho>0": rho > 0, "a>=0": a >= 0}
+
+
+MAXIMA = Statement(("a", "rho"), _two_quadratics)
+
+
+@check("thesis-eq3.2-3.3", mutations=((0.5, "refuted"), (2.0, "proved")))
+def global_against_local(scale: float = 1.0) -> Verdict:
+    """Global SAM objective against Local SAM objective.
+
+    Statement: max_v sum p_k F_k(theta+v) <= sum p_k max_{v_k} F_k(theta+v_k), equal where all F_k are equal.
+    Assumptions: the same radius, weights p_k >= 0.
+    Method: take the maximiser v of the left side: every bracket max F_k - F_k(theta+v) is >= 0. Two quadratics: gap a
+        rho.
+    Verdict: proved; the gap is unbounded: for (x -+ a)^2/2 at 0 it is a rho, with a the distance of the clients'
+        optima.
+    Reference: Al Kakoun 2024, eqs. (3.2), (3.3).
+    """
+    a, rho = sp.symbols("a rho", nonnegative=True)
+    gap = identity((a + rho) ** 2 / 2 - (a**2 + rho**2) / 2, a * rho, label="gap of the two quadratics")
+    text = f"right - left = sum p_k [max F_k(theta+.) - F_k(theta+v)], each bracket >= 0 because |v| <= rho; {gap}"
+    return decide(MAXIMA, scale, points=[{"a": 0, "rho": 1}, {"a": 3, "rho": 1}], proof=text)
+
+
+def _linear_maximum(v1, v2, g1, g2, rho):
+    """(<v,g>)^2 against rho^2 |g|^2 for |v| <= rho in the plane."""
+    return (v1 * g1 + v2 * g2) ** 2, rho * rho * (g1 * g1 + g2 * g2), {"|v| <= rho": v1 * v1 + v2 * v2 <= rho * rho}
+
+
+LINEAR = Statement(("v1", "v2", "g1", "g2", "rho"), _linear_maximum)
+
+
+@check("thesis-eq3.6", mutations=((0.5, "refuted"), (2.0, "proved")))
+def maximiser(scale: float = 1.0) -> Verdict:
+    """Maximiser of the linearised global problem.
+
+    Statement: v* = rho grad F/|grad F| maximises sum p_k (F_k + <v, g_k>) over |v| <= rho if grad F is not 0.
+    Assumptions: grad F = sum p_k g_k is not 0.
+    Method: Cauchy-Schwarz by Lagrange's identity (d = 3 written out); v* attains rho|grad F|.
+    Verdict: proved. At a stationary point of F every v is a maximiser, which the printed formula leaves open.
+    Reference: Al Kakoun 2024, eq. (3.6).
+    """
+    v, g = sp.symbols("v1:4", real=True), sp.symbols("g1:4", real=True)
+    inner = sum(x * y for x, y in zip(v, g, strict=True))
+    minors = sum((v[i] * g[j] - v[j] * g[i]) ** 2 for i in range(3) for j in range(i))
+    text = identity(sum(x**2 for x in v) * sum(y**2 for y in g) - inner**2, minors, label="|v|^2|g|^2 - <v,g>^2")
+    point = {"v1": "3/5", "v2": "4/5", "g1": 3, "g2": 4, "rho": 1}
+    return decide(LINEAR, scale, points=[point], proof=f"{text} >= 0; <v*,g> = rho <g,g>/|g| = rho|g|")
+
+
+@check("thesis-eq3.7", mutations=((0.9, "refuted"), (1.1, "refuted")))
+def linearised_value(scale: float = 1.0) -> Verdict:
+    """Linearised Global SAM objective.
+
+    Statement: the maximum in (3.5) is F + rho |grad F|, so (3.4) and (3.8) are the same problem.
+    Assumptions: as for eq. (3.6); at grad F = 0 both sides are F.
+    Method: substitute v* (two clients, d = 2).
+    Verdict: proved; (3.7) prints theta_k in the second gradient where theta is meant, as (3.8) does.
+    Reference: Al Kakoun 2024, eqs. (3.7), (3.8).
+    """
+    rho = sp.Symbol("rho", positive=True)
+    p, g, m = vectors(2)
+    length = sp.sqrt(m.dot(m))
+    star = rho * m / length
+    value = sum(w * star.dot(x) for w, x in zip(p, g, strict=True))
+    return decide_identity(
+        value**2, (sp.Rational(str(scale)) * rho) ** 2 * m.dot(m), label="(sum p_k <v*,g_k>)^2 = rho^2 |grad F|^2"
+    )
+
+
+@check("thesis-eq3.9-smooth")
+def squared_penalty() -> Verdict:
+    """Squared penalty is differentiable.
+
+    Statement: |grad F|^2 is C^1 with gradient 2 (Hessian) grad F; |grad F| is in general not differentiable where it is
+        0.
+    Assumptions: F twice continuously differentiable.
+    Method: chain rule for a generic function of two variables; one-sided derivatives of |grad F| for F = x^2/2 at 0.
+    Verdict: proved. The price is the unit: rho in (3.9) has the unit length^2/loss, in (3.8) it is a length.
+    Reference: Al Kakoun 2024, eq. (3.9).
+    """
+    x, y = sp.symbols("x y", real=True)
+    F = sp.Function("F")(x, y)
+    gradient = sp.Matrix([F.diff(x), F.diff(y)])
+    expected = 2 * sp.hessian(F, (x, y)) * gradient
+    rest = [sp.simplify(gradient.dot(gradient).diff(z) - expected[i]) for i, z in enumerate((x, y))]
+    sided = [sp.limit((sp.Abs(x) - 0) / x, x, 0, side) for side in "+-"]
+    if rest != [0, 0] or sided[0] == sided[1]:
+        raise ArithmeticError(f"{rest}, {sided}")
+    text = (
+        f"d|grad F|^2/dx_i - 2 (Hessian grad F)_i = {rest} (sympy, generic F); |grad(x^2/2)| = |x|: slopes {sided} at 0"
+    )
+    return Verdict("proved", {"certificate": text})
+
+
+TWO_WELLS = Wells(
+    "broad well and narrow, slightly deeper well",
+    (
+        Well((Fraction(0),), Fraction(1), (Fraction(4),)),
+        Well((Fraction(10),), Fraction(9, 8), (Fraction(1, 2),)),
+    ),
+)
+
+
+def _penalised(rho, power):
+    """F + rho|F'|^power at the broad well against the narrow well, both shifted by 2."""
+    (flat, flat_slope, flat_h), (sharp, sharp_slope, sharp_h) = (TWO_WELLS.exact([Fraction(c)]) for c in (0, 10))
+    fits = {
+        "both points stationary": flat_slope == [0] and sharp_slope == [0],
+        "the second is sharper and the global minimum": sharp_h[0][0] > flat_h[0][0] and sharp < flat,
+        "rho > 0": rho > 0,
+    }
+    left = flat + rho * abs(flat_slope[0]) ** int(power)
+    return 2 + left, 2 + sharp + rho * abs(sharp_slope[0]) ** int(power), fits
+
+
+PENALISED = Statement(("rho", "power"), _penalised)
+
+
+@check("thesis-eq3.8-sharp", replay=PENALISED.replay)
+def penalty_and_sharpness() -> Verdict:
+    """Does the gradient penalty prefer flat minima.
+
+    Statement: minimisers of F + rho|grad F| or F + rho|grad F|^2 prefer flat minima: for some F they differ from every
+        minimiser of F.
+    Assumptions: F differentiable, minimum attained.
+    Method: at a minimiser of F the penalty is 0, so F* = H(theta*) <= F <= H everywhere: H and F have the same
+        minimisers, for every F and rho. Two wells, one narrow and 1/8 deeper: (3.8), (3.9) keep the narrow one, exact
+        Global SAM (3.2) with rho = 1 takes the broad one.
+    Verdict: repaired: the objective has no preference; only (3.2) itself, or the dynamics at finite step, has one.
+    Reference: Al Kakoun 2024, Section 3.3, text after eq. (3.8).
+    """
+    value = TWO_WELLS.exact
+    broad, outside = max(value([Fraction(v)])[0] for v in (-1, 0, 1)), value([Fraction(9)])[0]
+    exact = f"max_|v|<=1 F(0+v) = {broad} < {outside} = F(9) <= max_|v|<=1 F(10+v)"
+    if not broad < outside:
+        raise ArithmeticError(exact)
+    text = (
+        "grad F(theta*) = 0 gives H(theta*) = F* <= F(theta) <= H(theta); H(theta) = F* forces F(theta) = F*; "
+        f"for the two wells {exact}; an interval of length 2 around any point that meets the narrow well (width "
+        f"1) leaves it"
+    )
+    statement = "(3.8) and (3.9) have exactly the minimisers of F; the exact objective (3.2) can prefer the flat well"
+    return decide(PENALISED, points=[{"rho": 1, "power": 1}, {"rho": 1, "power": 2}], repair=(statement, text))
+
+
+def _decomposition(g1, g2, p, rho):
+    """Two clients on the line: rho|grad F| against rho sum p_k r_k |g_k|, r_k of (3.12); K = 1 for g1 = g2."""
+    mean = p * g1 + (1 - p) * g2
+    radii = [mean * (1 if g > 0 else -1) for g in (g1, g2)]
+    right = rho * (p * radii[0] * abs(g1) + (1 - p) * radii[1] * abs(g2))
+    return rho * abs(mean), right, {"gradients not 0": g1 * g2 != 0, "0<p<1": 0 < p < 1, "rho>0": rho > 0}
+
+
+LEMMA1 = Statement(("g1", "g2", "p", "rho"), _decomposition, relation="==")
+
+
+@check("thesis-lem1", replay=LEMMA1.replay)
+def lemma1() -> Verdict:
+    """Lemma 1 as printed.
+
+    Statement: F + rho|grad F| = sum p_k (F_k + r_k rho|g_k|) with r_k = sum_j p_j |g_j| cos beta_jk.
+    Assumptions: gradients not 0.
+    Method: equal gradients g: the left penalty is rho|g|, the right one rho|g|^2; equal only where |grad F| = 1.
+    Verdict: repaired: with r_k = cos(grad F, g_k) the identity for (3.7) holds; with (3.12) it is the squared objective
+        (3.9).
+    Reference: Al Kakoun 2024, Lemma 1, eqs. (3.7), (3.10)-(3.12).
+    """
+    p, g, m = vectors(3)
+    inner = sum(w * m.dot(x) for w, x in zip(p, g, strict=True))
+    text = (
+        f"{identity(inner, m.dot(m), label='sum p_k <grad F, g_k> = |grad F|^2')}; divided by |grad F|: "
+        "sum p_k |g_k| cos(grad F, g_k) = |grad F|"
+    )
+    statement = "F + rho|grad F| = sum p_k (F_k + rho cos(grad F, g_k) |g_k|)"
+    return decide(LEMMA1, points=[{"g1": 2, "g2": 2, "p": "1/2", "rho": 1}], repair=(statement, text))
+
+
+@check("thesis-lem1-sq", mutations=((0.9, "refuted"), (1.1, "refuted")))
+def lemma1_squared(scale: float = 1.0) -> Verdict:
+    """Lemma 1 for the squared objective.
+
+    Statement: F + rho|grad F|^2 = sum p_k (F_k + rho r_k |g_k|) with r_k of eq. (3.12).
+    Assumptions: |g_j||g_k| cos beta_jk = <g_j, g_k>.
+    Method: bilinear expansion, three clients in the plane with symbolic gradients and weights.
+    Verdict: proved; this is what the proof of Lemma 1 shows.
+    Reference: Al Kakoun 2024, proof of Lemma 1.
+    """
+    p, g, m = vectors(3)
+    double = sum(p[k] * p[j] * g[k].dot(g[j]) for k in range(3) for j in range(3))
+    return decide_identity(m.dot(m), sp.Rational(str(scale)) * double, label="|sum p_k g_k|^2 = sum_k p_k |g_k| r_k")
+
+
+@check("thesis-lem1-double")
+def double_sum() -> Verdict:
+    """Double sum in the definition of H_K.
+
+    Statement: with H_K := sum_k p_k (F_k + r_k rho|g_k|) read literally, H = sum_k p_k H_k still holds.
+    Assumptions: sum p_k = 1; squared objective.
+    Method: every H_k is then the same number S, and sum p_k S = S.
+    Verdict: proved, but the literal H_k is the global objective itself: it contains all clients' losses and gradients
+        and is not a local objective. Without the inner sum H_k = F_k + r_k rho|g_k| is local once r_k is known.
+    Reference: Al Kakoun 2024, eqs. (3.10), (3.11).
+    """
+    p, _, _ = vectors(4)
+    S = sp.Symbol("S", real=True)
+    return Verdict(
+        "proved", {"certificate": identity(sum(w * S for w in p), S, label="sum p_k S with sum p_k = 1, K = 4")}
+    )
+
+
+@check("thesis-alg2-perturb", mutations=((0.9, "refuted"), (1.1, "refuted")))
+def local_step_is_penalised_descent(scale: float = 1.0) -> Verdict:
+    """Local SAM step as descent on the penalised loss.
+
+    Statement: grad F(theta + rho g/|g|) = grad(F + rho|grad F|)(theta) to first order in rho.
+    Assumptions: F twice differentiable, g = grad F(theta) not 0.
+    Method: quadratic F with symbolic symmetric Hessian in the plane: both equal g + rho H g/|g| exactly; for other F
+        the chain rule gives the same first-order term and the remainder is O(rho^2) where the Hessian is Lipschitz.
+    Verdict: proved.
+    Reference: Al Kakoun 2024, Section 3.4 and Algorithm 2.
+    """
+    a, b, c, x, y = sp.symbols("a b c x y", real=True)
+    rho = sp.Symbol("rho", positive=True)
+    hessian = sp.Matrix([[a, b], [b, c]])
+    theta = sp.Matrix([x, y])
+    g = hessian * theta
+    length = sp.sqrt(g.dot(g))
+    step = hessian * (theta + rho * g / length)
+    penalised = g + sp.Rational(str(scale)) * rho * sp.Matrix([length.diff(x), length.diff(y)])
+    weights = sp.Matrix([1, sp.Symbol("w", real=True)])
+    return decide_identity(step.dot(weights), penalised.dot(weights), label="both coordinates at once (weights 1, w)")
+
+
+def sam_step(gradient, theta: Fraction, rho: Fraction, eta: Fraction) -> Fraction:
+    """One SAM step on the line, written as in Section 2.2."""
+    g = gradient(theta)
+    ascent = rho * (1 if g > 0 else -1) if g else Fraction(0)
+    return theta - eta * gradient(theta + ascent)
+
+
+@check("thesis-sam-cost")
+def cost_of_sam() -> Verdict:
+    """Two sequential gradients per SAM step.
+
+    Statement: one SAM step needs two gradient evaluations that cannot run in parallel.
+    Assumptions: the step of Section 2.2, no reuse of gradients.
+    Method: count the calls; change the first answer's sign and see the second call's argument change with it.
+    Verdict: consistent.
+    Reference: Al Kakoun 2024, Section 2.2.
+    """
+    arguments: dict[int, list[Fraction]] = {}
+    for sign in (1, -1):
+        calls: list[Fraction] = []
+
+        def gradient(x, calls=calls, sign=sign):
+            calls.append(x)
+            return sign * x if len(calls) == 1 else x
+
+        sam_step(gradient, Fraction(2), Fraction(1, 10), Fraction(1, 4))
+        arguments[sign] = calls
+    derived = [len(arguments[1]), arguments[1][1] != arguments[-1][1]]
+    verdict = "consistent" if derived == [2, True] else "inconsistent"
+    return Verdict(
+        verdict, {"printed": [2, True], "derived": derived, "meaning": ["evaluations", "second depends on first"]}
+    )
+
+
+def _gradient_as_sharpness(h1, h2, d1, d2):
+    """Quadratics of curvature h1 < h2 at distances d1, d2 from their minima: |gradient| of the flat one, of the sharp."""
+    return h1 * d1, h2 * d2, {"the second is sharper": h1 < h2, "h, d > 0": h1 > 0 and d1 > 0 and d2 > 0}
+
+
+SHARPNESS = Statement(("h1", "h2", "d1", "d2"), _gradient_as_sharpness)
+
+
+@check("thesis-grad-sharpness", replay=SHARPNESS.replay, mutations=((0.5, "refuted"), (200.0, "holds")))
+def gradient_as_sharpness(scale: float = 1.0) -> Verdict:
+    """Does a larger gradient indicate a sharper region.
+
+    Statement: "a sharper region is expected to have a higher norm of the gradient"; "when the gradient's magnitude of a
+        client increases, indicating a sharp region, the corresponding rho increases".
+    Assumptions: none on the distance to the minimum.
+    Method: two quadratics of curvature 1 and 100 at distances 10 and 1/100: gradients 10 and 1.
+    Verdict: repaired: the norm measures curvature times distance. The sharper client has the larger gradient at equal
+        distances; with r_k of (3.12) the radius is large far from a minimum, whatever the curvature, and 0 at it.
+    Reference: Al Kakoun 2024, Section 3.3 after eq. (3.8) and Section 3.5, first paragraph.
+    """
+    h1, h2, d = sp.symbols("h_1 h_2 d", positive=True)
+    return decide(
+        SHARPNESS,
+        scale,
+        points=[{"h1": 1, "h2": 100, "d1": 10, "d2": "1/100"}],
+        box=((0.1, 1, 0.1, 0.1), (1, 10, 1, 1)),
+        function_class="quadratics with curvatures in [0.1, 1] and [1, 10], distances in [0.1, 1]",
+        repair=(
+            "at equal distance d the quadratic with the larger curvature has the larger gradient norm",
+            identity(h2 * d - h1 * d, (h2 - h1) * d, label="h_2 d - h_1 d, > 0 for h_2 > h_1"),
+        ),
+    )

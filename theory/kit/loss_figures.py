@@ -1,0 +1,87 @@
+"""Pictures of the counter-example losses: clients and their average, marked points, the runs that show the effect."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from theory.kit.losses import Scenario, federated_run, top_curvature
+
+CLIENTS = ("#1f77b4", "#ff7f0e")
+METHODS = {
+    "FedAvg": "#2166ac",
+    "FedSAM": "#b2182b",
+    "Global FedSAM": "#1b7837",
+    "FedLESAM": "#e08214",
+    "FedSMOO": "#762a83",
+}
+
+
+def runs(scenario: Scenario) -> dict[str, np.ndarray]:
+    """Global models [rounds + 1, d] of the compared methods, all with the scenario's radius and step size."""
+    from artifact.algorithms import ALGORITHMS
+
+    names = {"FedSAM": "fedsam", "Global FedSAM": "globalfedsam", "FedLESAM": "fedlesam", "FedSMOO": "fedsmoo"}
+    methods = {name: ALGORITHMS[key](rho=scenario.rho) for name, key in names.items()}
+    return {
+        name: federated_run(scenario, method) for name, method in {"FedAvg": ALGORITHMS["fedavg"](), **methods}.items()
+    }
+
+
+def plot_scenario(axes: Axes, scenario: Scenario) -> None:
+    """Draw a scenario on axes: curves on the line, contours and runs in the plane."""
+    if scenario.average.dimension == 1:
+        _plot_line(axes, scenario)
+    else:
+        _plot_plane(axes, scenario)
+    axes.set_title(scenario.shows, fontsize=8)
+
+
+def _plot_line(axes: Axes, scenario: Scenario) -> None:
+    x = np.linspace(*scenario.window[0], 2001)[:, None]
+    for client, colour in zip(scenario.clients, CLIENTS, strict=True):
+        axes.plot(x[:, 0], client.value(x), color=colour, linewidth=1.2, label=client.name)
+    average = scenario.average
+    axes.plot(x[:, 0], average.value(x), color="#2ca02c", linestyle=":", linewidth=1.8, label="average")
+    for name, point in scenario.points.items():
+        height, bend = float(average.value(np.array(point))), top_curvature(average, point)
+        axes.plot(*point, height, "o", color="black", markersize=4)
+        axes.annotate(
+            f"{name}\nf'' = {bend:.3g}", (*point, height), (0, -26), textcoords="offset points", fontsize=7, ha="center"
+        )
+    axes.margins(y=0.25)
+    axes.set_xlabel("parameter")
+    axes.set_ylabel("loss")
+    axes.legend(fontsize=7, loc="upper right")
+
+
+def _plot_plane(axes: Axes, scenario: Scenario, resolution: int = 160) -> None:
+    average = scenario.average
+    first, second = (np.linspace(*side, resolution) for side in scenario.window)
+    grid = np.stack(np.meshgrid(first, second), axis=-1)
+    filled = axes.contourf(first, second, average.value(grid), levels=24, cmap="Greys", alpha=0.6)
+    axes.figure.colorbar(filled, ax=axes, label="global loss", shrink=0.85)
+    for name, path in runs(scenario).items():
+        end = path[-1]
+        loss, bend = float(average.value(end)), top_curvature(average, end)
+        axes.plot(*path.T, color=METHODS[name], linewidth=1, alpha=0.8)
+        axes.plot(*end, "o", color=METHODS[name], label=f"{name}: loss {loss:.3f}, top curvature {bend:.3f}")
+    axes.plot(*scenario.start, "k^", label="start")
+    for name, point in scenario.points.items():
+        axes.plot(*point, "k+")
+        axes.annotate(name, point, (0, -12), textcoords="offset points", fontsize=7, ha="center")
+    axes.set_xlabel("first parameter")
+    axes.set_ylabel("second parameter")
+    axes.legend(fontsize=7, loc="lower left")
+
+
+def figure_of(scenario: Scenario) -> Any:
+    """A figure function for ``check(figure=...)`` that draws the scenario, whatever the evidence."""
+
+    def draw(axes: Axes, evidence: Mapping[str, Any]) -> None:
+        plot_scenario(axes, scenario)
+
+    return draw

@@ -1,0 +1,195 @@
+"""Symbolic checks with sympy: identities, order claims, coefficients, sign certificates.
+
+Each helper either returns the text of a certificate that a reader can verify, or raises ``NotProved`` with the point or
+the term that shows why not. Nothing here decides by floating point alone.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import sympy as sp
+
+from theory.kit.verdict import Verdict
+
+
+class NotProved(ValueError):
+    """A statement that sympy could not reduce.
+
+    difference: what was left over. point: rational values of the symbols at which the statement fails exactly (text),
+    or None where no failure was found, in which case nothing is decided.
+    """
+
+    def __init__(self, message: str, difference: sp.Expr, point: dict[str, str] | None = None):
+        super().__init__(message)
+        self.difference, self.point = difference, point
+
+
+def _reduce(expression: sp.Expr) -> sp.Expr:
+    for step in (sp.expand, sp.together, sp.simplify):
+        expression = step(expression)
+        if expression == 0:
+            return sp.Integer(0)
+    return sp.factor(expression)
+
+
+def rational_points(
+    symbols: Iterable[sp.Symbol], count: int = 40, seed: int = 0
+) -> Iterable[dict[sp.Symbol, sp.Rational]]:
+    """Small rational values that respect the symbols' assumptions (positive, non-negative, integer)."""
+    rng, symbols = random.Random(seed), sorted(symbols, key=str)
+    for _ in range(count):
+        point = {}
+        for symbol in symbols:
+            value = sp.Rational(rng.randint(1, 12), 1 if symbol.is_integer else rng.randint(1, 12))
+            negative = not (symbol.is_positive or symbol.is_nonnegative) and rng.random() < 0.5
+            point[symbol] = -value if negative else value
+        yield point
+
+
+def identity(lhs: Any, rhs: Any, *, substitute: Mapping | None = None, label: str = "") -> str:
+    """Certificate that lhs - rhs reduces to 0 (after ``substitute``, for example the stated step sizes).
+
+    Raises NotProved with an exact rational point where the two sides differ, if there is one.
+    """
+    lhs, rhs = sp.sympify(lhs), sp.sympify(rhs)
+    before = lhs - rhs
+    difference = _reduce(before.subs(dict(substitute)) if substitute else before)
+    name = f"{label}: " if label else ""
+    if difference == 0:
+        given = f", with {dict(substitute)}" if substitute else ""
+        return f"{name}({lhs}) - ({rhs}) reduces to 0{given} (sympy {sp.__version__}: expand, together, simplify)"
+    raise NotProved(f"{name}the sides differ by {difference}", difference, _witness(difference))
+
+
+def _witness(difference: sp.Expr) -> dict[str, str] | None:
+    for point in rational_points(difference.free_symbols):
+        value = difference.subs(point)
+        if value.is_number and value.is_finite and abs(sp.N(value, 50)) > sp.Float("1e-30"):
+            return {str(symbol): str(entry) for symbol, entry in point.items()}
+    return None
+
+
+def decide_identity(lhs: Any, rhs: Any, *, substitute: Mapping | None = None, label: str = "", **more: Any) -> Verdict:
+    """``proved`` with the certificate, or ``refuted`` with an exact point, its two sides and their difference.
+
+    Raises NotProved when neither is possible (then the statement needs another method).
+    """
+    try:
+        return Verdict("proved", {"certificate": identity(lhs, rhs, substitute=substitute, label=label), **more})
+    except NotProved as error:
+        if error.point is None:
+            raise
+        sides = evaluate_at(error.point, left=lhs, right=rhs, substitute=substitute)
+        return Verdict(
+            "refuted", {"counterexample": {**error.point, **sides}, "difference": str(error.difference), **more}
+        )
+
+
+def evaluate_at(
+    point: Mapping[str, str], *, left: Any, right: Any, substitute: Mapping | None = None
+) -> dict[str, str]:
+    """Both sides at a rational point, as text: exact where rational, else 50 digits."""
+    sides = {}
+    for name, expression in (("left", left), ("right", right)):
+        expression = sp.sympify(expression).subs(dict(substitute or {}))
+        value = expression.subs({s: sp.Rational(point[str(s)]) for s in expression.free_symbols if str(s) in point})
+        sides[name] = str(value if value.is_Rational else sp.N(value, 50))
+    return sides
+
+
+def coefficients(lhs: Any, rhs: Any, *generators: sp.Symbol) -> dict[str, tuple[str, str]]:
+    """Monomial of the generators -> (coefficient on the left, on the right); both sides polynomial in them."""
+    left, right = (sp.Poly(sp.expand(sp.sympify(side)), *generators) for side in (lhs, rhs))
+    monomials = sorted(set(left.monoms()) | set(right.monoms()), reverse=True)
+    return {
+        str(sp.Mul(*(g**e for g, e in zip(generators, monomial, strict=True)))): (
+            str(sp.factor(left.coeff_monomial(monomial))),
+            str(sp.factor(right.coeff_monomial(monomial))),
+        )
+        for monomial in monomials
+    }
+
+
+def differing_coefficients(lhs: Any, rhs: Any, *generators: sp.Symbol) -> dict[str, tuple[str, str]]:
+    """The entries of ``coefficients`` whose two sides are not the same expression."""
+    table = coefficients(lhs, rhs, *generators)
+    return {name: pair for name, pair in table.items() if sp.simplify(sp.sympify(pair[0]) - sp.sympify(pair[1])) != 0}
+
+
+def order_in(expression: Any, symbol: sp.Symbol, at: Any = sp.oo) -> sp.Expr:
+    """Exponent of the leading power of ``symbol`` (``at=oo``: growth; ``at=0``: first power).
+
+    For products of rational powers the exponent is exact; symbols other than ``symbol`` count as positive constants.
+    """
+    expression = sp.sympify(expression)
+    positive = sp.Symbol(symbol.name, positive=True)
+    others = {s: sp.Symbol(s.name, positive=True) for s in expression.free_symbols if s != symbol}
+    expression = expression.subs({symbol: positive, **others})
+    point = sp.oo if at == sp.oo else 0
+    return sp.simplify(
+        sp.limit(positive * sp.diff(sp.log(sp.Abs(expression)), positive).rewrite(sp.Piecewise), positive, point)
+    )
+
+
+def term_orders(expression: Any, symbol: sp.Symbol, substitute: Mapping | None = None) -> dict[str, str]:
+    """Each expanded term -> its exponent in ``symbol``, after substituting the stated step sizes."""
+    expression = sp.expand(sp.powsimp(sp.expand(sp.sympify(expression).subs(dict(substitute or {}))), force=True))
+    return {str(term): str(exponent_of(term, symbol)) for term in sp.Add.make_args(expression)}
+
+
+def exponent_of(term: Any, symbol: sp.Symbol) -> sp.Expr:
+    """Exponent of ``symbol`` in a product of powers. Raises NotProved when the term is not such a product."""
+    term = sp.powsimp(sp.expand_power_base(sp.sympify(term), force=True), force=True)
+    exponent = sp.simplify(symbol * sp.diff(term, symbol) / term)
+    if exponent.has(symbol):
+        raise NotProved(f"{term} is not a power of {symbol}", term)
+    return exponent
+
+
+def same_order(expression: Any, claimed: Any, symbol: sp.Symbol, *, substitute: Mapping | None = None) -> str:
+    """Certificate that ``expression`` = O(claimed) as ``symbol`` -> oo: no term's exponent exceeds the claimed one.
+
+    Raises NotProved naming the first term that is larger.
+    """
+    bound = exponent_of(sp.sympify(claimed), symbol)
+    orders = term_orders(expression, symbol, substitute)
+    for term, exponent in orders.items():
+        if sp.simplify(sp.sympify(exponent) - bound) > 0:
+            raise NotProved(
+                f"the term {term} has order {symbol}^({exponent}), above {symbol}^({bound})", sp.sympify(exponent)
+            )
+    listing = "; ".join(f"{term} ~ {symbol}^({exponent})" for term, exponent in orders.items())
+    return f"O({claimed}) in {symbol}: {listing}; all exponents at most {bound}"
+
+
+def nonnegative(expression: Any, *, shift: Mapping | None = None) -> str:
+    """Certificate that a polynomial is >= 0 for non-negative symbols: after ``shift`` all its coefficients are >= 0.
+
+    shift: symbol -> expression in non-negative symbols, for instance ``{K: 1 + k}`` for K >= 1. Sufficient, not
+    necessary. Raises NotProved with the negative terms.
+    """
+    shifted = sp.expand(sp.sympify(expression).subs(dict(shift or {})))
+    top, bottom = sp.fraction(sp.together(shifted))
+    for part in (top, bottom):
+        symbols = sorted(part.free_symbols, key=str)
+        values = sp.Poly(part, *symbols).coeffs() if symbols else [part]
+        if any(not value.is_nonnegative for value in values):
+            raise NotProved(f"{part} has a negative coefficient", part)
+    given = f" with {dict(shift)}" if shift else ""
+    return f"{expression} = ({top}) / ({bottom}){given}: every coefficient is non-negative for non-negative symbols"
+
+
+def implies(premise: Any, conclusion: Any, symbols: Iterable[sp.Symbol]) -> str:
+    """Certificate that one inequality implies another: the premise's solution set lies in the conclusion's.
+
+    premise, conclusion: sympy relations in the single symbol given. Raises NotProved with the set difference.
+    """
+    (symbol,) = symbols
+    inside = sp.solveset(premise, symbol, sp.S.Reals)
+    outside = inside - sp.solveset(conclusion, symbol, sp.S.Reals)
+    if outside == sp.S.EmptySet:
+        return f"{premise} implies {conclusion}: the solution set {inside} minus that of the conclusion is empty"
+    raise NotProved(f"{premise} does not imply {conclusion}: left over {outside}", outside)

@@ -1,0 +1,132 @@
+"""The record that a check returns, and the registry that finds checks by claim id.
+
+A check is a function without required arguments whose docstring has the five headings of ``HEADINGS``.
+Its verdict must be backed by what ``VERDICTS`` says; ``Verdict`` refuses weaker evidence when it is built,
+so "tested" can never be shown as "proved".
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+HEADINGS = ("Statement:", "Assumptions:", "Method:", "Verdict:", "Reference:")
+
+#: verdict -> keys that its evidence must hold
+VERDICTS: dict[str, tuple[str, ...]] = {
+    "proved": ("certificate",),  # symbolic identity, exact arithmetic, solver certificate
+    "holds": ("evaluations", "worst_ratio", "function_class", "seed"),  # adversarial search, never "proved"
+    "refuted": ("counterexample",),  # numbers that satisfy every assumption, replayed in high precision
+    "repaired": ("counterexample", "repair"),  # refuted as printed; evidence["repair"] backs the corrected statement
+    "vacuous": ("reason",),
+    "consistent": ("printed", "derived"),
+    "inconsistent": ("printed", "derived"),
+    "reproduced": ("interval", "n", "profile"),
+    "direction-only": ("interval", "n", "profile"),
+    "inconclusive": ("interval", "n", "profile"),
+    "contradicted": ("interval", "n", "profile"),
+    "not-run": ("reason",),
+}
+MINIMUM_EVALUATIONS = 1000
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Outcome of one check.
+
+    verdict: a key of ``VERDICTS``.
+    evidence: JSON-able numbers and text; its required keys depend on the verdict. In ``repaired`` the entry
+        ``evidence["repair"]`` is itself a mapping that backs the corrected statement: it holds either
+        ``certificate`` (proved) or ``evaluations`` and ``worst_ratio`` (holds).
+    margin: left side over right side at the worst point found (<= 1 where the statement holds), or None.
+    repaired: the corrected statement in words and TeX, for ``repaired`` only.
+    """
+
+    verdict: str
+    evidence: Mapping[str, Any]
+    margin: float | None = None
+    repaired: str | None = None
+
+    def __post_init__(self):
+        if self.verdict not in VERDICTS:
+            raise ValueError(f"verdict: {self.verdict!r}; allowed: {', '.join(VERDICTS)}")
+        missing = [key for key in VERDICTS[self.verdict] if key not in self.evidence]
+        if missing:
+            raise ValueError(f"a verdict {self.verdict!r} needs evidence {missing}")
+        if (self.verdict == "repaired") != (self.repaired is not None):
+            raise ValueError("a corrected statement goes with the verdict 'repaired' and with no other")
+        for backing in (self.evidence, self.evidence.get("repair", {})):
+            if backing.get("evaluations", MINIMUM_EVALUATIONS) < MINIMUM_EVALUATIONS:
+                raise ValueError(f"a search needs at least {MINIMUM_EVALUATIONS} evaluations")
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A counterexample evaluated again in rational or 50-digit arithmetic.
+
+    assumptions: name -> satisfied, one entry for every assumption of the refuted statement.
+    left, right: the two sides of the printed statement ``left <= right`` (or ``left == right``), which must fail.
+    relation: "<=", "==" or "<".
+    """
+
+    assumptions: Mapping[str, bool]
+    left: Any
+    right: Any
+    relation: str = "<="
+
+    @property
+    def violated(self) -> bool:
+        holds = {"<=": self.left <= self.right, "<": self.left < self.right, "==": self.left == self.right}
+        return not holds[self.relation]
+
+
+@dataclass(frozen=True)
+class Check:
+    """A registered check.
+
+    claim: id of the claim in ``claims/<paper>.toml``.
+    function: returns a ``Verdict``; accepts ``scale`` when ``mutations`` is not empty.
+    mutations: (scale, expected verdict) pairs. ``scale`` multiplies the constant under test (the right side of an
+        inequality, the printed coefficient of an identity); a test runs each and expects that verdict, so a check
+        that would accept a broken constant is caught.
+    replay: evaluates the stored counterexample again, for ``refuted`` and ``repaired``.
+    figure: draws evidence on a matplotlib axes, ``figure(axes, evidence)``; None where the number is the evidence.
+    """
+
+    claim: str
+    function: Callable[..., Verdict]
+    mutations: tuple[tuple[float, str], ...] = ()
+    replay: Callable[[Mapping[str, Any]], Replay] | None = None
+    figure: Callable[..., None] | None = None
+
+    def run(self, **arguments) -> Verdict:
+        return self.function(**arguments)
+
+
+@dataclass
+class Registry:
+    """Checks by claim id, in the order in which the papers' modules register them."""
+
+    checks: dict[str, Check] = field(default_factory=dict)
+
+    def check(self, *claims: str, mutations=(), replay=None, figure=None):
+        """Decorate a check with the claim ids that it decides (one verdict for all of them)."""
+
+        def register(function):
+            documentation = inspect.getdoc(function) or ""
+            absent = [heading for heading in HEADINGS if heading not in documentation]
+            if absent:
+                raise ValueError(f"{function.__module__}.{function.__name__}: docstring lacks {absent}")
+            for claim in claims:
+                if claim in self.checks:
+                    raise ValueError(f"two checks decide {claim}")
+                self.checks[claim] = Check(claim, function, tuple(mutations), replay, figure)
+            return function
+
+        return register
+
+
+registry = Registry()
+check = registry.check

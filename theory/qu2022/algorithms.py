@@ -1,0 +1,344 @@
+"""Algorithms 1 to 3: pseudo-code readings, special cases, signs, and what the momentum is.
+
+The exact recursions are ``recursions``; where a statement is about iterates in floating point the training core's own
+methods run through ``artifact.rounds.simulate``.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import sympy as sp
+import torch
+
+from artifact.algorithms import build
+from artifact.rounds import simulate
+from theory.kit.verdict import Replay, Verdict, check
+from theory.qu2022.common import instance, proved, ratio, refuted, repaired, require, require_identity
+from theory.qu2022.recursions import fedavg_round, fedcm_round, fedsam_round, mofedsam_round, quadratic
+
+
+def _trajectory(name: str, rounds: int = 12, steps: int = 3, lr: float = 0.05, **hyper) -> torch.Tensor:
+    """Server models [rounds + 1, 4] of a method of the training core on five quadratic clients with sampled noise."""
+    rng = np.random.default_rng(7)
+    curvature = torch.from_numpy(rng.uniform(0.2, 2.0, (5, 4)))
+    centres = torch.from_numpy(rng.standard_normal((5, 4)))
+    noise = torch.from_numpy(rng.standard_normal((rounds, steps, 5, 4)))
+
+    def gradient(W, clients, t, k):
+        return curvature[clients] * (W - centres[clients]) + 0.1 * noise[t, k][clients]
+
+    start = torch.from_numpy(rng.standard_normal(4))
+    return simulate(build(name, **hyper), gradient, start, 5, rounds, steps=steps, lr=lr)
+
+
+def _literal(rounds: int, late_update: bool, late_start: bool) -> list[Fraction]:
+    """Server iterates on x^2/2, K = 1, rho = 1/2, eta_l = 1/10, eta_g = 1, under a literal reading of the pseudo-code.
+
+    late_update: the server applies Delta^r (of the round before); late_start: clients start at w^{r-1}.
+    """
+    path, update = [Fraction(1), Fraction(1)], Fraction(0)
+    for _ in range(rounds):
+        start = path[-2] if late_start else path[-1]
+        following = fedsam_round(
+            start, [quadratic(Fraction(1), Fraction(0))], Fraction(1, 2), Fraction(1, 10), 1, 1
+        ).update
+        path.append(path[-1] + (update if late_update else following))
+        update = following
+    return path[1:]
+
+
+def _replay_literal(evidence) -> Replay:
+    rounds = int(instance(evidence)["rounds"])
+    return Replay(
+        {"one client, deterministic": True}, _literal(rounds, True, False)[-1], _literal(rounds, True, True)[-1], "=="
+    )
+
+
+@check("qu22-alg1-alg3", replay=_replay_literal)
+def two_pseudo_codes() -> Verdict:
+    """Main-text and appendix pseudo-code of FedSAM.
+
+    Statement: Algorithm 1 (k = 0.., w_{i,0}^r = w^r, Delta^r in the server step) and Appendix B.1 (k - 1, w_{i,0}^r =
+        w^(r-1)) define the same sequence.
+    Assumptions: none.
+    Method: exact runs on x^2/2 of the four literal readings (update applied now or one round late, start at w^r or
+        w^(r-1)); Algorithm 3 at k = 0 reads w_{i,-1}, which is undefined, so k must run from 1. Repair: with the
+        shift k - 1 -> k the local recursions are the same expressions; symbolic for K = 3.
+    Verdict: repaired: w_{i,0}^r = w^r, k = 1..K in Algorithm 3, and Delta^(r+1) in the server step.
+    Reference: Qu et al. 2022, Algorithm 1, Algorithm 3, Appendix B.1.
+    """
+    ends = {f"late update {u}, late start {s}": _literal(4, u, s)[-1] for u in (False, True) for s in (False, True)}
+    require(len(set(ends.values())) == 4, "the four literal readings differ")
+    w, rho, lr = sp.symbols("w rho eta", positive=True)
+    gradient, unit = sp.Function("g"), sp.Function("u")
+    main, appendix = [w], {1: w}
+    for k in range(3):
+        main.append(main[k] - lr * gradient(main[k] + rho * unit(gradient(main[k]))))
+    for k in range(2, 5):
+        appendix[k] = appendix[k - 1] - lr * gradient(appendix[k - 1] + rho * unit(gradient(appendix[k - 1])))
+    certificate = require_identity(main[3], appendix[4], "third local iterate, k from 0 and k from 1")
+    readings = {name: str(value) for name, value in ends.items()}
+    return repaired(
+        {"rounds": 4},
+        r"$w_{i,0}^r=w^r$, $k=1,\dots,K$ in Algorithm 3, $w^{r+1}=w^r+\eta_g\Delta^{r+1}$",
+        certificate,
+        None,
+        last_iterates=readings,
+    )
+
+
+@check("qu22-alg1-rho0")
+def fedsam_without_perturbation() -> Verdict:
+    """FedSAM with rho = 0 is FedAvg.
+
+    Statement: for rho = 0 FedSAM and FedAvg with the same minibatches produce the same server models.
+    Assumptions: differentiable clients, unit(0) = 0.
+    Method: symbolic: with rho = 0 the local step of eq. (4) is w - eta g(w) for an arbitrary g; two clients, K = 2,
+        two rounds. The training core's methods are compared bit by bit on noisy quadratics.
+    Verdict: proved.
+    Reference: Qu et al. 2022, Algorithm 1.
+    """
+    w, lr, server = sp.symbols("w eta eta_g", positive=True)
+    clients = [sp.Function("g1"), sp.Function("g2")]
+    unit = sp.Function("u")
+    sam = plain = w
+    for _ in range(2):
+        sam = fedsam_round(sam, clients, 0, lr, server, 2, unit).w
+        plain = fedavg_round(plain, clients, lr, server, 2)
+    certificate = require_identity(sam, plain, "w^2 of FedSAM and FedAvg")
+    equal = torch.equal(_trajectory("fedsam", rho=0.0), _trajectory("fedavg"))
+    require(equal, "bitwise equal trajectories in the training core")
+    return proved(certificate[:400] + " ...; trajectories of the training core agree bit by bit", 1.0)
+
+
+def _replay_ascent(evidence) -> Replay:
+    v = instance(evidence)
+    run = mofedsam_round(
+        v["w"], Fraction(0), [quadratic(Fraction(1), Fraction(0))], v["rho"], v["beta"], v["eta_l"], v["eta_g"], 1,
+        signs=(-1, 1),
+    )  # fmt: skip
+    step = {"eta_g <= 1/(beta L)": v["eta_g"] * v["beta"] <= 1, "Delta estimates +grad F": run.momentum * v["w"] > 0}
+    return Replay(step, run.w**2 / 2, v["w"] ** 2 / 2)
+
+
+def _schur() -> str:
+    """Stability of (w, Delta) -> w' = w - eta_g Delta', Delta' = beta a w + (1 - beta) Delta on a quadratic."""
+    a, beta, step = sp.symbols("a beta eta_g", positive=True)
+    matrix = sp.Matrix([[1 - step * beta * a, -step * (1 - beta)], [beta * a, 1 - beta]])
+    determinant = require_identity(matrix.det(), 1 - beta, "determinant")
+    trace = require_identity(matrix.trace(), 2 - beta - step * beta * a, "trace")
+    return f"{determinant}; {trace}; Schur-Cohn: |trace| < 1 + det = 2 - beta iff 0 < eta_g beta a < 2 (2 - beta)"
+
+
+@check("qu22-alg2-sign", replay=_replay_ascent)
+def signs_of_algorithm_2() -> Verdict:
+    """Signs of Delta and of the server step in MoFedSAM.
+
+    Statement: the printed combinations (Algorithm 2: w^r - eta_g Delta^(r+1); Appendix D.1: w^r + eta_g Delta^r)
+        agree and give a descent method.
+    Assumptions: v = beta g~ + (1 - beta) Delta, w <- w - eta_l v.
+    Method: spectral radius of the four sign pairs on x^2/2 (rho = 0, beta = 0.1, eta_g = 0.5, K = 1); exact step of
+        the D.1 sign with the gradient-like Delta that the text asks for.
+    Verdict: repaired: the printings contradict each other; the pair (-1, -1) is the only one that descends with Delta
+        ~ +grad F, and it is stable on quadratics for eta_g beta L < 2 (2 - beta).
+    Reference: Qu et al. 2022, Algorithm 2 lines 12-13, eq. (6), Appendix D.1.
+    """
+    beta, step, radii = 0.1, 0.5, {}
+    for s1 in (1, -1):
+        for s2 in (1, -1):
+            # Delta' = -s1 (beta w + (1 - beta) Delta), w' = w + s2 eta_g Delta'
+            row = [-s1 * beta, -s1 * (1 - beta)]
+            matrix = np.array([[1 + s2 * step * row[0], s2 * step * row[1]], row])
+            radii[f"({s1:+d}, {s2:+d})"] = float(np.abs(np.linalg.eigvals(matrix)).max())
+    require(radii["(-1, -1)"] < 1 < min(radii["(-1, +1)"], radii["(+1, -1)"]), "stability of the pairs")
+    return repaired(
+        {"w": 1, "rho": 0, "beta": "1/10", "eta_l": "1/10", "eta_g": "1/2", "signs": "(-1, +1)"},
+        r"$\Delta^{r+1}=-\frac1{\eta_lKS}\sum_i\Delta_i$, $w^{r+1}=w^r-\eta_g\Delta^{r+1}$",
+        _schur(),
+        None,
+        spectral_radius=radii,
+        note="(+1, +1) also contracts on this example, but its Delta points along -grad F and the momentum "
+        "opposes the step",
+    )
+
+
+def _one_round(lr, steps, server_fed, server_mo):
+    clients = [quadratic(Fraction(1), Fraction(0)), quadratic(Fraction(3), Fraction(1))]
+    fed = fedsam_round(Fraction(2), clients, Fraction(1, 4), lr, server_fed, steps).w
+    mo = mofedsam_round(Fraction(2), Fraction(0), clients, Fraction(1, 4), Fraction(1), lr, server_mo, steps).w
+    return mo, fed
+
+
+def _replay_beta1(evidence) -> Replay:
+    v = instance(evidence)
+    mo, fed = _one_round(v["eta_l"], int(v["K"]), v["eta_g"], v["eta_g"])
+    return Replay({"beta = 1": True, "same eta_g, eta_l, K": True}, mo, fed, "==")
+
+
+@check("qu22-alg2-beta1", replay=_replay_beta1)
+def mofedsam_without_momentum() -> Verdict:
+    """MoFedSAM with beta = 1 is FedSAM.
+
+    Statement: for beta = 1 both produce the same server models: (a) same eta_g, (b) eta_g^Mo = K eta_l eta_g^Fed, (c)
+        defaults eta_g = 1, eta_l = 0.1, K = 10.
+    Assumptions: the sign pair (-1, -1).
+    Method: Delta^(r+1) = -mean Delta_i/(eta_l K), so that MoFedSAM's server step is eta_g/(eta_l K) times the mean
+        update; exact runs, and the training core (whose eta_g multiplies the mean update) bit by bit.
+    Verdict: repaired: (a) fails unless eta_l K = 1; (b) holds; (c) holds because 0.1 * 10 = 1.
+    Reference: Qu et al. 2022, text after eq. (6).
+    """
+    tenth = Fraction(1, 10)
+    mo, fed = _one_round(tenth, 5, Fraction(1), Fraction(1))
+    require(mo != fed, "(a) differs at eta_l K = 1/2")
+    matched, default = _one_round(tenth, 5, Fraction(1), tenth * 5), _one_round(tenth, 10, Fraction(1), Fraction(1))
+    require(matched[0] == matched[1] and default[0] == default[1], "(b) and (c) agree exactly")
+    equal = torch.equal(_trajectory("mofedsam", rho=0.3, beta=1.0), _trajectory("fedsam", rho=0.3))
+    require(equal, "bitwise equal in the training core")
+    w, update, lr, server, steps = sp.symbols("w Dbar eta_l eta_g K", positive=True)
+    certificate = require_identity(
+        w - lr * steps * server * (-update / (lr * steps)),
+        w + server * update,
+        "server step with eta_g^Mo = K eta_l eta_g",
+    )
+    return repaired(
+        {"eta_l": "1/10", "K": 5, "eta_g": 1},
+        r"for $\beta=1$ MoFedSAM with $\eta_g^{Mo}=K\eta_l\,\eta_g^{Fed}$ is FedSAM",
+        certificate,
+        ratio(mo, fed),
+        same_eta_g={"mofedsam": str(mo), "fedsam": str(fed)},
+    )
+
+
+@check("qu22-alg2-rho0")
+def mofedsam_without_perturbation() -> Verdict:
+    """MoFedSAM with rho = 0 is FedCM.
+
+    Statement: for rho = 0 and alpha = beta the iterates are those of FedCM.
+    Assumptions: the sign pair (-1, -1).
+    Method: symbolic comparison with an independently written FedCM round, arbitrary gradients, two clients, K = 2,
+        one round from an arbitrary momentum; the training core's methods bit by bit.
+    Verdict: proved.
+    Reference: Qu et al. 2022, Section 4.1; Xu et al. 2021.
+    """
+    w, momentum, beta, lr, server = sp.symbols("w Delta beta eta_l eta_g", positive=True)
+    clients, unit = [sp.Function("g1"), sp.Function("g2")], sp.Function("u")
+    ours = mofedsam_round(w, momentum, clients, 0, beta, lr, server, 2, unit)
+    theirs = fedcm_round(w, momentum, clients, beta, lr, server, 2)
+    certificate = require_identity(ours.w, theirs.w, "w^(r+1)")
+    require_identity(ours.momentum, theirs.momentum, "Delta^(r+1)")
+    require(torch.equal(_trajectory("mofedsam", rho=0.0), _trajectory("fedcm")), "bitwise equal in the training core")
+    return proved(certificate[:400] + " ...; the momenta agree likewise; the training core agrees bit by bit", 1.0)
+
+
+def _momentum_error(rho, server) -> tuple[Fraction, Fraction]:
+    """x^2/2 from w = 1, beta = 1/10, K = 1: (|Delta^1 - grad F(w^1 + delta^1)|, |grad F(w^1 + delta^1)|)."""
+    gradient = quadratic(Fraction(1), Fraction(0))
+    run = mofedsam_round(Fraction(1), Fraction(0), [gradient], rho, Fraction(1, 10), Fraction(1, 30), server, 1)
+    sharp = gradient(run.w + rho * ((run.w > 0) - (run.w < 0)))
+    return abs(run.momentum - sharp), abs(sharp)
+
+
+def _replay_momentum(evidence) -> Replay:
+    v = instance(evidence)
+    error, size = _momentum_error(v["rho"], v["eta_g"])
+    conditions = {"eta_g <= 1/(beta L)": v["eta_g"] <= 10, "eta_l <= 1/(30 beta K L)": True, "beta = 1/10": True}
+    return Replay(conditions, error, size, "<")
+
+
+@check("qu22-alg2-delta", replay=_replay_momentum)
+def momentum_as_gradient() -> Verdict:
+    """The momentum as an approximation of the global gradient.
+
+    Statement: |Delta^r - grad F(w^r + delta^r)| <= eps |grad F(w^r + delta^r)| with eps < 1 along the iterates, for
+        the step sizes of Theorem D.4.
+    Assumptions: beta = 1/10, eta_l <= 1/(30 beta K L), eta_g <= 1/(beta L).
+    Method: r = 0 has Delta^0 = 0, hence eps = 1. At r = 1 an exact round on x^2/2 with eta_g close to 1/(beta L) ends
+        where the gradient is small and Delta^1 is not: eps is above 8.
+    Verdict: refuted. The proofs use equality (step (e) of D.1, step (a) of D.3).
+    Reference: Qu et al. 2022, Section 4.1, proofs of Lemmas D.1 and D.3.
+    """
+    rho, server = Fraction(1, 100), Fraction(989, 100)
+    error, size = _momentum_error(rho, server)
+    require(error > 8 * size, "relative error above 8")
+    return refuted(
+        {"rho": str(rho), "eta_g": str(server), "beta": "1/10", "w0": 1, "round": 1},
+        ratio(error, size),
+        error_at_round_0="1 (Delta^0 = 0)",
+    )
+
+
+@check(
+    "qu22-alg2-partial",
+    mutations=((0.9, "refuted"), (1.1, "refuted")),
+    replay=lambda evidence: _replay_memory(evidence),
+)
+def memory_of_the_momentum(scale: float = 1.0) -> Verdict:
+    """The momentum keeps the gradients of earlier cohorts.
+
+    Statement: Delta^r is a sum of earlier rounds' average gradients, weight beta (1 - beta)^j for the round j rounds
+        ago.
+    Assumptions: the sign pair (-1, -1), any cohorts.
+    Method: Delta^(r+1) = mean over steps and clients of v = beta gbar^r + (1 - beta) Delta^r, because Delta^r is
+        constant during the round: exact for every K. Symbolic unrolling over four rounds with K = 3, gradients
+        arbitrary; ``scale`` multiplies the claimed weights.
+    Verdict: proved, for every K, with gbar the mean of the local SAM gradients.
+    Reference: Qu et al. 2022, Section 4.1.
+    """
+    beta = sp.symbols("beta", positive=True)
+    momentum, averages = sp.Integer(0), []
+    for r in range(4):
+        local = sp.symbols(f"g{r}_1:4")  # gradients of the three local steps of round r
+        momentum = sum(beta * g + (1 - beta) * momentum for g in local) / 3
+        averages.append(sum(local) / 3)
+    claimed = sum(beta * (1 - beta) ** j * averages[3 - j] for j in range(4))
+    point = {"beta": "1/2", "scale": str(Fraction(scale))}
+    if _replay_memory(point).violated:
+        return refuted(point, scale)
+    return proved(require_identity(momentum, claimed, "Delta^4 after four rounds")[:600], 1.0)
+
+
+def _replay_memory(evidence) -> Replay:
+    v = instance(evidence)
+    momentum = Fraction(0)
+    for _ in range(4):  # constant gradient 1, so that the claimed sum is 1 - (1 - beta)^4
+        momentum = v["beta"] + (1 - v["beta"]) * momentum
+    claimed = v["scale"] * sum(v["beta"] * (1 - v["beta"]) ** j for j in range(4))
+    return Replay({"beta in (0, 1)": 0 < v["beta"] < 1}, momentum, claimed, "==")
+
+
+#: printed powers of beta in B.1, D.3 and D.6 as (coefficient exponent in beta, power of eta, power of rho)
+@check("qu22-lemB.1-beta")
+def beta_or_smoothness() -> Verdict:
+    """beta in Lemma B.1 and in the statements of Lemmas D.3 and D.6.
+
+    Statement: beta denotes the smoothness constant in these places, not the momentum parameter.
+    Assumptions: units: F in l, w in x, so that L is l/x^2, eta is x^2/l, rho is x; a bound of a squared gradient has
+        l^2/x^2, a bound of a squared displacement x^2.
+    Method: unit of every printed term under both readings; value of Lemma B.1 for beta = 0.1 and L = 1, 10.
+    Verdict: consistent: with beta = L the bound of B.1 and the terms with even powers of eta in D.3 get the right
+        unit, with the dimensionless momentum none does.
+    Reference: Qu et al. 2022, Lemma B.1, proof of Lemma B.3, statements of Lemmas D.3 and D.6.
+    """
+    smooth, step, radius = (1, -2), (-1, 2), (0, 1)  # exponents of (l, x)
+
+    def unit(beta, power_beta, power_step, power_radius):
+        return [beta[i] * power_beta + step[i] * power_step + radius[i] * power_radius for i in range(2)]
+
+    printed = {"B.1": (2, 2, 2), "D.3 first": (4, 2, 2), "D.3 fourth": (6, 4, 2)}
+    expected = {"B.1": [0, 2], "D.3 first": [2, -2], "D.3 fourth": [2, -2]}
+    as_smoothness = {name: unit(smooth, *powers) for name, powers in printed.items()}
+    as_momentum = {name: unit((0, 0), *powers) for name, powers in printed.items()}
+    values = {f"L = {level}": [0.1**2, float(level) ** 2] for level in (1, 10)}
+    require(all(as_momentum[name] != expected[name] for name in expected), "the momentum reading has the wrong units")
+    return compared_units(expected, as_smoothness, as_momentum, values)
+
+
+def compared_units(expected, as_smoothness, as_momentum, values) -> Verdict:
+    """Verdict from exponents of (loss, length) under both readings."""
+    from theory.qu2022.common import compared
+
+    return compared(
+        expected, as_smoothness, expected == as_smoothness, units_with_momentum=as_momentum, beta2_against_L2=values
+    )

@@ -1,0 +1,127 @@
+"""Assumptions 2 and 3: when they hold, and what they imply."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import sympy as sp
+
+from theory.kit.exact import mp
+from theory.kit.verdict import Replay, Verdict, check
+from theory.qu2022.common import instance, proved, refuted, repaired, require, require_identity
+
+
+@check("qu22-ass2")
+def dissimilarity_of_quadratics() -> Verdict:
+    """Assumption 2 on quadratic clients.
+
+    Statement: for F_i = (w - c_i)^T H_i (w - c_i)/2 it holds on all of R^d if and only if all H_i agree.
+    Assumptions: symmetric H_i.
+    Method: grad F_i - grad F = (H_i - Hbar) w - (H_i c_i - mean H_j c_j), symbolic for two clients in the plane; an
+        affine map is bounded if and only if its linear part vanishes, for all i: H_i = Hbar.
+    Verdict: proved; then sigma_g = max_i |H (c_i - cbar)|.
+    Reference: Qu et al. 2022, Assumption 2.
+    """
+    w = sp.Matrix(sp.symbols("w0:2"))
+    hessians = [sp.Matrix(2, 2, lambda i, j, k=k: sp.Symbol(f"h{k}_{min(i, j)}{max(i, j)}")) for k in range(2)]
+    centres = [sp.Matrix(sp.symbols(f"c{k}_0:2")) for k in range(2)]
+    gradients = [h * (w - c) for h, c in zip(hessians, centres, strict=True)]
+    mean = (gradients[0] + gradients[1]) / 2
+    slope = (gradients[0] - mean).jacobian(w)
+    difference = slope - (hessians[0] - (hessians[0] + hessians[1]) / 2)
+    require(sp.simplify(difference) == sp.zeros(2, 2), "slope of grad F_1 - grad F is H_1 - Hbar")
+    same = [g.subs({hessians[1][i, j]: hessians[0][i, j] for i in range(2) for j in range(2)}) for g in gradients]
+    constant = sp.expand(same[0] - (same[0] + same[1]) / 2 + hessians[0] * (centres[0] - (centres[0] + centres[1]) / 2))
+    require(constant == sp.zeros(2, 1), "equal H: grad F_1 - grad F = -H (c_1 - cbar)")
+    return proved(
+        "the Jacobian of grad F_1 - grad F is H_1 - Hbar, zero for all clients iff the H_i agree; then the "
+        "difference is "
+        "the constant -H (c_i - cbar) (sympy, two clients in the plane); a non-zero slope is unbounded on R^d",
+    )
+
+
+def _replay_chord(evidence) -> Replay:
+    v = instance(evidence)
+    scale = mp.mpf(v["scale"].numerator) / v["scale"].denominator
+    return Replay({"unit vectors": True, "angle at most pi": True}, mp.mpf(4), scale * mp.pi**2)
+
+
+def chord_below_arc() -> str:
+    """|u - v| = 2 sin(t/2) <= t for unit vectors at angle t in [0, pi]."""
+    t = sp.symbols("t", nonnegative=True)
+    require_identity(sp.expand_trig(2 - 2 * sp.cos(2 * t)), 4 * sp.sin(t) ** 2, "2 - 2 cos 2t = 4 sin^2 t")
+    slope = sp.diff(t - 2 * sp.sin(t / 2), t)
+    require(sp.simplify(slope - (1 - sp.cos(t / 2))) == 0, "derivative of t - 2 sin(t/2)")
+    return "|u - v|^2 = 2 - 2 cos t = 4 sin^2(t/2); t - 2 sin(t/2) is 0 at 0 and has the derivative 1 - cos(t/2) >= 0"
+
+
+@check("qu22-ass3-pi", mutations=((0.4, "refuted"), (0.41, "proved")), replay=_replay_chord)
+def variance_of_unit_vectors(scale: float = 1.0) -> Verdict:
+    """The unit-vector variance is below pi^2.
+
+    Statement: |u - v|^2 <= angle^2 for unit vectors, so that sigma_l^2 < pi^2 can always be taken.
+    Assumptions: u, v unit vectors.
+    Method: chord and arc; the largest chord is 2, at v = -u, so that the smallest universal constant is 4; ``scale``
+        multiplies pi^2.
+    Verdict: proved; sigma_l^2 = 4 always satisfies Assumption 3, which therefore excludes no gradient noise.
+    Reference: Qu et al. 2022, Assumption 3 and the text below it.
+    """
+    certificate = chord_below_arc()
+    worst = 4 / (scale * float(sp.pi**2))
+    if worst > 1:
+        return refuted({"u": [1], "v": [-1], "scale": str(Fraction(scale))}, worst)
+    require(sp.pi**2 * Fraction(scale) > 4, "4 < scale * pi^2")
+    return proved(certificate + "; the maximum 4 sin^2(pi/2) = 4 is attained at v = -u", worst, smallest_constant=4)
+
+
+@check("qu22-lemB.1-arc")
+def unit_vectors_and_angles() -> Verdict:
+    """Distance of unit vectors and angle.
+
+    Statement: |a/|a| - b/|b||^2 <= angle(a, b)^2 for non-zero a, b.
+    Assumptions: a, b not 0.
+    Method: chord and arc.
+    Verdict: proved.
+    Reference: Qu et al. 2022, proof of Lemma B.1, (8).
+    """
+    return proved(chord_below_arc(), 1.0)
+
+
+def _replay_variance(evidence) -> Replay:
+    v = instance(evidence)
+    factors, w = v["factors"], v["w"]
+    variance = sum((s * w - w) ** 2 for s in factors) / len(factors)
+    assumptions = {
+        "unbiased": sum(factors) / len(factors) == 1,
+        "sigma_l = 0: the direction never changes": all(s > 0 for s in factors),
+        "F = x^2/2 is 1-smooth": True,
+    }
+    return Replay(assumptions, variance, v["claimed_s2"])
+
+
+@check("qu22-ass3-tighter", replay=_replay_variance)
+def assumption_3_against_bounded_variance() -> Verdict:
+    """Assumption 3 against the classical bounded variance.
+
+    Statement: for unbiased gradients Assumption 3 with some sigma_l^2 < pi^2 implies E|grad F_i(w; xi) - grad
+        F_i(w)|^2 <= s^2 for some finite s^2, or is at least a stronger requirement.
+    Assumptions: unbiased stochastic gradients.
+    Method: F = x^2/2 with sample gradients x/2 and 3x/2 has sigma_l = 0 and variance x^2/4, unbounded over w: for
+        each s^2 the point w = 4 s violates it. Repair: sigma_l^2 = 4 holds for every oracle (|u - v| <= 2), so that
+        Assumption 3 is implied by the classical one, and never implies it.
+    Verdict: repaired: Assumption 3 is weaker, not tighter.
+    Reference: Qu et al. 2022, text after Assumption 3.
+    """
+    bound = Fraction(10**6)
+    w = 4 * Fraction(10**3)
+    variance = w**2 / 4
+    require(variance > bound, "variance above the claimed bound")
+    s = sp.symbols("s", positive=True)
+    certificate = require_identity((4 * s) ** 2 / 4 - s**2, 3 * s**2, "variance at w = 4s minus s^2")
+    return repaired(
+        {"factors": ["1/2", "3/2"], "w": str(w), "claimed_s2": str(bound)},
+        r"Assumption 3 holds with $\sigma_l^2=4$ for every stochastic gradient; bounded variance implies it and "
+        r"is not implied",
+        f"|u - v|^2 <= (|u| + |v|)^2 = 4 for unit vectors; {certificate} > 0 for every s > 0, with sigma_l = 0",
+        float(variance / bound),
+    )

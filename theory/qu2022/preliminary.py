@@ -1,0 +1,316 @@
+"""Appendix A: the preliminary lemmas, and the stochastic gradient of SAM."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import sympy as sp
+
+from theory.kit.verdict import Replay, Verdict, check
+from theory.qu2022.common import instance, proved, ratio, refuted, repaired, require, require_identity
+from theory.qu2022.recursions import quadratic, sign
+
+
+def _replay_young(evidence) -> Replay:
+    v = instance(evidence)
+    right = v["scale"] * ((1 + v["a"]) * v["u"] ** 2 + (1 + 1 / v["a"]) * v["v"] ** 2)
+    return Replay({"a > 0": v["a"] > 0}, (v["u"] + v["v"]) ** 2, right)
+
+
+@check("qu22-lemA.1-1", mutations=((0.9, "refuted"), (1.1, "proved")), replay=_replay_young)
+def young_inequality(scale: float = 1.0) -> Verdict:
+    """Young's inequality.
+
+    Statement: |u + v|^2 <= (1 + a)|u|^2 + (1 + 1/a)|v|^2 for all u, v in R^d and a > 0.
+    Assumptions: a > 0.
+    Method: right - left is (a u - v)^2/a coordinate by coordinate; ``scale`` multiplies the right side, and u = 1, v
+        = a = 1 is the case of equality.
+    Verdict: proved.
+    Reference: Qu et al. 2022, Lemma A.1 (1).
+    """
+    u, v, a = sp.symbols("u v a", positive=True)
+    certificate = require_identity(
+        (1 + a) * u**2 + (1 + 1 / a) * v**2 - (u + v) ** 2, (a * u - v) ** 2 / a, "right - left, per coordinate"
+    )
+    point = {"u": 1, "v": 1, "a": 1, "scale": str(Fraction(scale))}
+    if _replay_young(point).violated:
+        return refuted(point, 1 / scale)
+    require(scale >= 1, "the right side is at least the printed one")
+    return proved(certificate + "; a square over a > 0; scaling the right side up keeps the inequality", 1 / scale)
+
+
+def sum_of_squares(count: int) -> str:
+    """Certificate of tau sum v_i^2 - (sum v_i)^2 = sum_{i<j} (v_i - v_j)^2 for ``count`` scalars."""
+    v = sp.symbols(f"v0:{count}")
+    left = count * sum(x**2 for x in v) - sum(v) ** 2
+    right = sum((v[i] - v[j]) ** 2 for i in range(count) for j in range(i))
+    require(sp.expand(left - right) == 0, f"sum of squares for {count} terms")
+    return f"tau sum v_i^2 - (sum v_i)^2 = sum over pairs of (v_i - v_j)^2 expands to 0 for tau = {count}"
+
+
+def _replay_equal(evidence) -> Replay:
+    v = instance(evidence)
+    values = v["vectors"]
+    right = v["scale"] * len(values) * sum(x**2 for x in values)
+    return Replay({"any vectors": True}, sum(values) ** 2, right)
+
+
+@check("qu22-lemA.1-2", "qu22-lemA.2", mutations=((0.9, "refuted"), (1.1, "proved")), replay=_replay_equal)
+def relaxed_triangle_inequality(scale: float = 1.0) -> Verdict:
+    """Relaxed triangle inequality, for vectors and in expectation.
+
+    Statement: |sum v_i|^2 <= tau sum |v_i|^2, and E|sum x_i|^2 <= n E sum |x_i|^2 without independence.
+    Assumptions: square-integrable random vectors for the second form.
+    Method: Lagrange's identity, tau sum v_i^2 - (sum v_i)^2 is a sum of squares, per coordinate and pointwise, for
+        tau = 1..10 by expansion; ``scale`` multiplies the right side, equal vectors attain it.
+    Verdict: proved.
+    Reference: Qu et al. 2022, Lemma A.1 (2), Lemma A.2.
+    """
+    point = {"vectors": [1, 1, 1], "scale": str(Fraction(scale))}
+    if _replay_equal(point).violated:
+        return refuted(point, 1 / scale)
+    require(scale >= 1, "the right side is at least the printed one")
+    text = [sum_of_squares(count) for count in range(1, 11)]
+    return proved(f"{text[-1]}, and for tau = 1..9; taking expectations keeps the sign", 1 / scale)
+
+
+@check("qu22-lemA.3")
+def independent_mean_zero() -> Verdict:
+    """Orthogonality of independent mean-zero variables.
+
+    Statement: E|sum x_i|^2 = sum E|x_i|^2 for independent mean-zero x_i.
+    Assumptions: independence; square integrability.
+    Method: expansion; E x_i x_j = E x_i E x_j = 0. Where the paper uses it the summands are noises of one local run:
+        exact enumeration of a two-step local SGD with two-point noise shows that noise and later gradients correlate.
+    Verdict: proved for the lemma. In B.2 (a), B.4 (b), B.7 (b), D.2 (b) it is applied to sums that hold dependent
+        terms (see qu22-lemB.4-orth).
+    Reference: Qu et al. 2022, Lemma A.3.
+    """
+    means = sp.symbols("m1 m2")
+    squares = sp.symbols("q1 q2")
+    cross = 2 * means[0] * means[1]  # E x_1 x_2 factors by independence
+    certificate = require_identity((sum(squares) + cross).subs({means[0]: 0}), sum(squares), "E|x_1 + x_2|^2")
+    step, noise = Fraction(1, 10), (Fraction(1), Fraction(-1))
+    # F = x^2/2 from w = 0: the gradient at the second step is -step * noise of the first
+    cross_term = sum(z * (-step * z) for z in noise) / 2
+    require(cross_term != 0, "noise and later gradient correlate")
+    return proved(certificate + " (pairs of an n-term sum alike)", 1.0, cross_term_in_local_sgd=str(cross_term))
+
+
+#: gradient noise that never changes the direction: two factors with mean one
+FACTORS = (Fraction(1, 2), Fraction(3, 2))
+
+
+def _multiplicative(w: Fraction, rho: Fraction, factors) -> dict[str, Fraction]:
+    """F = x^2/2 with sample gradients s x: moments of the SAM gradient at w, all exact."""
+    ascended = w + rho * sign(w)
+    sharp = [s * ascended for s in factors]
+    return {
+        "second_moment": sum(g**2 for g in sharp) / len(sharp),
+        "mean": sum(sharp) / len(sharp),
+        "variance": sum((g - ascended) ** 2 for g in sharp) / len(sharp),
+        "gradient": ascended,
+    }
+
+
+def _conditions(w, factors) -> dict[str, bool]:
+    directions = {sign(s * w) for s in factors}
+    return {
+        "A1: F = x^2/2 is 1-smooth": True,
+        "A2: one client, sigma_g = 0": True,
+        "A3: unbiased": sum(factors) / len(factors) == 1,
+        "A3: sigma_l = 0 (the unit vector never changes)": directions == {sign(w)},
+    }
+
+
+def _replay_noise(evidence) -> Replay:
+    v = instance(evidence)
+    moments = _multiplicative(v["w"], v["rho"], v["factors"])
+    return Replay(_conditions(v["w"], v["factors"]), moments["variance"], Fraction(0))
+
+
+_POINT = {"w": "1", "rho": "1", "factors": ["1/2", "3/2"]}
+
+
+@check("qu22-ass3-noise", replay=_replay_noise)
+def assumption_3_and_the_noise() -> Verdict:
+    """Assumption 3 does not control the noise of the SAM gradient.
+
+    Statement: E|g~ - grad F_i(w + delta)|^2 <= L^2 rho^2 sigma_l^2 with delta the noise-free perturbation.
+    Assumptions: A1, A3.
+    Method: F = x^2/2 with sample gradients x/2 and 3x/2 has sigma_l = 0 but variance (w + rho)^2/4. Repair: split g~
+        - grad F(w + delta) at the sample's gradient in w + delta; per-sample smoothness bounds the first part by L
+        rho |u - ubar|, the classical variance s^2 the second; Lemma A.1 (2) with two terms.
+    Verdict: repaired.
+    Reference: Qu et al. 2022, Assumption 3 and Lemma A.4 (b).
+    """
+    moments = _multiplicative(Fraction(1), Fraction(1), FACTORS)
+    require(moments["variance"] > 0, "the variance is positive although sigma_l = 0")
+    return repaired(
+        _POINT,
+        r"with $L$-smooth per-sample losses and classical variance $s^2$: "
+        r"$\mathbb E\|\tilde g-\nabla F_i(w+\bar\delta)\|^2\le2L^2\rho^2\sigma_l^2+2s^2$",
+        sum_of_squares(2) + "; first part at most L rho |u - ubar|, whose mean square is at most L^2 rho^2 sigma_l^2",
+        None,
+        variance=str(moments["variance"]),
+    )
+
+
+def _replay_moment(evidence) -> Replay:
+    v = instance(evidence)
+    moments = _multiplicative(v["w"], v["rho"], v["factors"])
+    return Replay(_conditions(v["w"], v["factors"]), moments["second_moment"], moments["gradient"] ** 2)
+
+
+@check("qu22-lemA.4-avg", "qu22-lemA.4-client", replay=_replay_moment)
+def separating_mean_and_variance() -> Verdict:
+    """Separation of mean and variance for the SAM gradient.
+
+    Statement: E|(1/N) sum g~_{i,k}|^2 <= (K/N) sum E|grad F_i(w~_{i,k})|^2 + K L^2 rho^2 sigma_l^2/N, and for one
+        client E|sum_k g~_{i,k}|^2 <= K sum_k E|grad F_i(w~_{i,k})|^2 + K L^2 rho^2 sigma_l^2.
+    Assumptions: A1, A3.
+    Method: N = K = 1, F = x^2/2, sample gradients x/2 and 3x/2 (sigma_l = 0): 5/4 (w + rho)^2 exceeds (w + rho)^2.
+        Repair: Lemma A.2 on g~ = grad F_i(w~) + (g~ - grad F_i(w~)), twice.
+    Verdict: repaired.
+    Reference: Qu et al. 2022, Lemma A.4.
+    """
+    moments = _multiplicative(Fraction(1), Fraction(1), FACTORS)
+    left, right = moments["second_moment"], moments["gradient"] ** 2
+    require(left > right, "left exceeds right")
+    return repaired(
+        _POINT,
+        r"$\mathbb E\|\frac1N\sum\tilde g_{i,k}\|^2\le\frac{2K}N\sum\mathbb E\|\nabla F_i(\tilde w_{i,k})\|^2"
+        r"+\frac{2K}N\sum\mathbb E\|\tilde g_{i,k}-\nabla F_i(\tilde w_{i,k})\|^2$, where the last mean is a "
+        r"new assumption",
+        sum_of_squares(2) + "; |mean over clients|^2 <= mean of squares and |sum_k|^2 <= K sum_k by the same identity",
+        ratio(left, right),
+    )
+
+
+#: two quadratic samples with opposite gradients at 0 whose mean gradient is -1/2
+SAMPLE_CENTRES = (Fraction(-1), Fraction(2))
+
+
+def _bias(rho: Fraction) -> tuple[Fraction, Fraction]:
+    """(E g~, grad F(w + delta)) at w = 0 for the losses (x + 1)^2/2 and (x - 2)^2/2, drawn with probability 1/2."""
+    samples = [quadratic(Fraction(1), c) for c in SAMPLE_CENTRES]
+    mean = sum(g(rho * sign(g(Fraction(0)))) for g in samples) / 2
+    full = quadratic(Fraction(1), sum(SAMPLE_CENTRES) / 2)
+    return mean, full(rho * sign(full(Fraction(0))))
+
+
+def _replay_bias(evidence) -> Replay:
+    mean, noise_free = _bias(instance(evidence)["rho"])
+    return Replay(
+        {"A1: every sample is 1-smooth": True, "the samples are drawn uniformly": True}, mean, noise_free, "=="
+    )
+
+
+@check("qu22-lemA.4-unbiased", replay=_replay_bias)
+def unbiasedness_of_sam() -> Verdict:
+    """The SAM gradient with one minibatch is biased.
+
+    Statement: E g~ = grad F(w + rho grad F(w)/|grad F(w)|).
+    Assumptions: A1, unbiased gradients; ascent and descent on one minibatch.
+    Method: two quadratics with gradients 1 and -2 at w = 0: exact means differ by rho. Independent minibatches give E
+        sign(g) = 0 in place of -1, the same bias. Repair: |E g~ - grad F(w + delta)| <= L rho E|u - ubar|.
+    Verdict: repaired.
+    Reference: Qu et al. 2022, proofs of Lemma A.4 and B.2 (a).
+    """
+    rho = Fraction(1, 2)
+    mean, noise_free = _bias(rho)
+    require(mean != noise_free, "the means differ")
+    return repaired(
+        {"rho": str(rho), "centres": [str(c) for c in SAMPLE_CENTRES], "w": 0},
+        r"for $L$-smooth per-sample losses the bias is at most $L\rho\,\mathbb E\|u-\bar u\|\le L\rho\sigma_l$",
+        "|E[grad F(w + delta; xi) - grad F(w + deltabar; xi)]| <= L E|delta - deltabar| = L rho E|u - ubar|, "
+        "and E grad F(w + deltabar; xi) = grad F(w + deltabar) because deltabar is not random; here the bias is "
+        + str(abs(mean - noise_free))
+        + f" and L rho E|u - ubar| = {rho}",
+        None,
+        mean=str(mean),
+        noise_free=str(noise_free),
+    )
+
+
+def _dissimilarity(clients: int, sigma: Fraction, rho: Fraction) -> dict[str, Fraction]:
+    """Gradients sigma + x (client 0) and -sigma/(N-1) - x (the others), L = 1: both sides of Lemma A.5 at w = 0."""
+    own = sigma + rho
+    other = -sigma / (clients - 1) - rho
+    mean = (own + (clients - 1) * other) / clients
+    return {"left": (own - mean) ** 2, "right": 3 * sigma**2 + 6 * rho**2, "mean_at_0": Fraction(0)}
+
+
+def _replay_dissimilarity(evidence) -> Replay:
+    v = instance(evidence)
+    sides = _dissimilarity(int(v["clients"]), v["sigma"], v["rho"])
+    largest = max(v["sigma"] ** 2, (v["sigma"] / (v["clients"] - 1)) ** 2)
+    assumptions = {
+        "A1 with L = 1": True,
+        "A2: dissimilarity at w = 0": largest <= v["sigma"] ** 2,
+        "|delta| <= rho": True,
+    }
+    return Replay(assumptions, sides["left"], v["scale"] * sides["right"])
+
+
+@check("qu22-lemA.5", mutations=((0.99, "refuted"), (1.1, "proved")), replay=_replay_dissimilarity)
+def dissimilarity_at_perturbed_points(scale: float = 1.0) -> Verdict:
+    """Gradient dissimilarity at perturbed points.
+
+    Statement: |grad F_i(w + delta_i) - grad F(w + delta)|^2 <= 3 sigma_g^2 + 6 L^2 rho^2.
+    Assumptions: F_i and hence F are L-smooth, |grad F_i(w) - grad F(w)| <= sigma_g, |delta_i|, |delta| <= rho.
+    Method: three-term split and Lemma A.1 (2); 3 (L rho)^2 + 3 sigma_g^2 + 3 (L rho)^2. One client against N - 1
+        opposite ones shows that the constant is the best possible as N grows (ratio above 0.998 at N = 1000, sigma_g
+        = L rho); ``scale`` multiplies the right side.
+    Verdict: proved.
+    Reference: Qu et al. 2022, Lemma A.5.
+    """
+    clients, sigma, rho = 1000, Fraction(1), Fraction(1)
+    sides = _dissimilarity(clients, sigma, rho)
+    if sides["left"] > Fraction(scale) * sides["right"]:
+        point = {"clients": clients, "sigma": "1", "rho": "1", "scale": str(Fraction(scale))}
+        return refuted(point, float(sides["left"] / (Fraction(scale) * sides["right"])))
+    a, b, c = sp.symbols("Lrho sigma_g Lrho2", positive=True)
+    total = require_identity(3 * (a**2 + b**2 + a**2), 3 * b**2 + 6 * a**2, "3 (|A|^2 + |B|^2 + |C|^2)")
+    split = f"A + B + C with |A|, |C| <= L rho and |B| <= sigma_g ({c.name} = Lrho): "
+    return proved(split + sum_of_squares(3) + "; " + total, ratio(sides["left"], Fraction(scale) * sides["right"]))
+
+
+def _averages(rho: Fraction) -> tuple[Fraction, Fraction]:
+    """(mean of grad F_i(w + delta_i), grad F(w + delta)) at w = 0 for gradients x + 1 and 3x - 2."""
+    clients = [quadratic(Fraction(1), Fraction(-1)), quadratic(Fraction(3), Fraction(2, 3))]
+    own = sum(g(rho * sign(g(Fraction(0)))) for g in clients) / 2
+    step = rho * sign(sum(g(Fraction(0)) for g in clients))
+    return own, sum(g(step) for g in clients) / 2
+
+
+def _replay_averages(evidence) -> Replay:
+    left, right = _averages(instance(evidence)["rho"])
+    return Replay({"A1 with L = 3": True}, left, right, "==")
+
+
+@check("qu22-lemA.5-use", replay=_replay_averages)
+def one_definition_for_both_uses() -> Verdict:
+    """One meaning of the perturbed client loss for both uses.
+
+    Statement: f_i at w~ can be defined so that Lemma A.5 (client perturbations delta_i) and the averaging identity
+        grad f(w~) = mean_i grad f_i(w~) of the later proofs hold for it.
+    Assumptions: A1.
+    Method: with client perturbations the identity fails on gradients x + 1 and 3x - 2 at w = 0 (exact); with a common
+        perturbation it is the definition of F, but then the clients' SAM gradients are not grad f_i(w~). Repair: the
+        difference of the two sides is at most L mean|delta_i - delta| <= 2 L rho.
+    Verdict: repaired.
+    Reference: Qu et al. 2022, Lemma A.5 and its use in B.2, B.3, B.8.
+    """
+    rho = Fraction(1, 4)
+    own, common = _averages(rho)
+    require(own != common, "the identity fails with client perturbations")
+    bound = require(abs(own - common) <= 2 * 3 * rho, f"|{own} - ({common})| <= 2 L rho = {6 * rho}")
+    return repaired(
+        {"rho": str(rho), "w": 0, "gradients": ["x + 1", "3x - 2"]},
+        r"$\|\frac1N\sum_i\nabla F_i(w+\delta_i)-\nabla F(w+\delta)\|\le\frac LN\sum_i\|\delta_i-\delta\|\le2L\rho$",
+        "smoothness of every F_i and the triangle inequality, |delta_i - delta| <= |delta_i| + |delta|; here " + bound,
+        None,
+        client_perturbations=str(own),
+        common_perturbation=str(common),
+    )

@@ -1,0 +1,274 @@
+"""Theorems 3.1, B.6 and B.9: what the printed Phi gives at the prescribed step sizes, feasibility, and the remarks."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import sympy as sp
+
+from theory.kit.symbolic import exponent_of
+from theory.kit.verdict import Replay, Verdict, check
+from theory.qu2022.common import instance, proved, refuted, repaired, require, require_identity
+from theory.qu2022.printed import (
+    PHI_FULL,
+    PHI_PARTIAL,
+    PROGRESS,
+    RATE_FULL,
+    RATE_PARTIAL,
+    STEPS_FULL,
+    STEPS_PARTIAL,
+    C,
+    K,
+    L,
+    R,
+    S,
+    eta,
+    gap,
+    rho,
+    sg,
+    sl,
+    substituted,
+)
+
+
+def monomials(expression: sp.Expr) -> list[sp.Expr]:
+    """Terms of a sum without numerical factors and without C."""
+    terms = (term / term.as_coeff_Mul()[0] for term in sp.Add.make_args(sp.expand(expression)))
+    return sorted({sp.powsimp(term.subs(C, 1), force=True) for term in terms}, key=str)
+
+
+def dominated(term: sp.Expr, printed: list[sp.Expr], fixed: tuple[sp.Symbol, ...]) -> bool:
+    """The term is O of a printed one: equal powers of the ``fixed`` symbols, no larger power of R."""
+    for other in printed:
+        if all(exponent_of(term / other, symbol) == 0 for symbol in fixed) and exponent_of(term / other, R) <= 0:
+            return True
+    return False
+
+
+@check("qu22-thm3.1-full-algebra")
+def full_rate_by_substitution() -> Verdict:
+    """Theorem 3.1, full participation, from Phi of Theorem B.6.
+
+    Statement: at eta_l = 1/(sqrt(R) K L), eta_g = sqrt(KN), rho = 1/sqrt(R) the sum F/(C K eta_g eta_l R) + Phi is F
+        L/sqrt(RKN) + sigma_g^2/R + L^2 sigma_l^2/(R^(3/2) sqrt(KN)) + L^2/R^2 plus terms of higher order for fixed K,
+        N.
+    Assumptions: printed Phi; fixed K, N, L, sigma's.
+    Method: sympy substitution; every monomial is assigned to a printed term with the same dependence on F, sigma_g,
+        sigma_l and no smaller power of R.
+    Verdict: proved (the printed Phi itself does not bound anything, see qu22-thmB.6).
+    Reference: Qu et al. 2022, Theorem 3.1, end of the proof of Theorem B.6.
+    """
+    terms = monomials(substituted(PROGRESS + PHI_FULL, STEPS_FULL))
+    for term in terms:
+        require(dominated(term, RATE_FULL, (gap, sg, sl)), f"{term} is covered")
+    equal = [sp.simplify(t - p) == 0 for p in RATE_FULL for t in terms]
+    require(sum(equal) == 4, "the four printed terms occur")
+    listing = "; ".join(f"{term} ~ R^({exponent_of(term, R)})" for term in terms)
+    return proved(f"monomials after substitution: {listing}; the four printed terms occur with these exponents", 1.0)
+
+
+_PARTIAL_NOISE = 10 * L**2 * sl**2 / (R ** sp.Rational(3, 2) * K)
+_PARTIAL_DERIVED = substituted(10 * K * L**4 * eta**2 * rho**2 * sl**2, STEPS_PARTIAL)
+
+
+def _replay_partial_term(evidence) -> Replay:
+    v = instance(evidence)
+    factor = 10 * v["L"] ** 2 * v["sl"] ** 2 / v["K"]
+    power = v["root_R"] ** 3  # R^(3/2)
+    return Replay({"R = root^2 >= 100": v["root_R"] >= 10}, factor / power, factor / v["root_R"] ** 4, "==")
+
+
+@check("qu22-thm3.1-partial-algebra", replay=_replay_partial_term)
+def partial_rate_by_substitution() -> Verdict:
+    """Theorem 3.1, partial participation, from Phi of Theorem B.9.
+
+    Statement: the substitution gives the printed list; 10 K L^4 eta^2 rho^2 sigma_l^2 becomes L^2 sigma_l^2/(R^(3/2)
+        K) and the dominant heterogeneity term is sqrt(K) sigma_g^2/sqrt(RS).
+    Assumptions: printed Phi of Theorem B.9.
+    Method: sympy substitution, exponents of R.
+    Verdict: repaired: the term is 10 L^2 sigma_l^2/(R^2 K) (the printed one is larger, hence still an upper bound);
+        the heterogeneity term is as printed, and so is sqrt(K) L^2/(R^(3/2) sqrt(S)).
+    Reference: Qu et al. 2022, end of the proof of Theorem B.9.
+    """
+    correct = 10 * L**2 * sl**2 / (R**2 * K)
+    certificate = require_identity(_PARTIAL_DERIVED, correct, "10 K L^4 eta^2 rho^2 sigma_l^2 after substitution")
+    terms = monomials(substituted(PROGRESS + PHI_PARTIAL, STEPS_PARTIAL))
+    present = {str(p): any(sp.simplify(t - p) == 0 for t in terms) for p in RATE_PARTIAL}
+    require(present[str(RATE_PARTIAL[1])] and present[str(RATE_PARTIAL[3])], "second and fourth printed term occur")
+    return repaired(
+        {"root_R": 10, "K": 10, "L": 1, "sl": 1},
+        r"$\frac{\mathcal FL}{\sqrt{RKS}}+\frac{\sqrt "
+        r"K\sigma_g^2}{\sqrt{RS}}+\frac{\sigma_g^2}R+\frac{L^2\sigma_l^2}{R^2K}"
+        r"+\frac{L^2\sigma_l^2}{R^{3/2}\sqrt{KS}}+\frac{\sqrt KL^2}{R^{3/2}\sqrt S}+\dots$",
+        certificate,
+        10.0,
+        monomials=[str(t) for t in terms],
+        printed_terms_that_occur=present,
+    )
+
+
+@check("qu22-thm3.1-feasible")
+def feasibility_of_the_step_sizes() -> Verdict:
+    """The prescribed step sizes against the conditions of Theorems B.6 and B.9.
+
+    Statement: the conditions eta_l <= 1/(10KL), eta_g eta_l <= 1/(KL) and (partial) positivity hold for R >= R_0(K,
+        N, S).
+    Assumptions: eta_l = 1/(sqrt(R) K L), eta_g = sqrt(KN) (full) or sqrt(KS) (partial).
+    Method: substitution. First: R >= 100. Second: R >= KN (full), KS (partial). Third: 1/2 - 30/R - sqrt(K/S)(3 +
+        180/R)/(2 sqrt(R)), increasing in R, is at least 1/2 - 3/10 - (4.8/2) sqrt(K/(SR)) for R >= 100, positive for
+        R > 144 K/S.
+    Verdict: proved with R_0 = max(100, KN), resp. max(101, KS, 145 K/S). For N = 100, K = 10 the full-participation
+        rate needs R >= 1000, more than the 200 or 800 rounds of the figures; with S = 20 it needs R >= 200.
+    Reference: Qu et al. 2022, Theorems 3.1, B.6, B.9.
+    """
+    first = require_identity((10 * K * L * eta).subs(STEPS_FULL), 10 / sp.sqrt(R), "10 K L eta_l")
+    from theory.qu2022.printed import N, eta_g
+
+    second = require_identity((K * L * eta * eta_g).subs(STEPS_FULL), sp.sqrt(K * N / R), "K L eta_g eta_l")
+    condition = sp.Rational(1, 2) - 30 * K**2 * L**2 * eta**2
+    condition -= L * eta_g * eta / (2 * S) * (3 * K + 180 * K**3 * L**2 * eta**2)
+    closed = sp.Rational(1, 2) - 30 / R - sp.sqrt(K / S) * (3 + 180 / R) / (2 * sp.sqrt(R))
+    third = require_identity(condition.subs(STEPS_PARTIAL), closed, "positivity condition")
+    table = {}
+    for rounds in (200, 800, 1000):
+        values = {K: 10, N: 100, S: 20, R: rounds}
+        value = float(closed.subs(values))
+        table[str(rounds)] = {
+            "full": rounds >= 1000,
+            "partial": rounds >= 200 and value > 0,
+            "condition": round(value, 4),
+        }
+    require(table["200"]["partial"] and not table["800"]["full"] and table["1000"]["full"], "table")
+    return proved(f"{first}; {second}; {third}", None, experimental_values=table)
+
+
+def _leading(k, s, heterogeneity) -> Fraction:
+    """Leading coefficient of 1/sqrt(R), times sqrt(S), at K = k^2 and F L = 1: 1/k + k sigma_g^2."""
+    return 1 / Fraction(k) + Fraction(k) * heterogeneity
+
+
+def _replay_leading(evidence) -> Replay:
+    v = instance(evidence)
+    small, large = (_leading(v[name], 1, v["sigma_g2"]) for name in ("root_K_small", "root_K_large"))
+    return Replay({"K grows": v["root_K_small"] < v["root_K_large"], "sigma_g > 0": v["sigma_g2"] > 0}, large, small)
+
+
+def turning_point() -> str:
+    """The leading part a/sqrt(K) + b sqrt(K) of the partial bound falls in K up to K = a/b and grows after it."""
+    k, a, b = sp.symbols("K a b", positive=True)
+    slope = sp.diff(a / sp.sqrt(k) + b * sp.sqrt(k), k)
+    return require_identity(
+        slope, (b * k - a) / (2 * k ** sp.Rational(3, 2)), "derivative in K of a/sqrt(K) + b sqrt(K)"
+    )
+
+
+@check("qu22-rem3.2", replay=_replay_leading)
+def dominant_terms() -> Verdict:
+    """Dominant terms with full and partial participation.
+
+    Statement: as R grows the bound is Theta(L/sqrt(RKN)) with full participation, and has the same structure with N
+        replaced by S for partial participation; it still improves with K.
+    Assumptions: printed bounds, fixed parameters.
+    Method: leading power of R; derivative in K of F L/sqrt(KS) + sqrt(K) sigma_g^2/sqrt(S).
+    Verdict: repaired: with sampling the leading coefficient has the additional term sqrt(K) sigma_g^2/sqrt(S) of the
+        same order in R, which grows with K; the bound improves with K only up to K = F L/sigma_g^2.
+    Reference: Qu et al. 2022, Remark 3.2.
+    """
+    orders = [exponent_of(term, R) for term in RATE_PARTIAL]
+    require(orders[0] == orders[1] == sp.Rational(-1, 2), "two terms of order R^(-1/2)")
+    require(exponent_of(RATE_FULL[0], R) == sp.Rational(-1, 2), "one leading term with full participation")
+    return repaired(
+        {"root_K_small": 1, "root_K_large": 2, "sigma_g2": 1},
+        r"partial participation: leading part $\frac1{\sqrt R}\big(\frac{\mathcal FL}{\sqrt{KS}}+\sqrt{\tfrac "
+        r"KS}\sigma_g^2\big)$,"
+        r" decreasing in $K$ iff $K<\mathcal FL/\sigma_g^2$",
+        turning_point(),
+        1.25,
+    )
+
+
+def _replay_first_k(evidence) -> Replay:
+    v = instance(evidence)
+    other, first = _leading(v["root_K"], 1, v["sigma_g2"]), _leading(1, 1, v["sigma_g2"])
+    return Replay({"K > 1": v["root_K"] > 1, "F L = 1": True}, other, first)
+
+
+@check("qu22-rem-best-K1", replay=_replay_first_k)
+def one_local_step() -> Verdict:
+    """K = 1 as the worst choice, theory side.
+
+    Statement: the theory predicts K = 1 to be the worst number of local steps also for partial participation.
+    Assumptions: leading part of the printed bound of Theorem 3.1.
+    Method: a/sqrt(K) + b sqrt(K), a = F L/sqrt(S), b = sigma_g^2/sqrt(S): at F L = 1 and sigma_g^2 = 4, K = 4 is
+        worse than K = 1. K = 1 is worst on {1..K_max} iff a - b sqrt(K_max) >= 0, by a factorisation.
+    Verdict: repaired.
+    Reference: Qu et al. 2022, Section 5.2 (4) with Theorem 3.1.
+    """
+    s, a, b = sp.symbols("s a b", positive=True)
+    certificate = require_identity(
+        a + b - (a / s + b * s), (s - 1) * (a - b * s) / s, "bound(1) - bound(K), s = sqrt(K)"
+    )
+    return repaired(
+        {"root_K": 2, "sigma_g2": 4},
+        r"$K=1$ is the worst choice in $\{1,\dots,K_{\max}\}$ iff $\sigma_g^2\sqrt{K_{\max}}\le\mathcal FL$",
+        certificate,
+        8.5 / 5,
+    )
+
+
+@check(
+    "qu22-rem3.3-S", mutations=((-1.0, "refuted"), (2.0, "proved")), replay=lambda evidence: _replay_cohort(evidence)
+)
+def more_participating_clients(scale: float = 1.0) -> Verdict:
+    """More participating clients improve the bound.
+
+    Statement: the partial-participation bound decreases in S, with dominant heterogeneity term sqrt(K)
+        sigma_g^2/sqrt(RS).
+    Assumptions: printed bound.
+    Method: every monomial of the bound has a non-positive power of S, the heterogeneity term the power -1/2;
+        ``scale`` multiplies the claimed sign.
+    Verdict: proved (for the bound; the corrected bound of qu22-thm3.1-partial decreases in S as well).
+    Reference: Qu et al. 2022, Remark 3.3.
+    """
+    powers = {str(term): exponent_of(term, S) for term in RATE_PARTIAL}
+    require(all(p <= 0 for p in powers.values()) and powers[str(RATE_PARTIAL[1])] == sp.Rational(-1, 2), "powers of S")
+    point = {"root_S_small": 1, "root_S_large": 2, "claimed_sign": 1 if scale > 0 else -1}
+    if _replay_cohort(point).violated:
+        return refuted(point, None)
+    return proved("powers of S: " + "; ".join(f"{t}: {p}" for t, p in powers.items()), None)
+
+
+def _replay_cohort(evidence) -> Replay:
+    v = instance(evidence)
+    small, large = (v["claimed_sign"] / v[name] for name in ("root_S_small", "root_S_large"))
+    return Replay({"S grows": v["root_S_small"] < v["root_S_large"]}, large, small)
+
+
+@check("qu22-thmB.6-C", replay=lambda evidence: _replay_threshold(evidence))
+def existence_of_the_constant() -> Verdict:
+    """Existence of C in Theorem B.6.
+
+    Statement: 1/2 - 30 K^2 L^2 eta_l^2 > C > 0 for some C whenever eta_l < 1/(sqrt(30) K L).
+    Assumptions: reading with the radical; without it the threshold is 1/(30KL).
+    Method: solve 1/2 - 30 x^2 > 0 for x = K L eta_l; x = 1/6 satisfies x < 1/sqrt(30) and gives -1/3.
+    Verdict: repaired: the threshold is 1/(sqrt(60) K L). 1/(30KL) is sufficient, and so is the theorem's own eta_l <=
+        1/(10KL), with C < 1/5.
+    Reference: Qu et al. 2022, proof of Theorem B.6.
+    """
+    x = sp.symbols("x", positive=True)
+    threshold = sp.solve(sp.Rational(1, 2) - 30 * x**2, x)
+    require(threshold == [1 / sp.sqrt(60)], "positive root 1/sqrt(60)")
+    at_limit = sp.Rational(1, 2) - 30 * sp.Rational(1, 100)
+    return repaired(
+        {"x": "1/6"},
+        r"$\frac12-30K^2L^2\eta_l^2>C>0$ for some $C$ iff $\eta_l<\frac1{\sqrt{60}KL}$; $C<\frac15$ at "
+        r"$\eta_l=\frac1{10KL}$",
+        require(at_limit == sp.Rational(1, 5), "1/2 - 30/100 = 1/5")
+        + "; 1/2 - 30 x^2 has the positive root 1/sqrt(60)",
+        None,
+    )
+
+
+def _replay_threshold(evidence) -> Replay:
+    x = instance(evidence)["x"]
+    return Replay({"x < 1/sqrt(30)": 30 * x**2 < 1, "x > 0": x > 0}, Fraction(0), Fraction(1, 2) - 30 * x**2, "<")

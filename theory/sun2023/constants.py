@@ -1,0 +1,276 @@
+"""Appendix C.1.2: the constants p, q and zeta, the step-size condition and the summed inequality, eqs. (29)-(31)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from math import sqrt
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from theory.kit.exact import fractions_of
+from theory.kit.symbolic import NotProved, identity, nonnegative
+from theory.kit.tables import table
+from theory.kit.verdict import Verdict, check
+from theory.sun2023.common import refuted, repaired, replay_of
+from theory.sun2023.figures import bars
+
+L, B, M, N = sp.symbols("L b m n", positive=True)  # b = beta L
+THETA = sp.Symbol("theta", positive=True)  # n/m
+
+
+def coefficients(L: Any, b: Any, m: Any, n: Any) -> tuple[Any, Any]:
+    """(p, q) that solve (29)-(30), for numbers or symbols; beta = b/L."""
+    p = L * (1 + 2 * b) / 2 / (1 + 60 * b**2 - 216 * m * b**2 / n)
+    return p, 36 * p * b**2 * (2 * m - n) / n
+
+
+def repaired_coefficients(L: Any, b: Any, m: Any, n: Any) -> tuple[Any, Any]:
+    """(p, q) when the recursion of Lemma C.6 has its repaired coefficients; beta = b/L."""
+    slack = n / (2 * m - n) if not isinstance(m, int) else Fraction(n, 2 * m - n)
+    on_v = 2 * slack + 2 * (m / n if not isinstance(m, int) else Fraction(m, n))
+    p = L * (1 + 2 * b) / 2 / (1 - 12 * b**2 - 36 * b**2 * on_v / slack)
+    return p, 36 * p * b**2 / slack
+
+
+def zeta_of(L: Any, b: Any, m: Any, n: Any, rule=coefficients) -> Any:
+    """zeta = 1/2 - 12 p beta."""
+    return (Fraction(1, 2) if isinstance(b, Fraction) else sp.Rational(1, 2)) - 12 * rule(L, b, m, n)[0] * b / L
+
+
+def _system_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fraction]:
+    """Both sides of (30) with the printed p and q."""
+    size, b, m, n = (fractions_of(example[key]) for key in ("L", "b", "m", "n"))
+    p, _ = coefficients(size, b, m, n)
+    q = (2 * m - n) * 36 * b**2 / n
+    return {"0 < b": b > 0, "216 m b^2 <= n": 216 * m * b**2 <= n}, q, 36 * p * b**2 + q * (2 * m - 2 * n) / (2 * m - n)
+
+
+SYSTEM = {"L": 4, "b": "1/50", "m": 2, "n": 1}
+
+
+@check("sun23-eq29-30", mutations=((0.9, "refuted"), (1.1, "refuted")), replay=replay_of(_system_sides, "=="))
+def coefficient_system(scale: float = 1.0) -> Verdict:
+    """Solution of the coefficient equations.
+
+    Statement: (29)-(30) have the solution p = L(1+2b)/2 (1 + 60 b^2 - 216 m b^2/n)^{-1}, q = (2m-n) 36 b^2/n, b =
+        beta L.
+    Assumptions: coefficients of Lemma C.6 as printed.
+    Method: linear solve with sympy; ``scale`` multiplies 216 in the printed p.
+    Verdict: repaired: p is right, q misses the factor p, so its unit is wrong too (q must scale like f).
+    Reference: Sun et al. 2023, App. C.1.2, eqs. (29)-(30).
+    """
+    p, q = sp.symbols("p q")
+    on_delta, on_v = (2 * M - 2 * N) / (2 * M - N), (6 * M - 2 * N) / (2 * M - N)
+    system = [p * (1 - 12 * B**2) - L * (1 + 2 * B) / 2 - q * on_v, q - 36 * p * B**2 - q * on_delta]
+    solution = sp.solve(system, [p, q], dict=True)[0]
+    printed_p = L * (1 + 2 * B) / 2 / (1 + 60 * B**2 - sp.Rational(str(scale)) * 216 * M * B**2 / N)
+    _, left, right = _system_sides(SYSTEM)
+    try:
+        proofs = [
+            identity(solution[p], printed_p, label="p"),
+            identity(solution[q], 36 * printed_p * B**2 * (2 * M - N) / N, label="q with the factor p"),
+        ]
+    except NotProved as error:
+        return refuted({**(error.point or {}), "left": str(error.difference), "right": 0})
+    return repaired(
+        {**SYSTEM, "left": left, "right": right}, r"$q=\frac{36p(2m-n)\beta^2L^2}n$, $p$ as printed", "; ".join(proofs)
+    )
+
+
+@check("sun23-beta-pos", mutations=((1.1, "refuted"), (0.9, "proved")))
+def positive_constants(scale: float = 1.0) -> Verdict:
+    """The step-size condition makes p and q positive.
+
+    Statement: beta <= sqrt(n)/(6 sqrt(6 m) L) gives p > 0 and q > 0.
+    Assumptions: p, q from (29)-(30), 1 <= n <= m.
+    Method: 216 m b^2/n <= 1, so the denominator of p is at least 60 b^2 > 0; the exact region is b^2 (216 m/n - 60) <
+        1. ``scale`` multiplies the step-size limit (checked at n/m = 1/100).
+    Verdict: proved.
+    Reference: Sun et al. 2023, App. C.1.2, after the solution of (29)-(30).
+    """
+    factor = Fraction(str(scale)) ** 2
+    share = Fraction(1, 100)
+    denominator = 1 + 60 * factor * share / 216 - factor
+    if denominator <= 0:
+        return refuted({"n/m": share, "b^2": factor * share / 216, "left": 0, "right": denominator})
+    at_limit = (1 + 60 * B**2 - 216 * M * B**2 / N).subs(N, 216 * M * B**2)
+    proof = identity(at_limit, 60 * B**2, label="denominator of p at the limit n = 216 m b^2")
+    return Verdict(
+        "proved",
+        {"certificate": f"{proof}; for fixed m/n it decreases in b, so below the limit it is larger and positive"},
+    )
+
+
+def _zeta_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fraction]:
+    """0 (left) < zeta (right) at a step size inside the printed condition."""
+    b, m, n = (fractions_of(example[key]) for key in ("b", "m", "n"))
+    return (
+        {"1 <= n <= m": 1 <= n <= m, "beta within Theorem 4.1": 216 * m * b**2 <= n, "b > 0": b > 0},
+        Fraction(0),
+        zeta_of(1, b, m, n),
+    )
+
+
+ZETA = {"b": "1/15", "m": 1, "n": 1}
+
+
+def largest_step(theta: float) -> float:
+    """b at which zeta = 0 with the printed recursion: positive root of (216/theta - 36) b^2 + 12 b - 1."""
+    a = 216 / theta - 36
+    return (-12 + sqrt(144 + 4 * a)) / (2 * a)
+
+
+def repaired_step_certificate() -> str:
+    """Certificate that b <= theta/24 gives zeta >= 1/8 with the repaired recursion, for every theta in (0, 1]."""
+    u = sp.Symbol("u", nonnegative=True)
+    p, _ = repaired_coefficients(1, B, 1 / THETA, sp.Integer(1))
+    denominator = 1 - 84 * B**2 - 72 * B**2 * (2 - THETA) / THETA**2
+    form = identity(p, (1 + 2 * B) / 2 / denominator, label="repaired p/L")
+    needed = sp.expand((denominator - 16 * B - 32 * B**2).subs(B, THETA / 24))  # zeta >= 1/8 iff this is >= 0
+    sign = nonnegative(sp.together(needed.subs(THETA, 1 / (1 + u))))
+    claim = "zeta >= 1/8 iff D - 16 b - 32 b^2 >= 0, which decreases in b and at b = theta/24, theta = 1/(1+u)"
+    return f"{form}; {claim}: {sign}"
+
+
+@check(
+    "sun23-zeta-pos",
+    mutations=((0.7, "proved"), (1.2, "repaired")),
+    replay=replay_of(_zeta_sides, "<"),
+    figure=lambda axes, evidence: draw_region(axes, evidence),
+)
+def gradient_coefficient(scale: float = 1.0) -> Verdict:
+    """The step-size condition does not keep the coefficient of the gradient term positive.
+
+    Statement: for 0 < beta <= sqrt(n)/(6 sqrt(6m) L) the coefficient beta/2 - 12 p beta^2 is positive.
+    Assumptions: p from (29)-(30), 1 <= n <= m.
+    Method: zeta > 0 iff (216 m/n - 36) b^2 + 12 b < 1, b = beta L. At n = m and b = 1/15 < 0.0680, zeta = -0.98.
+        ``scale`` multiplies the limit; at 0.7 of it the condition is proved for all n/m.
+    Verdict: repaired: b below the positive root; with the repaired Lemma C.6, beta <= n/(24 m L) gives zeta >= 1/8.
+    Reference: Sun et al. 2023, App. C.1.2, text before eq. (31); Theorem 4.1.
+    """
+    u = sp.Symbol("u", nonnegative=True)
+    b = sp.Rational(str(scale)) / (1 + u) / sp.sqrt(216)  # theta = 1/(1+u)^2
+    region = 1 - 12 * b - (216 * (1 + u) ** 2 - 36) * b**2
+    try:
+        sign = nonnegative(sp.together(region))
+        return Verdict(
+            "proved", {"certificate": f"1 - 12 b - (216/theta - 36) b^2 at scale {scale} of the limit: {sign}"}
+        )
+    except NotProved:
+        pass
+    example = {**ZETA, "b": Fraction(str(scale)) * Fraction(1, 15)} if scale <= 1 else ZETA
+    _, left, right = _zeta_sides(example)
+    steps = {
+        str(t): {"zeta = 0": largest_step(t), "printed": sqrt(t / 216), "repaired": t / 24}
+        for t in (0.05, 0.1, 0.5, 1.0)
+    }
+    statement = (
+        r"$\zeta>0$ iff $(\frac{216m}n-36)b^2+12b<1$, $b=\beta L$ (printed Lemma C.6); with the repaired Lemma C.6 "
+        r"$\beta\le\frac n{24mL}$ gives $\zeta\ge\frac18$"
+    )
+    return repaired({**example, "left": left, "right": right}, statement, repaired_step_certificate(), steps=steps)
+
+
+def draw_region(axes, evidence) -> None:
+    """Step-size limits against participation: printed, exact for the printed recursion, repaired."""
+    theta = np.linspace(0.01, 1, 200)
+    axes.plot(theta, np.sqrt(theta / 216), label="printed limit")
+    axes.plot(theta, [largest_step(t) for t in theta], label=r"$\zeta=0$, printed recursion")
+    axes.plot(theta, theta / 24, label="repaired limit n/(24 m)")
+    axes.set_xlabel("participation $n/m$")
+    axes.set_ylabel(r"$\beta L$")
+    axes.legend(fontsize="small")
+
+
+def _radius_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fraction]:
+    """Sum of the two r^2 coefficients (left) and the printed combination (right), L = 1."""
+    beta, p = fractions_of(example["beta"]), fractions_of(example["p"])
+    return {"beta, p > 0": beta > 0 and p > 0}, beta + 30 * p * beta**2, (1 + 30 * p * beta) * beta**2
+
+
+RADIUS = {"beta": "1/50", "p": "1/2"}
+
+
+@check("sun23-rterm", replay=replay_of(_radius_sides))
+def radius_coefficient() -> Verdict:
+    """The combined coefficient of r^2 has one beta too many.
+
+    Statement: beta L^2 r^2 + 30 p beta^2 L^2 r^2 = (1 + 30 p beta) beta^2 L^2 r^2.
+    Assumptions: p, beta > 0.
+    Method: factorisation; at beta = 1/50, p = 1/2 the sum is 50 times the printed term (used as an upper bound in
+        (31)).
+    Verdict: repaired: (1 + 30 p beta) beta L^2 r^2.
+    Reference: Sun et al. 2023, App. C.1.2, display after eq. (29).
+    """
+    beta, p, r = sp.symbols("beta p r", positive=True)
+    whole = beta * L**2 * r**2 + 30 * p * beta**2 * L**2 * r**2
+    proof = identity(whole, (1 + 30 * p * beta) * beta * L**2 * r**2, label="sum of the two terms")
+    _, left, right = _radius_sides(RADIUS)
+    return repaired({**RADIUS, "left": left, "right": right}, r"$(1+30p\beta)\beta L^2r^2$", proof)
+
+
+def _q_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fraction]:
+    """q of (29)-(30) (left) against 72 m b^2/n (right)."""
+    size, b, m, n = (fractions_of(example[key]) for key in ("L", "b", "m", "n"))
+    _, q = coefficients(size, b, m, n)
+    return {"beta within Theorem 4.1": 216 * m * b**2 <= n, "n <= m": n <= m}, q, 72 * m * b**2 / n
+
+
+@check("sun23-qbound", replay=replay_of(_q_sides))
+def q_bound() -> Verdict:
+    """The bound used for q forgets the factor p.
+
+    Statement: q <= 72 m b^2/n under the conditions of the theorem.
+    Assumptions: q from (29)-(30).
+    Method: q = 36 p (2m-n) b^2/n; L = 4, b = 1/50, m = 2, n = 1 gives p = 2.44 and q above the bound. p scales with
+        f, the bound does not, so it fails for every problem after f -> C f with C large, whenever n < 2m.
+    Verdict: repaired: q <= 72 p m b^2/n.
+    Reference: Sun et al. 2023, App. C.1.2, text before eq. (31).
+    """
+    p = sp.Symbol("p", positive=True)
+    slack = 72 * p * M * B**2 / N - 36 * p * (2 * M - N) * B**2 / N
+    proof = identity(slack, 36 * p * B**2, label="72 p m b^2/n - q")
+    _, left, right = _q_sides(SYSTEM)
+    return repaired({**SYSTEM, "left": left, "right": right}, r"$q\le\frac{72pm\beta^2L^2}n$", f"{proof} >= 0")
+
+
+@check(
+    "sun23-beta-practice",
+    figure=bars(
+        lambda e: {key: row["beta 10 over limit"] for key, row in e["derived"].items()},
+        "beta = 10 over the printed limit",
+        reference=1,
+        log=True,
+    ),
+)
+def penalty_in_practice() -> Verdict:
+    """Experimental penalties against the admissible ones.
+
+    Statement: beta = 10 (CIFAR-10) and 100 (CIFAR-100) with n/m = 10/100, 10/200 satisfy beta <= sqrt(n)/(6 sqrt(6m)
+        L).
+    Assumptions: L >= top Hessian eigenvalue of f at the FedSMOO solutions (Table 2), because f is L-smooth when all
+        f_i are.
+    Method: arithmetic with the printed eigenvalues.
+    Verdict: inconsistent: the used beta exceeds the printed limit by a factor of 4e4 and more, and exceeds 1/L, so
+        the local problems need not be convex. The analysis says nothing about the experiments.
+    Reference: Sun et al. 2023, Theorem 4.1; Tables 2 and 5; App. B.4.
+    """
+    rows = table("fedsmoo_table2").where(algorithm="FedSMOO", metric="hessian_top_eigenvalue")
+    derived = {}
+    for row in rows:
+        size = float(row.value)
+        for n, m in ((10, 100), (10, 200)):
+            limit = sqrt(n / m) / (6 * sqrt(6) * size)
+            derived[f"{row['split']}, n={n}, m={m}"] = {
+                "printed limit": limit,
+                "beta 10 over limit": 10 / limit,
+                "repaired limit": n / m / 24 / size,
+                "1/L": 1 / size,
+            }
+    agree = all(entry["beta 10 over limit"] <= 1 for entry in derived.values())
+    return Verdict(
+        "consistent" if agree else "inconsistent", {"printed": {"CIFAR-10": 10, "CIFAR-100": 100}, "derived": derived}
+    )

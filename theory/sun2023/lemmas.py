@@ -1,0 +1,202 @@
+"""Appendix C.1.1 and the sampling identities of C.1.2: Lemmas C.1-C.4, eqs. (17)-(23)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+import sympy as sp
+
+from theory.kit.exact import fractions_of
+from theory.kit.symbolic import decide_identity, identity
+from theory.kit.verdict import Verdict, check
+from theory.sun2023.common import (
+    Clients,
+    State,
+    averaged,
+    histories,
+    refuted,
+    repaired,
+    replay_of,
+    square_mean,
+    tight_bound,
+    virtual_models,
+)
+
+
+@check("sun23-lemC1", mutations=((0.9, "refuted"), (1.1, "proved")))
+def squared_sum(scale: float = 1.0) -> Verdict:
+    """Squared norm of a sum.
+
+    Statement: E||sum_k x_k||^2 <= K sum_k E||x_k||^2.
+    Assumptions: finite second moments.
+    Method: K sum x_k^2 - (sum x_k)^2 = sum_{j<k} (x_j - x_k)^2 per coordinate, symbolically for K = 2..6; equal
+        vectors are tight. ``scale`` multiplies K.
+    Verdict: proved.
+    Reference: Sun et al. 2023, App. C.1.1, Lemma C.1, eq. (17).
+    """
+    proofs = []
+    for K in range(2, 7):
+        x = sp.symbols(f"x1:{K + 1}")
+        pairs = sum((a - b) ** 2 for a, b in combinations(x, 2))
+        proofs.append(identity(K * sum(a * a for a in x) - sum(x) ** 2, pairs, label=f"K={K}"))
+    text = "; ".join(proofs) + "; a sum of squares is non-negative, and expectations keep the sign"
+    return tight_bound(
+        scale, lambda x: (Fraction(sum(x)) ** 2, Fraction(len(x) * sum(a * a for a in x))), {"x": [1, 1, 1]}, text
+    )
+
+
+@check("sun23-lemC2", mutations=((0.9, "refuted"), (1.1, "proved")))
+def young_inequality(scale: float = 1.0) -> Verdict:
+    """Young-type inequality.
+
+    Statement: ||x + y||^2 <= (1 + 1/c) ||x||^2 + (1 + c) ||y||^2 for c > 0.
+    Assumptions: c > 0.
+    Method: the slack is ||x - c y||^2/c; tight at x = c y (here c = 2, x = 2, y = 1). ``scale`` multiplies the right
+        side.
+    Verdict: proved.
+    Reference: Sun et al. 2023, App. C.1.1, Lemma C.2, eq. (18).
+    """
+    x, y = sp.symbols("x y", real=True)
+    c = sp.Symbol("c", positive=True)
+    proof = identity((1 + 1 / c) * x**2 + (1 + c) * y**2 - (x + y) ** 2, (x - c * y) ** 2 / c, label="slack")
+
+    def sides(x: int, y: int, c: int) -> tuple[Fraction, Fraction]:
+        return Fraction((x + y) ** 2), (1 + Fraction(1, c)) * x**2 + (1 + c) * Fraction(y**2)
+
+    return tight_bound(scale, sides, {"x": 2, "y": 1, "c": 2}, proof)
+
+
+def _inner_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fraction]:
+    """<x, y> (left) against the printed bound (right), d = 1."""
+    x, y = fractions_of(example["x"]), fractions_of(example["y"])
+    return {"x, y real": True}, x * y, (x**2 - (x - y) ** 2) / 2
+
+
+INNER = {"x": 1, "y": 1}
+
+
+@check("sun23-lemC3", replay=replay_of(_inner_sides))
+def inner_product_bound() -> Verdict:
+    """The inner-product bound drops a positive term on the wrong side.
+
+    Statement: <x, y> <= ||x||^2/2 - ||x - y||^2/2.
+    Assumptions: none.
+    Method: the identity in the printed proof is <x, y> = ||x||^2/2 + ||y||^2/2 - ||x - y||^2/2; without ||y||^2/2 the
+        right side is smaller, so the inequality fails for every y != 0 (x = y = 1: 1 <= 1/2).
+    Verdict: repaired: keep ||y||^2/2 (then it is an equality); as printed it holds only for y = 0.
+    Reference: Sun et al. 2023, App. C.1.1, Lemma C.3, eq. (19).
+    """
+    x, y = sp.symbols("x y", real=True)
+    proof = identity(x * y, x**2 / 2 + y**2 / 2 - (x - y) ** 2 / 2, label="per coordinate")
+    _, left, right = _inner_sides(INNER)
+    statement = r"$\langle x,y\rangle=\frac12\|x\|^2+\frac12\|y\|^2-\frac12\|x-y\|^2$"
+    return repaired({**INNER, "left": left, "right": right}, statement, proof)
+
+
+@check("sun23-lemC3-use", mutations=((0.9, "refuted"), (1.1, "proved")))
+def inner_product_step(scale: float = 1.0) -> Verdict:
+    """The inner-product step of the descent chain is right although Lemma C.3 is not.
+
+    Statement: -<a, b> <= ||b - a||^2/2 - ||a||^2/2.
+    Assumptions: none.
+    Method: the slack is ||b||^2/2; tight at b = 0 (a = 1). ``scale`` multiplies ||b - a||^2.
+    Verdict: proved; the step needs the true identity of sun23-lemC3, not the printed lemma.
+    Reference: Sun et al. 2023, App. C.1.2, descent chain before eq. (26).
+    """
+    a, b = sp.symbols("a b", real=True)
+    proof = identity((b - a) ** 2 / 2 - a**2 / 2 + a * b, b**2 / 2, label="slack")
+
+    def sides(a: int, b: int) -> tuple[Fraction, Fraction]:
+        return Fraction(-a * b) + Fraction(a * a, 2), Fraction((b - a) ** 2, 2)
+
+    return tight_bound(scale, sides, {"a": 1, "b": 0}, proof)
+
+
+@check("sun23-eq20", mutations=((0.9, "refuted"), (1.1, "refuted")))
+def sampling_identity(scale: float = 1.0) -> Verdict:
+    """Expectation over a uniform active set.
+
+    Statement: w_i^t = w_tilde_i^t with probability n/m, and E (1/n) sum_{[n]} phi(w_tilde_i) = (1/m) sum_{[m]}
+        phi(w_tilde_i).
+    Assumptions: active set uniform among the n-subsets, w_tilde_i determined by the past; beta < 1/L for uniqueness.
+    Method: enumeration of all subsets with symbolic phi_i for m <= 6, and C(m-1, n-1)/C(m, n) = n/m. ``scale``
+        multiplies 1/m.
+    Verdict: proved. The text names two conventions for inactive clients (w_tilde_i^{t-1} and w^t); the proofs use
+        w_i^{t-1}, the last local model, which for a client that was never active is not defined by Algorithm 1.
+    Reference: Sun et al. 2023, App. C.1.2, eq. (20).
+    """
+    m, n = sp.symbols("m n", positive=True, integer=True)
+    ratio = sp.gammasimp(sp.binomial(m - 1, n - 1) / sp.binomial(m, n) - n / m)
+    for size in range(2, 7):
+        phi = sp.symbols(f"phi1:{size + 1}")
+        for count in range(1, size + 1):
+            sets = list(combinations(phi, count))
+            mean = sum(sum(chosen) for chosen in sets) / len(sets) / count
+            result = decide_identity(mean, sp.Rational(str(scale)) * sum(phi) / size, label=f"m={size}, n={count}")
+            if result.verdict == "refuted":
+                return result
+    text = f"all m <= 6, 1 <= n <= m by enumeration; inclusion probability minus n/m reduces to {ratio}"
+    return Verdict("proved", {"certificate": text})
+
+
+def _mean_move(clients: Clients, beta: Fraction, n: int, rounds: int) -> tuple[Fraction, Fraction]:
+    """E[w_bar^{t+1}] - E[w_bar^t] and -(beta/m) sum_i E grad F_i(w_tilde_i^t) after ``rounds`` rounds, exact."""
+    before = list(histories(clients, State.start(clients.m), beta, n, rounds))
+    after = list(histories(clients, State.start(clients.m), beta, n, rounds + 1))
+    move = sum(averaged(s, beta) for s, _ in after) / len(after) - sum(averaged(s, beta) for s, _ in before) / len(
+        before
+    )
+    slope = sum(sum(clients.gradients(virtual)) for _, virtual in before) / len(before)
+    return move, -beta * slope / clients.m
+
+
+@check("sun23-lemC4", mutations=((0.9, "refuted"), (1.1, "refuted")))
+def averaged_move(scale: float = 1.0) -> Verdict:
+    """The averaged iterate moves along the mean virtual gradient.
+
+    Statement: E w_bar^{t+1} - E w_bar^t = -(beta/m) sum_i E grad F_i(w_tilde_i^t), also conditionally on the past.
+    Assumptions: exact local solves, lam^t = (1/m) sum_i lam_i^t, uniform active sets.
+    Method: w_bar^{t+1} - w_bar^t has conditional mean (1/m) sum_i (w_tilde_i - w^t) - beta lam^t, and stationarity of
+        (20) gives the claim (symbolic, m = 3); exact enumeration of all histories for rounds 0..2, n = 1, 2, 3 of 3
+        clients, one of them concave. ``scale`` multiplies beta on the right.
+    Verdict: proved.
+    Reference: Sun et al. 2023, App. C.1.2, Lemma C.4, eq. (22).
+    """
+    clients, beta, factor = Clients.of([1, "1/2", "-1/2"], [1, -2, 3]), Fraction(1, 3), Fraction(str(scale))
+    for n in (1, 2, 3):
+        for rounds in range(3):
+            move, right = _mean_move(clients, beta, n, rounds)
+            if move != factor * right:
+                return refuted({"n": n, "round": rounds, "left": move, "right": factor * right})
+    (wt, b), lam, g = sp.symbols("w_t beta"), sp.symbols("l1:4"), sp.symbols("g1:4")
+    virtual = [wt - b * (x - y) for x, y in zip(g, lam, strict=True)]
+    proof = identity(sum(v - wt for v in virtual) / 3 - b * sum(lam) / 3, -b * sum(g) / 3, label="conditional mean")
+    return Verdict("proved", {"certificate": f"{proof}; exact on 9 enumerated cases"})
+
+
+@check("sun23-eq23", mutations=((0.9, "refuted"), (1.1, "proved")))
+def global_move(scale: float = 1.0) -> Verdict:
+    """The global move is bounded by the average local move.
+
+    Statement: E||w_bar^{t+1} - w_bar^t||^2 <= (1/n) E sum_{[n]} ||w_i^t - w_bar^t||^2 = v^t.
+    Assumptions: uniform active sets, w_i^t = w_tilde_i^t for active clients.
+    Method: Lemma C.1 with K = n divided by n^2, then the sampling identity (an equality, printed as <=); n = 1 is
+        tight. ``scale`` multiplies v^t.
+    Verdict: proved.
+    Reference: Sun et al. 2023, App. C.1.2, eq. (23).
+    """
+    x = sp.symbols("x1:5")
+    slack = sum((a - b) ** 2 for a, b in combinations(x, 2)) / 16
+    proof = identity(sum(a * a for a in x) / 4 - (sum(x) / 4) ** 2, slack, label="n = 4")
+    clients, beta = Clients.of([1, 1], [1, -2]), Fraction(1, 4)
+
+    def sides(n: int) -> tuple[Fraction, Fraction]:
+        state = State.start(2)
+        virtual, bar = virtual_models(clients, state, beta), averaged(state, beta)
+        moves = [(sum(chosen) / n - bar) ** 2 for chosen in combinations(virtual, n)]
+        return sum(moves) / len(moves), square_mean(virtual, bar)
+
+    return tight_bound(scale, sides, {"n": 1}, proof)

@@ -1,0 +1,286 @@
+"""Sections 3.1, 3.2 and 4.1: the SAM, FedSAM and FedSMOO objectives, eqs. (3)-(8) and Figure 1."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import sympy as sp
+from scipy.optimize import brentq
+
+from theory.kit.exact import fractions_of, plain
+from theory.kit.search import worst_ratio
+from theory.kit.symbolic import decide_identity, identity
+from theory.kit.verdict import Verdict, check
+from theory.sun2023.common import refuted, repaired, replay_of
+from theory.sun2023.losses import (
+    CONSISTENT,
+    INCONSISTENT,
+    PiecewiseLinear,
+    fedsam_objective,
+    mean,
+    minimisers,
+)
+
+RADIUS = Fraction(1)
+
+
+@check("sun23-eq3", mutations=((0.9, "refuted"), (1.1, "refuted")))
+def inner_maximiser(scale: float = 1.0) -> Verdict:
+    """Closed form of the linearised inner maximisation.
+
+    Statement: for grad f(w) = g != 0 the unique maximiser of s.g over ||s|| <= r is s* = r g/||g||.
+    Assumptions: g in R^d, g != 0, r > 0.
+    Method: Lagrange's identity for d = 2..4 gives Cauchy-Schwarz with its equality case; the attained value is r
+        ||g||. ``scale`` multiplies s*: a shorter vector is beaten by s*, a longer one leaves the ball (point g = (3,
+        4), r = 1).
+    Verdict: proved; at g = 0 every s in the ball is a maximiser, and r g/||g|| is undefined (0/0).
+    Reference: Sun et al. 2023, Sec. 3.1, eq. (3).
+    """
+    candidate = Fraction(str(scale))
+    if candidate != 1:
+        inside = candidate <= 1
+        left, right = (5, 5 * candidate) if inside else (candidate, 1)
+        why = "value of s* exceeds that of the candidate" if inside else "norm of the candidate exceeds r"
+        return refuted({"g": [3, 4], "r": 1, "left": left, "right": right, "why": why})
+    proofs = []
+    for d in (2, 3, 4):
+        s, g = sp.symbols(f"s:{d}"), sp.symbols(f"g:{d}")
+        pairs = [(s[i] * g[j] - s[j] * g[i]) ** 2 for i in range(d) for j in range(i)]
+        inner = sum(a * b for a, b in zip(s, g, strict=True))
+        proofs.append(identity(sum(a * a for a in s) * sum(b * b for b in g) - inner**2, sum(pairs), label=f"d={d}"))
+    text = (
+        "Hence s.g <= ||s|| ||g|| <= r ||g||, and equality needs all 2x2 minors of (s, g) to vanish (s parallel to g), "
+        "||s|| = r and a positive factor: s = r g/||g|| only."
+    )
+    return Verdict("proved", {"certificate": "; ".join(proofs) + ". " + text}, margin=1.0)
+
+
+def _exact_ball_maximiser(matrix: np.ndarray, g: np.ndarray, r: float) -> np.ndarray:
+    """Maximiser of g.s + s.A s/2 on the ball of radius r < ||g||/||A||: s = (nu I - A)^{-1} g with ||s|| = r."""
+    values, vectors = np.linalg.eigh(matrix)
+    h = vectors.T @ g
+
+    def excess(nu: float) -> float:
+        return float(np.linalg.norm(h / (nu - values)) - r)
+
+    low, high = values[-1] + 1e-12 + abs(h[-1]) / r / 2, values[-1] + np.linalg.norm(g) / r + 1
+    return vectors @ (h / (brentq(excess, low, high, xtol=1e-14) - values))
+
+
+def _sam_gradient_ratio(x: np.ndarray, scale: float) -> float:
+    """Error of the first-order SAM gradient over 2 L^2 r^2/||g|| for the quadratic with matrix and gradient in x."""
+    matrix = np.array([[x[0], x[2]], [x[2], x[1]]])
+    size = max(np.abs(np.linalg.eigvalsh(matrix)).max(), 1e-9)
+    matrix, g = matrix / size, x[3:5]
+    slope = np.linalg.norm(g)
+    r = 0.9 * slope / (1 + np.exp(-x[5]))
+    if slope < 1e-3 or r < 1e-6 * slope:
+        return np.nan
+    best = _exact_ball_maximiser(matrix, g, r)
+    error = np.linalg.norm(matrix @ (best - r * g / slope))
+    return error / (scale * 2 * r**2 / slope)
+
+
+def danskin_error(cases: int = 40, step: float = 1e-6) -> float:
+    """Largest difference between central differences of f_s and grad f(w + s*), random quadratics on R^2."""
+    rng, worst = np.random.default_rng(1), 0.0
+    for _ in range(cases):
+        matrix = rng.normal(size=(2, 2))
+        matrix = (matrix + matrix.T) / 2
+        matrix /= np.abs(np.linalg.eigvalsh(matrix)).max()
+        w, linear = rng.normal(size=2), rng.normal(size=2)
+        r = 0.5 * float(np.linalg.norm(matrix @ w + linear))
+
+        def worst_value(v: np.ndarray, matrix=matrix, linear=linear, r=r) -> float:
+            point = v + _exact_ball_maximiser(matrix, matrix @ v + linear, r)
+            return float(linear @ point + point @ matrix @ point / 2)
+
+        best = w + _exact_ball_maximiser(matrix, matrix @ w + linear, r)
+        for axis in np.eye(2):
+            slope = (worst_value(w + step * axis) - worst_value(w - step * axis)) / (2 * step)
+            worst = max(worst, abs(slope - float(axis @ (matrix @ best + linear))))
+    return worst
+
+
+@check("sun23-eq4", mutations=((0.2, "refuted"), (2.0, "holds")))
+def sam_gradient(scale: float = 1.0) -> Verdict:
+    """SAM gradient approximated by the gradient at the perturbed point.
+
+    Statement: grad f_s(w) = grad f(w + s*) for the unique exact maximiser s* (Danskin); with s1 = r g/||g|| the error
+        is at most 2 L^2 r^2/||g||, hence vanishes as r -> 0.
+    Assumptions: f is L-smooth, g = grad f(w) != 0, r < ||g||/L (so the maximiser lies on the sphere).
+    Method: s* = r u/||u|| with u = grad f(w + s*), ||u - g|| <= L r, and ||u/|u| - g/|g||| <= 2 ||u - g||/||g|| give
+        the bound; searched over 2-D quadratics (also indefinite) with the exact trust-region maximiser. ``scale``
+        multiplies the bound.
+    Verdict: holds; the dropped derivative of s*(w) costs nothing at the exact maximiser and O(r) to first order.
+    Reference: Sun et al. 2023, Sec. 3.1, eq. (4).
+    """
+    found = worst_ratio(
+        lambda x: _sam_gradient_ratio(x, scale), lambda rng: rng.normal(size=6), draws=1200, restarts=4, climb=200
+    )
+    if found.value > 1:
+        return refuted({"argument": found.argument, "left": found.value, "right": 1})
+    evidence = found.as_evidence(
+        "quadratics on R^2 with ||A|| = 1, r < 0.9 ||g||/L", bound="2 L^2 r^2/||g||", danskin_error=danskin_error()
+    )
+    return Verdict("holds", evidence, margin=found.value)
+
+
+@check("sun23-eq6", mutations=((0.9, "refuted"), (1.1, "refuted")))
+def fedsam_gradient(scale: float = 1.0) -> Verdict:
+    """The FedSAM gradient is the mean of the clients' own SAM gradients.
+
+    Statement: the first-order SAM gradient of (1/m) sum_i f_i^s is (1/m) sum_i grad f_i(w + r g_i/||g_i||), and one
+        FedSAM round with one local step and full participation is a step along it.
+    Assumptions: all g_i = grad f_i(w) != 0.
+    Method: linearity of the derivative; the server mean of w - eta h_i equals w - eta mean(h_i), symbolically for m =
+        4, and in rationals for two quadratics with gradients (3, 4) and (5, 12). ``scale`` multiplies 1/m on the
+        right.
+    Verdict: proved.
+    Reference: Sun et al. 2023, Sec. 3.2, eqs. (5)-(6).
+    """
+    w, eta = sp.symbols("w eta")
+    h = sp.symbols("h1:5")
+    left = sum(w - eta * x for x in h) / 4
+    right = w - eta * sp.Rational(str(scale)) * sum(h) / 4
+    return decide_identity(left, right, label="mean of the local steps = step along the mean", note=_exact_example())
+
+
+def _exact_example() -> str:
+    """Perturbed gradients at w = (3, 4) of |w|^2/2 and |w - c|^2/2, c = (-2, -8): gradients (3, 4) and (5, 12)."""
+    shifted = [[x * (1 + Fraction(1, norm)) for x in g] for g, norm in (((3, 4), 5), ((5, 12), 13))]
+    return f"r = 1, w = (3, 4): perturbed gradients {plain(shifted)}, each computed from one client's data only"
+
+
+@check("sun23-fig1", figure=lambda axes, evidence: draw_toy(axes, evidence))
+def toy_landscapes() -> Verdict:
+    """FedSAM flattens the mean loss when clients agree and can do the opposite when they do not.
+
+    Statement: there are pairs (f_1, f_2) (a) with nearly coincident minima where the FedSAM minimiser has low global
+        sharpness, and (b) with inconsistent minima where it has strictly larger global sharpness than the minimiser
+        of the global SAM objective.
+    Assumptions: m = 2, scalar parameter, r = 1, piecewise linear losses.
+    Method: exact minimisers of both objectives over their finitely many breakpoints, in rational arithmetic.
+    Verdict: proved by two explicit instances.
+    Reference: Sun et al. 2023, Sec. 3.2, Figure 1.
+    """
+    agree, disagree = (_minimiser_report(pair) for pair in (CONSISTENT, INCONSISTENT))
+    low = agree["sharpness_fedsam"] <= agree["sharpness_sam"]
+    if not (low and disagree["sharpness_fedsam"] > disagree["sharpness_sam"] and disagree["objective_gap"] > 0):
+        return refuted({"agree": agree, "disagree": disagree, "left": 1, "right": 0})
+    text = (
+        f"(a) FedSAM and global SAM minimisers {plain(agree)}; (b) {plain(disagree)}: at the FedSAM minimiser "
+        f"the mean loss "
+        "is sharper, and the FedSAM objective of the SAM minimiser is larger by objective_gap (so no tie decides)."
+    )
+    return Verdict("proved", {"certificate": text, "consistent": plain(agree), "inconsistent": plain(disagree)})
+
+
+def _minimiser_report(pair: tuple[PiecewiseLinear, ...]) -> dict[str, Fraction]:
+    found, average = minimisers(pair, RADIUS), mean(pair)
+    fedsam, sam = found["fedsam"][0], found["sam"][0]
+    return {
+        "fedsam": fedsam,
+        "sam": sam,
+        "sharpness_fedsam": average.sharpness(fedsam, RADIUS),
+        "sharpness_sam": average.sharpness(sam, RADIUS),
+        "objective_gap": fedsam_objective(pair, sam, RADIUS) - found["fedsam"][1],
+    }
+
+
+def draw_toy(axes, evidence) -> None:
+    """The inconsistent pair, its mean, and the two minimisers."""
+    grid = [Fraction(k, 50) for k in range(-200, 201)]
+    for label, f in (("$f_1$", INCONSISTENT[0]), ("$f_2$", INCONSISTENT[1]), ("mean", mean(INCONSISTENT))):
+        axes.plot([float(x) for x in grid], [float(f(x)) for x in grid], label=label)
+    for name in ("fedsam", "sam"):
+        point = fractions_of(evidence["inconsistent"][name])
+        axes.axvline(float(point), linestyle=":", label=f"{name} minimiser")
+    axes.set_xlabel("parameter $w$")
+    axes.set_ylabel("loss")
+    axes.legend(fontsize="small")
+
+
+@check("sun23-fedsam-indirect")
+def fedsam_bounds_global_sam() -> Verdict:
+    """The FedSAM objective is an upper bound of the global SAM objective, with other minimisers.
+
+    Statement: (1/m) sum_i max_{s_i} f_i(w + s_i) >= max_s (1/m) sum_i f_i(w + s) for all w; minimisers can differ.
+    Assumptions: none beyond existence of the maxima.
+    Method: for the maximiser s of the right side each term satisfies f_i(w + s) <= max_{s_i} f_i(w + s_i); summing
+        gives the inequality. Difference of minimisers: exact instance. The gap is evaluated at 81 rational points.
+    Verdict: proved.
+    Reference: Sun et al. 2023, Sec. 3.2, text after eq. (6).
+    """
+    a, b, c, d = sp.symbols("a b c d", nonnegative=True)
+    split = identity(((a + c) + (b + d)) / 2, (a + b) / 2 + (c + d) / 2, label="M_i = f_i(w+s) + slack_i, slack_i >= 0")
+    average = mean(INCONSISTENT)
+    points = [Fraction(k, 10) for k in range(-40, 41)]
+    gaps = [fedsam_objective(INCONSISTENT, w, RADIUS) - average.neighbourhood_maximum(w, RADIUS) for w in points]
+    report = _minimiser_report(INCONSISTENT)
+    if min(gaps) < 0 or report["fedsam"] == report["sam"]:
+        return refuted({"smallest gap": min(gaps), "left": 1, "right": 0})
+    text = f"{split}; the slacks are >= 0 by definition of the maxima. Different minimisers: {plain(report)}."
+    return Verdict("proved", {"certificate": text, "largest gap": str(max(gaps)), "smallest gap": str(min(gaps))})
+
+
+def _opposite_slopes(example) -> tuple[dict, Fraction, Fraction]:
+    """f_1 = b w, f_2 = -b w: printed (7) is b r everywhere, max_s of the mean is 0."""
+    b, r, w = (fractions_of(example[key]) for key in ("slope", "r", "w"))
+    printed = (max(b * (w + s) for s in (-r, r)) + max(-b * (w + s) for s in (-r, r))) / 2
+    global_sam = max((b * (w + s) - b * (w + s)) / 2 for s in (-r, r))
+    return {"r > 0": r > 0, "f_i differentiable": True}, printed, global_sam
+
+
+OPPOSITE = {"slope": 1, "r": 1, "w": 0}
+
+
+@check("sun23-eq7", replay=replay_of(_opposite_slopes, "=="))
+def objective_seven() -> Verdict:
+    """Objective (7) as printed is the FedSAM objective, not the SAM objective of the global function.
+
+    Statement: (1/m) sum_i max_{||s|| <= r} f_i(w + s) equals max_{||s|| <= r} f(w + s) for all w.
+    Assumptions: f = (1/m) sum_i f_i, r > 0.
+    Method: f_1(w) = w, f_2(w) = -w: the printed form gives r, the SAM objective of f = 0 gives 0. Symbol for symbol
+        (7) is eq. (5) with s_i renamed.
+    Verdict: repaired: the maximum has to stand outside the mean.
+    Reference: Sun et al. 2023, Sec. 4.1, eq. (7).
+    """
+    _, left, right = _opposite_slopes(OPPOSITE)
+    x, s = sp.symbols("w s")
+    f1, f2 = sp.Function("f1"), sp.Function("f2")
+    proof = identity(
+        (f1(x + s) + f2(x + s)) / 2, ((f1(x) + f2(x)) / 2).subs(x, x + s), label="integrand of eq. (2) for eq. (1)"
+    )
+    return repaired(
+        {**OPPOSITE, "left": left, "right": right},
+        r"$\mathcal F(w)=\max_{\|s\|\le r}\frac1m\sum_i f_i(w+s)$ (one common perturbation, maximum outside the mean)",
+        f"{proof}; so the maximum over s of the mean is eq. (2) applied to eq. (1) by definition",
+    )
+
+
+@check("sun23-eq8", replay=replay_of(_opposite_slopes, "=="))
+def consensus_reformulation() -> Verdict:
+    """The consensus form (8) is equivalent to the global SAM objective, not to the printed (7).
+
+    Statement: with w_i = w and s_i = s for all i, (8) is equivalent to the objective printed in (7).
+    Assumptions: r > 0, one common perturbation s as the text says.
+    Method: with s common to all clients the value of (8), maximised once over s, is max_s (1/m) sum_i f_i(w + s); on
+        f_1 = w, f_2 = -w this is 0 while (7) is r. If s is a fixed argument of F_i there is nothing left to maximise;
+        if every client chooses its own s the constraint s_i = s is dropped and (8) is FedSAM's (5).
+    Verdict: repaired.
+    Reference: Sun et al. 2023, Sec. 4.1, eq. (8).
+    """
+    _, seven, common = _opposite_slopes(OPPOSITE)
+    b, s, w = sp.symbols("b s w", positive=True)
+    proof = identity(
+        (b * (w + s) + -b * (w + s)) / 2, 0, label="value of (8) at any common s for f_1 = b w, f_2 = -b w"
+    )
+    return repaired(
+        {**OPPOSITE, "left": seven, "right": common},
+        r"Under $w_i=w$, $s_i=s$ the problem $\min_w\max_{\|s\|\le r}\frac1m\sum_i f_i(w_i+s_i)$ (one "
+        r"maximum, over the common "
+        r"$s$) is equivalent to $\min_w\max_{\|s\|\le r}f(w+s)$.",
+        f"substituting w_i = w and s_i = s in the sum gives (1/m) sum_i f_i(w + s) = f(w + s) term by term; {proof}",
+    )

@@ -1,0 +1,325 @@
+"""Section 4.1.1: the augmented Lagrangian of the perturbation, its closed forms and its dual steps, eqs. (9)-(11)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import sympy as sp
+import torch
+
+from artifact.algorithms import build
+from artifact.rounds import simulate
+from theory.kit.exact import fractions_of
+from theory.kit.search import worst_ratio
+from theory.kit.symbolic import decide_identity, identity
+from theory.kit.verdict import Verdict, check
+from theory.sun2023.common import refuted, repaired, replay_of
+
+ALPHA, R, MU, G, S = sp.symbols("alpha r mu g s", positive=True)
+
+
+def _penalty_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fraction]:
+    """Local Lagrangian (9) with g = mu = 0 at s_i = -s (left) and at s_i = s (right), printed sign of the penalty."""
+    alpha, s = (fractions_of(example[key]) for key in ("alpha", "s"))
+    sign = fractions_of(example.get("sign", 1))
+
+    def value(s_i: Fraction) -> Fraction:
+        return sign * (s - s_i) ** 2 / (2 * alpha)
+
+    return (
+        {"alpha > 0": alpha > 0, "|s_i| <= r = |s|": True, "constraint s_i = s holds on the right": True},
+        value(-s),
+        value(s),
+    )
+
+
+PENALTY = {"alpha": 1, "s": 1, "g": 0, "mu": 0}
+
+
+@check("sun23-eq9", mutations=((-1.0, "proved"), (2.0, "repaired")), replay=replay_of(_penalty_sides))
+def local_lagrangian(scale: float = 1.0) -> Verdict:
+    """Sign of the quadratic term in the Lagrangian of a maximisation.
+
+    Statement: in (9), maximised over ||s_i|| <= r, the term +||s - s_i||^2/(2 alpha) penalises violation of s_i = s.
+    Assumptions: alpha > 0.
+    Method: with g = mu = 0 the value at s_i = -s exceeds the value at s_i = s, so the maximiser moves away from s.
+        ``scale`` multiplies the quadratic term; with the opposite sign (-1) the statement is proved.
+    Verdict: repaired: the quadratic term of a maximisation enters with a minus sign.
+    Reference: Sun et al. 2023, Sec. 4.1.1, eq. (9).
+    """
+    s_i = sp.Symbol("s_i", real=True)
+    proof = identity(-((S - s_i) ** 2) / (2 * ALPHA), -(((S - s_i) / sp.sqrt(2 * ALPHA)) ** 2), label="minus a square")
+    example = {**PENALTY, "sign": Fraction(str(scale))}
+    _, left, right = _penalty_sides(example)
+    if left <= right:
+        return Verdict("proved", {"certificate": f"{proof}: at most 0, and 0 only at s_i = s"})
+    statement = (
+        r"$\mathcal L_i^s=f_i(w_i)+s_i^\top\nabla f_i(w_i)+\mu_i^\top(s-s_i)-\frac1{2\alpha}\|s-s_i\|^2$, "
+        r"maximised over "
+        r"$\|s_i\|\le r$"
+    )
+    return repaired({**example, "left": left, "right": right}, statement, f"{proof}: at most 0, and 0 only at s_i = s")
+
+
+@check("sun23-eq10", mutations=((0.9, "refuted"), (1.1, "refuted")))
+def local_closed_form(scale: float = 1.0) -> Verdict:
+    """Completion of the square and the local perturbation.
+
+    Statement: s_i.(g - mu) + ||s_i - s||^2/(2 alpha) = ||s_i + delta||^2/(2 alpha) + const with delta = alpha (g -
+        mu) - s, and its maximiser on the ball is r delta/||delta||.
+    Assumptions: alpha, r > 0, delta != 0.
+    Method: symbolic expansion, coordinate by coordinate; ||s_i + delta|| <= r + ||delta|| with equality only at r
+        delta/||delta||. ``scale`` multiplies s in delta.
+    Verdict: proved as algebra (eq. (9) itself has the wrong sign, see sun23-eq9).
+    Reference: Sun et al. 2023, Sec. 4.1.1, eq. (10).
+    """
+    x, g, mu, s = sp.symbols("x g mu s", real=True)
+    delta = ALPHA * (g - mu) - sp.Rational(str(scale)) * s
+    left = sp.diff(x * (g - mu) + (x - s) ** 2 / (2 * ALPHA), x)
+    right = sp.diff((x + delta) ** 2 / (2 * ALPHA), x)
+    triangle = "||x + delta||^2 <= (r + ||delta||)^2 on the ball, equality iff x = r delta/||delta||"
+    return decide_identity(
+        left, right, label="derivatives in each coordinate agree (objectives differ by a constant)", note=triangle
+    )
+
+
+def _consensus_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fraction]:
+    """Distance |s_hat - s| of update (10) in d = 1 at g = mu, |s| = r: printed sign."""
+    g, mu, s, alpha = (fractions_of(example[key]) for key in ("g", "mu", "s", "alpha"))
+    delta = alpha * (g - mu) - s
+    returned = abs(s) * (1 if delta > 0 else -1)
+    return {"g = mu": g == mu, "||s|| = r": True, "delta != 0": delta != 0}, abs(returned - s), Fraction(0)
+
+
+CONSENSUS = {"g": 3, "mu": 3, "s": 1, "alpha": 1}
+
+
+@check("sun23-eq10-consensus", replay=replay_of(_consensus_sides, "=="))
+def penalised_update_consensus() -> Verdict:
+    """The update (10) at g = mu returns -s, not s.
+
+    Statement: for grad f_i = mu_i and ||s|| = r the update (10) returns s_hat_i = s.
+    Assumptions: alpha > 0.
+    Method: delta = alpha (g - mu) - s = -s. With the minus sign of sun23-eq9 the objective is -||s_i - (s + alpha (g
+        - mu))||^2/(2 alpha) + const, whose maximiser is the projection of s + alpha (g - mu) on the ball; projections
+        do not expand, so ||s_hat_i - s|| <= alpha ||g - mu||, which is 0 at g = mu.
+    Verdict: repaired.
+    Reference: Sun et al. 2023, Sec. 4.1.1, text after eq. (11).
+    """
+    _, left, right = _consensus_sides(CONSENSUS)
+    x, g, mu, s = sp.symbols("x g mu s", real=True)
+    objective = x * (g - mu) - (x - s) ** 2 / (2 * ALPHA)
+    square = -((x - s - ALPHA * (g - mu)) ** 2) / (2 * ALPHA)
+    proof = identity(sp.diff(objective, x), sp.diff(square, x), label="completed square, minus sign")
+    statement = (
+        r"With $-\frac1{2\alpha}\|s-s_i\|^2$ the local update is the projection of $s+\alpha(\nabla "
+        r"f_i-\mu_i)$ on the ball, "
+        r"so $\|\hat s_i-s\|\le\alpha\|\nabla f_i-\mu_i\|$ and $\hat s_i=s$ at $\nabla f_i=\mu_i$."
+    )
+    return repaired({**CONSENSUS, "left": left, "right": right}, statement, proof)
+
+
+@check("sun23-dual-mu", mutations=((-1.0, "refuted"), (0.5, "proved"), (1.5, "proved")))
+def perturbation_dual_step(scale: float = 1.0) -> Verdict:
+    """Sign of the dual step for the perturbation multiplier.
+
+    Statement: mu_i <- mu_i + (s_hat_i - s)/alpha is the dual step for mu_i.(s - s_i) in a problem maximised over s_i.
+    Assumptions: concave toy max g s_i - c s_i^2/2 subject to s_i = s, c > 0, with -(s - s_i)^2/(2 alpha) added.
+    Method: the dual function is minimised over mu, its derivative is s - s_hat_i, so descent adds (s_hat_i -
+        s)/alpha. On the toy the multiplier error is multiplied by c/(c + 1/alpha) per step. ``scale`` multiplies the
+        step.
+    Verdict: proved: this sign is the right one for a maximisation (unlike the sign of the quadratic term).
+    Reference: Sun et al. 2023, Sec. 4.1.1, text after eq. (10); Algorithm 1 line 9.
+    """
+    c, alpha, mu, s, g, x = sp.symbols("c alpha mu s g x", positive=True)
+    lagrangian = g * x - c * x**2 / 2 + mu * (s - x) - (s - x) ** 2 / (2 * alpha)
+    maximiser = sp.solve(sp.diff(lagrangian, x), x)[0]
+    factor = sp.simplify(sp.diff(mu + sp.Rational(str(scale)) * (maximiser - s) / alpha, mu))
+    envelope = sp.simplify(sp.diff(lagrangian.subs(x, maximiser), mu) - (s - maximiser))
+    at = factor.subs({c: 1, alpha: 1})
+    if envelope != 0 or abs(at) >= 1:
+        return refuted({"c": 1, "alpha": 1, "left": Fraction(int(at.p), int(at.q)), "right": 1})
+    text = f"d/dmu of the dual value is s - s_hat; error factor per step {factor}, between 0 and 1 for c, alpha > 0"
+    return Verdict("proved", {"certificate": text}, margin=float(at))
+
+
+@check("sun23-eq11", mutations=((0.9, "refuted"), (1.1, "refuted")))
+def global_closed_form(scale: float = 1.0) -> Verdict:
+    """Closed form of the global perturbation.
+
+    Statement: (1/m) sum_i {s.mu_i + ||s - s_hat_i||^2/(2 alpha)} is maximised on the ball at r delta/||delta|| with
+        delta = (1/m) sum_i (alpha mu_i - s_hat_i).
+    Assumptions: alpha, r > 0, delta != 0.
+    Method: both objectives have the same derivative (m = 3, symbolic); on the sphere only s.delta matters, and a
+        convex quadratic attains its maximum over the ball on the sphere. ``scale`` multiplies s_hat_i in delta.
+    Verdict: proved as algebra; for equal s_hat_i = v and mu_i = 0 it returns -v, the sign slip of (9) again.
+    Reference: Sun et al. 2023, Sec. 4.1.1, eq. (11).
+    """
+    s = sp.Symbol("s", real=True)
+    mus, hats = sp.symbols("mu1:4", real=True), sp.symbols("v1:4", real=True)
+    left = sum(s * mu + (s - v) ** 2 / (2 * ALPHA) for mu, v in zip(mus, hats, strict=True)) / 3
+    delta = sum(ALPHA * mu - sp.Rational(str(scale)) * v for mu, v in zip(mus, hats, strict=True)) / 3
+    right = (s + delta) ** 2 / (2 * ALPHA)
+    note = {"s_hat_i": [1, 1, 1], "mu_i": [0, 0, 0], "r": 1, "returned s": -1}
+    return decide_identity(sp.diff(left, s), sp.diff(right, s), label="m = 3", equal_perturbations=note)
+
+
+def _sign(x: Fraction) -> int:
+    return (x > 0) - (x < 0)
+
+
+def scalar_cycle(gradients: list[Fraction], r: Fraction, steps: int, rounds: int = 400) -> tuple[int, list[Fraction]]:
+    """Lines 8, 9, 13, 17 in d = 1 with frozen gradients and full participation, until a state (mu, s) repeats.
+
+    Returns the first round of the cycle and the largest distance of a local perturbation from r sign(mean gradient) in
+    each round of the cycle. The convention unit(0) = 0 is used. Raises ValueError when no state repeats.
+    """
+    m, s, goal = len(gradients), Fraction(0), r * _sign(sum(gradients))
+    mu, seen, distances = [Fraction(0)] * m, {}, []
+    for t in range(rounds):
+        if (tuple(mu), s) in seen:
+            first = seen[(tuple(mu), s)]
+            return first, distances[first:]
+        seen[(tuple(mu), s)] = t
+        last = [Fraction(0)] * m
+        for i in range(m):
+            for _ in range(steps):
+                last[i] = r * _sign(gradients[i] - mu[i] - s)
+                mu[i] += last[i] - s
+        distances.append(max(abs(e - goal) for e in last))
+        s = r * _sign(sum(u - e for u, e in zip(mu, last, strict=True)))
+    raise ValueError("no state repeats")
+
+
+def _cycle_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fraction]:
+    """Largest distance that recurs for ever (left) against 0, which "approach" needs (right)."""
+    gradients, r = fractions_of(example["gradients"]), fractions_of(example["r"])
+    _, distances = scalar_cycle(gradients, r, int(example["K"]))
+    return (
+        {"r > 0": r > 0, "mean gradient != 0": sum(gradients) != 0, "no noise, full participation": True},
+        max(distances),
+        Fraction(0),
+    )
+
+
+CYCLE = {"gradients": [3, -2], "r": 1, "K": 1}
+
+
+def frozen_alignment(gradients: np.ndarray, r: float, steps: int, rounds: int) -> float:
+    """Least cosine between a local perturbation and the mean gradient after the given rounds; gradients [m, d]."""
+
+    def unit(v: np.ndarray) -> np.ndarray:
+        length = np.linalg.norm(v, axis=-1, keepdims=True)
+        return np.divide(v, length, out=np.zeros_like(v), where=length > 0)
+
+    mu, s = np.zeros_like(gradients), np.zeros(gradients.shape[1])
+    for _ in range(rounds):
+        for _ in range(steps):
+            local = r * unit(gradients - mu - s)
+            mu = mu + local - s
+        s = r * unit((mu - local).mean(axis=0))
+    return float((unit(local) @ unit(gradients.mean(axis=0))).min())
+
+
+def _alignment_ratio(x: np.ndarray) -> float:
+    gradients = x.reshape(3, 2)
+    size, largest = np.linalg.norm(gradients.mean(axis=0)), np.linalg.norm(gradients, axis=1).max()
+    if size < 0.5 * largest or size == 0:
+        return np.nan
+    return (1 - frozen_alignment(gradients, size / 10, 1, 120)) / 0.01
+
+
+METHODS = ("fedsmoo", "fedsmoo-admm", "fedsam")
+
+
+def measured_alignment(name: str, noise: float, rounds: int = 60, seed: int = 0) -> list[float]:
+    """Mean cosine between a method's local perturbations and the mean gradient, one value per round.
+
+    The project's own method with frozen weights: six client gradients in R^10 that do not depend on w, minibatch noise
+    of the given standard deviation per coordinate, radius 0.1, K = 5, full participation. The perturbation is the
+    difference between the two points of a step at which the gradient is asked for.
+    """
+    rng, steps = np.random.default_rng(seed), 5
+    gradients = torch.tensor(rng.normal(size=(6, 10)) + 0.5)
+    goal = gradients.mean(dim=0) / gradients.mean(dim=0).norm()
+    draws = torch.tensor(rng.standard_normal((rounds, steps, 6, 10)))
+    base, cosines = {}, torch.zeros(rounds, dtype=torch.float64)
+
+    def gradient(W: torch.Tensor, clients: torch.Tensor, t: int, k: int) -> torch.Tensor:
+        if base.get("step") == (t, k):
+            e = W - base["point"]
+            cosines[t] += (e @ goal / e.norm(dim=1).clamp(min=1e-300)).mean() / steps
+        base.update(step=(t, k), point=W)
+        return gradients[clients] + noise * draws[t, k, clients]
+
+    simulate(build(name, rho=0.1), gradient, torch.zeros(10, dtype=torch.float64), 6, rounds, steps=steps, lr=1e-9)
+    return [float(x) for x in cosines]
+
+
+def draw_alignment(axes, evidence) -> None:
+    """Cosine with the mean gradient against rounds, with and without minibatch noise."""
+    for name in METHODS:
+        for noise, style in ((0.0, "-"), (2.0, ":")):
+            axes.plot(measured_alignment(name, noise), style, label=f"{name}, noise {noise:g}")
+    axes.set_xlabel("round")
+    axes.set_ylabel(r"mean cosine of $\hat s_i$ with $\nabla f$")
+    axes.legend(fontsize="small")
+
+
+def _sample_gradients(rng: np.random.Generator) -> np.ndarray:
+    return np.tile([1.0, 0.0], 3) * rng.uniform(1, 4) + rng.normal(size=6)
+
+
+@check("sun23-pert-approach", replay=replay_of(_cycle_sides), figure=draw_alignment)
+def perturbations_approach() -> Verdict:
+    """The corrected local perturbations approach the global one only for a radius far below the gradient norm.
+
+    Statement: iterating lines 8, 9, 13, 17 of Algorithm 1 the local perturbations gradually approach r grad f/||grad
+        f||.
+    Assumptions: frozen weights, deterministic gradients, full participation (the most favourable case).
+    Method: exact scalar recursion with gradients 3, -2 and r = 1: the state repeats, and in the cycle a client is
+        again and again at distance 2 r. A consensus fixed point s_hat_i = s needs g_i - mu_i - s = c_i s (c_i > 0)
+        and mean(mu) - s = k s (k > 0); averaging, mean(g) = (2 + k + mean c) s, so it is aligned, and it exists
+        exactly when ||mean g|| > 2 r. Approach itself is searched for r = ||mean g||/10, K = 1, 120 rounds; the
+        project's FedSMOO, its sign-consistent variant and FedSAM are measured with noise.
+    Verdict: repaired; near a stationary point a fixed radius always breaks the condition ||mean g|| > 2 r.
+    Reference: Sun et al. 2023, Sec. 4.1.1, last paragraph; Algorithm 1 lines 8, 9, 13, 17.
+    """
+    _, left, right = _cycle_sides(CYCLE)
+    k, c, s, mu, g = sp.symbols("k c s mu g", positive=True)
+    fixed = sp.solve([sp.Eq(g - mu - s, c * s), sp.Eq(mu - s, k * s)], [g, mu], dict=True)[0]
+    proof = identity(fixed[g], (2 + k + c) * s, label="averaged fixed-point equations")
+    found = worst_ratio(_alignment_ratio, _sample_gradients, draws=1100, restarts=1, climb=60)
+    measured = {
+        f"{name}, noise {noise:g}": float(np.mean(measured_alignment(name, noise)[-20:]))
+        for name in METHODS
+        for noise in (0.0, 0.5, 2.0)
+    }
+    statement = (
+        r"For deterministic gradients every consensus fixed point of lines 8, 9, 13, 17 is $s=r\bar g/\|\bar g\|$; one "
+        r"exists iff $\|\bar g\|>2r$; for $r=\|\bar g\|/10$, $K=1$ the local perturbations reach it (cosine "
+        r"above 0.99)."
+    )
+    if found.value > 1:
+        return refuted({**CYCLE, "left": left, "right": right}, approach_search=found.value)
+    search = found.as_evidence("3 frozen gradients in R^2 with norms at most 2 ||mean||, r = ||mean||/10, 120 rounds")
+    return repaired({**CYCLE, "left": left, "right": right}, statement, proof, search, mean_cosine=measured)
+
+
+@check("sun23-alg1-eq10", mutations=((0.9, "refuted"), (1.1, "refuted")))
+def algorithm_lines_8_9(scale: float = 1.0) -> Verdict:
+    """Lines 8 and 9 of Algorithm 1 are (10) and its dual step with alpha = 1.
+
+    Statement: s_{i,k} = (g - mu_i) - s is delta_i of (10), and mu_i + (s_hat - s) the dual step, both at alpha = 1.
+    Assumptions: none.
+    Method: substitution; ``scale`` is the value of alpha that is substituted.
+    Verdict: proved.
+    Reference: Sun et al. 2023, Sec. 4.1.3; Algorithm 1 lines 8-9.
+    """
+    alpha, mark = sp.Rational(str(scale)), sp.Symbol("mark")
+    printed = ((G - MU) - S) + mark * (MU + (R - S))
+    derived = (alpha * (G - MU) - S) + mark * (MU + (R - S) / alpha)
+    return decide_identity(printed, derived, label="line 8 + mark * line 9 (r stands for the new perturbation)")

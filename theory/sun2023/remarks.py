@@ -1,0 +1,210 @@
+"""Remarks 4.2 and 4.3: rate, speed-up, relation of consecutive local models, consistency."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from theory.kit.exact import fractions_of, mp, mpf
+from theory.kit.symbolic import identity, nonnegative
+from theory.kit.verdict import Verdict, check
+from theory.sun2023.common import Clients, State, advance, repaired, replay_of, virtual_models
+from theory.sun2023.constants import THETA
+from theory.sun2023.runs import NoisyClient, simulated_average
+from theory.sun2023.theorem import NOISE, REPAIRED_THEOREM, repaired_bound_certificate
+
+RATE = {**{key: NOISE[key] for key in ("beta", "eta", "K", "sigma2", "w0")}, "early": 50, "late": 5000}
+
+
+def _rate_sides(example: Mapping[str, Any]) -> tuple[dict, Any, Any]:
+    """T times the average at T = late (left) against ten times the same at T = early (right); O(1/T) needs a bound."""
+    beta, eta, sigma2, w0 = (mpf(str(example[key])) for key in ("beta", "eta", "sigma2", "w0"))
+    client = NoisyClient(beta, eta, example["K"], sigma2)
+    slopes = client.square_gradients(example["late"], w0)
+    assumptions = {
+        "beta within Theorem 4.1": 216 * fractions_of(example["beta"]) ** 2 <= 1,
+        "local steps converge": abs(client.factor) < 1,
+        "E||grad||^2 never below half its first value": min(slopes) >= slopes[0] / 2,
+    }
+    return assumptions, sum(slopes), 10 * sum(slopes[: example["early"]])
+
+
+@check("sun23-rem4.2-rate", replay=replay_of(_rate_sides), figure=lambda axes, evidence: draw_rates(axes, evidence))
+def convergence_rate() -> Verdict:
+    """The 1/T rate holds for exact local solves, not for Algorithm 1 with gradient noise.
+
+    Statement: for fixed beta and r = O(1/sqrt(T)) the average squared gradient of FedSMOO decays like 1/T.
+    Assumptions: L-smooth clients, bounded gradient variance.
+    Method: exact second moments with noise: T times the average grows a hundredfold between T = 50 and T = 5000.
+        Measured log-log slopes over T = 200..3200 on ten quadratics (three concave, 3 active): exact solves with r =
+        1/sqrt(T), with constant r, and noisy steps.
+    Verdict: repaired: the rate needs exact (deterministic) local solves; with constant r it does not reach 0.
+    Reference: Sun et al. 2023, Abstract; Remark 4.2.
+    """
+    sides = _rate_sides(RATE)
+    example = {**RATE, "left": mp.nstr(sides[1], 50), "right": mp.nstr(sides[2], 50)}
+    cases = {
+        "exact, r = 1/sqrt(T)": {"radius": lambda t: t**-0.5},
+        "exact, r = 2": {"radius": lambda t: 2.0},
+        "K = 5, noise 3, r = 1/sqrt(T)": {"radius": lambda t: t**-0.5, "noise": 3.0, "steps": 5},
+    }
+    horizons = (200, 400, 800, 1600, 3200)
+    curves = {name: [simulated_average(rounds=t, **options) for t in horizons] for name, options in cases.items()}
+    slopes = {name: float(np.polyfit(np.log(horizons), np.log(values), 1)[0]) for name, values in curves.items()}
+    return repaired(
+        example, REPAIRED_THEOREM, repaired_bound_certificate(), slopes=slopes, curves=curves, horizons=list(horizons)
+    )
+
+
+def draw_rates(axes, evidence) -> None:
+    """Average squared gradient against the number of rounds."""
+    for name, values in evidence["curves"].items():
+        axes.loglog(evidence["horizons"], values, "o-", label=f"{name}: slope {evidence['slopes'][name]:.2f}")
+    axes.set_xlabel("rounds $T$")
+    axes.set_ylabel(r"average $\|\nabla f(\bar w^t)\|^2$")
+    axes.legend(fontsize="small")
+
+
+def _speedup_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fraction]:
+    """n times the delta^0 term with n active (left), the term with one active (right); beta at its limit, L = 1."""
+    m, n = fractions_of(example["m"]), fractions_of(example["n"])
+
+    def term(active: Fraction, b: Fraction) -> Fraction:
+        return m / active * 72 * b**2 / b
+
+    b_one, b_n = fractions_of(example["b_1"]), fractions_of(example["b_n"])
+    at_limit = 216 * m * b_one**2 == 1 and 216 * m * b_n**2 == n
+    return (
+        {"both beta at the limit of Theorem 4.1": at_limit, "n <= m": n <= m},
+        n * term(n, b_n),
+        term(Fraction(1), b_one),
+    )
+
+
+SPEEDUP = {"m": 6, "n": 4, "b_1": "1/36", "b_n": "1/18"}
+
+
+@check("sun23-rem4.2-speedup", replay=replay_of(_speedup_sides, "=="))
+def linear_speedup() -> Verdict:
+    """The n-fold speed-up holds for fixed beta and is lost when beta follows its own limit.
+
+    Statement: the kappa_r and delta^0 terms of (14) decrease by a factor n with n active clients.
+    Assumptions: delta^0, kappa_r, zeta fixed.
+    Method: at fixed beta both terms are proportional to 1/n. At the largest admissible beta (which the rate 1/(zeta
+        beta T) asks for) the delta^0 term is 2 sqrt(6) L delta^0 sqrt(m/n), proportional to n^{-1/2}: exact numbers m
+        = 6, n = 4.
+    Verdict: repaired; the kappa_f term, which dominates, has 1/beta ~ sqrt(m/n) (m/n with the repaired step size).
+    Reference: Sun et al. 2023, Remark 4.2.
+    """
+    _, left, right = _speedup_sides(SPEEDUP)
+    m, n, size, d, kappa, beta = sp.symbols("m n L delta0 kappa_r beta", positive=True)
+    limit = sp.sqrt(n) / (6 * sp.sqrt(6 * m) * size)
+    delta_term = m / n * 72 * beta**2 * size**2 * d / beta
+    proofs = [
+        identity(n * delta_term, (n * delta_term).subs(n, 1), label="fixed beta: n * delta term does not depend on n"),
+        identity(
+            sp.sqrt(n) * delta_term.subs(beta, limit),
+            delta_term.subs(beta, limit).subs(n, 1),
+            label="beta at its limit: sqrt(n) * delta term",
+        ),
+        identity(n * 3 * beta * size * kappa / n / beta, 3 * size * kappa, label="kappa_r term times n"),
+    ]
+    statement = (
+        r"At fixed $\beta$ the $\kappa_r$ and $\delta^0$ terms are $\propto1/n$; at the largest admissible "
+        r"$\beta$ the $\delta^0$ "
+        r"term is $\propto n^{-1/2}$ and the $\kappa_f$ term $\propto\sqrt{m/n}$."
+    )
+    return repaired({**SPEEDUP, "left": left, "right": right}, statement, "; ".join(proofs))
+
+
+def _relation_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fraction]:
+    """Printed residual of Remark 4.3 for client 0 in round 1 of a full-participation run (left) against 0."""
+    clients, beta = Clients.of(example["curvature"], example["centre"]), fractions_of(example["beta"])
+    state = State.start(clients.m, 1)
+    before = virtual_models(clients, state, beta)
+    state = advance(state, before, range(clients.m), beta)
+    after = virtual_models(clients, state, beta)
+    slope = clients.gradients(after)[0] - clients.gradients(before)[0]
+    return (
+        {"beta < 1/L": beta * clients.L < 1, "exact solves": True},
+        slope + (after[0] - before[0]) / beta,
+        Fraction(0),
+    )
+
+
+RELATION = {"curvature": [1, "1/2"], "centre": [1, -2], "beta": "1/4"}
+
+
+@check("sun23-rem4.3-relation", replay=replay_of(_relation_sides, "=="))
+def consecutive_models() -> Verdict:
+    """The relation between consecutive local models has the wrong reference point.
+
+    Statement: grad F_i(w_i^t) - grad F_i(w_i^{t-1}) + (w_i^t - w_i^{t-1})/beta = 0.
+    Assumptions: stationarity of (13), lam_i = grad F_i(w_i^{t-1}), beta < 1/L.
+    Method: substitution gives w_i^t - w^t in the last bracket. For beta < 1/L the printed relation would force w_i^t
+        = w_i^{t-1}, since the map grad F_i + 1/beta is strictly monotone. Exact residual of a two-client run.
+    Verdict: repaired.
+    Reference: Sun et al. 2023, Remark 4.3.
+    """
+    _, left, right = _relation_sides(RELATION)
+    g, old, w, wt, beta = sp.symbols("g g_old w w_t beta", positive=True)
+    proof = identity(
+        (g - sp.Symbol("lam") + (w - wt) / beta).subs(sp.Symbol("lam"), old),
+        g - old + (w - wt) / beta,
+        label="lam_i = grad F_i(w_i^{t-1})",
+    )
+    statement = r"$\nabla\mathcal F_i(w_i^t)-\nabla\mathcal F_i(w_i^{t-1})+\frac1\beta(w_i^t-w^t)=0$"
+    return repaired({**RELATION, "left": left, "right": right}, statement, proof)
+
+
+def _spread_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fraction]:
+    """Lower bound of E|w_1^t - w_bar|^2 in every round, two equal noisy clients, n = m = 2 (left) against 0."""
+    beta, eta, sigma2 = (fractions_of(example[key]) for key in ("beta", "eta", "sigma2"))
+    client = NoisyClient(beta, eta, example["K"], sigma2)
+    # w_1 - w_bar = (w_1 - w_2)/2, and the round's own noise gives the difference a variance of 2 * round_noise
+    return (
+        {"bounded variance": True, "beta within Theorem 4.1": 216 * beta**2 <= 1},
+        client.round_noise / 2,
+        Fraction(0),
+    )
+
+
+SPREAD = {key: NOISE[key] for key in ("beta", "eta", "K", "sigma2")}
+
+
+@check("sun23-rem4.3-consistency", replay=replay_of(_spread_sides, "=="))
+def local_consistency() -> Verdict:
+    """Local models converge to the global one for exact solves without radius, not with gradient noise.
+
+    Statement: as t -> oo all local models converge to the global one and w_bar^t to a stationary point.
+    Assumptions: those of Theorem 4.1.
+    Method: two equal clients, n = m = 2, noisy steps: the fresh noise of a round keeps E|w_1^t - w_bar|^2 above a
+        positive constant for all t. For exact solves, r = 0 and the repaired theorem's conditions, Lemmas C.5 and C.6
+        give delta^t <= (A + 36 b^2 B/(1 - 12 b^2)) delta^{t-1} + const E||grad f||^2 with a factor below 1 at b =
+        theta/24.
+    Verdict: repaired.
+    Reference: Sun et al. 2023, Remark 4.3.
+    """
+    _, left, right = _spread_sides(SPREAD)
+    u = sp.Symbol("u", nonnegative=True)
+    theta, b = THETA, THETA / 24
+    gap = theta / (2 - theta) * (1 - 12 * b**2) - 36 * b**2 * (
+        2 * theta / (2 - theta) + 2 / theta
+    )  # (1 - A)(...) - 36 b^2 B
+    sign = nonnegative(sp.together(sp.simplify((gap / theta).subs(theta, 1 / (1 + u)))))
+    text = (
+        f"contraction factor below 1 at b = theta/24, theta = 1/(1+u) (and for smaller b): {sign}; the "
+        f"squared gradients are "
+        f"summable by the repaired theorem with r = 0, so delta^t -> 0 and E||grad f(w_bar^t)||^2 -> 0. "
+        f"{repaired_bound_certificate()}"
+    )
+    statement = (
+        r"For exact local solves, $r=0$, $\lambda_i^0=\nabla f_i(w^0)$, $\beta\le\frac n{24mL}$: "
+        r"$\frac1m\sum_i\mathbb E"
+        r"\|w_i^t-\bar w^{t+1}\|^2\to0$ and $\mathbb E\|\nabla f(\bar w^t)\|^2\to0$."
+    )
+    return repaired({**SPREAD, "left": left, "right": right}, statement, text)

@@ -1,0 +1,352 @@
+"""Theorem 4.1 and its appendix form, eqs. (14) and (31): counterexamples, units, and the repaired bound."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from theory.kit.exact import fractions_of, mp, mpf
+from theory.kit.search import safe_ratio, worst_ratio
+from theory.kit.symbolic import identity, nonnegative
+from theory.kit.verdict import Verdict, check
+from theory.sun2023.common import Clients, State, averaged, repaired, replay_of, virtual_models
+from theory.sun2023.constants import (
+    THETA,
+    B,
+    L,
+    coefficients,
+    repaired_coefficients,
+    repaired_step_certificate,
+    zeta_of,
+)
+from theory.sun2023.runs import Averages, NoisyClient, averages
+
+REPAIRED_THEOREM = (
+    r"Let every $f_i$ be $L$-smooth, $f\ge f^*$, local problems solved exactly with $\|\hat s_i^t\|\le r$, "
+    r"$\lambda_i^0=\nabla f_i(w^0)$ and $\beta\le\frac n{24mL}$. Then $\frac1T\sum_{t=1}^T\mathbb "
+    r"E\|\nabla f(\bar w^t)\|^2\le"
+    r"\frac8{\beta T}\big[\kappa_f+\frac{3L}{32}\delta^0\big]+16L^2r^2$; with $r\le4\kappa_r/\sqrt{nT}$ "
+    r"the last term is at most "
+    r"$256L^2\kappa_r^2/(nT)$. No bound on the heterogeneity of gradients is needed."
+)
+
+
+def repaired_bound_certificate() -> str:
+    """Composition of the checked pieces into the repaired theorem, with the algebra done here."""
+    p, q, beta, v, dn, dp, g, r, fn, fp = sp.symbols("p q beta v delta_t delta_p g r f_next f_t", positive=True)
+    on_delta, on_v = sp.symbols("A B", positive=True)
+    descent = fn - fp - beta * L**2 * r**2 - L * (1 + 2 * beta * L) / 2 * v + beta / 2 * g
+    local = (1 - 12 * beta**2 * L**2) * v - 30 * beta**2 * L**2 * r**2 - 36 * beta**2 * L**2 * dp - 12 * beta**2 * g
+    drift = dn - on_delta * dp - on_v * v
+    total = sp.expand(descent + p * local + q * drift)
+    solved = {
+        p: (L * (1 + 2 * beta * L) / 2 + q * on_v) / (1 - 12 * beta**2 * L**2),
+    }
+    target = fn + q * dn - fp - (36 * p * beta**2 * L**2 + q * on_delta) * dp
+    target += (beta / 2 - 12 * p * beta**2) * g - (1 + 30 * p * beta) * beta * L**2 * r**2
+    summed = identity(total.subs(solved), target.subs(solved), label="(26) + p (27) + q (28) with (29)")
+    size, u = sp.symbols("z u", nonnegative=True)  # p beta <= 1/32 follows from zeta >= 1/8
+    bounds = [
+        identity(
+            sp.Rational(1, 2) - 12 * (sp.Rational(1, 32) - size),
+            sp.Rational(1, 8) + 12 * size,
+            label="zeta >= 1/8 iff p beta <= 1/32",
+        ),
+        nonnegative(sp.Rational(2) - (1 + 30 * (sp.Rational(1, 32) - sp.Rational(1, 32) / (1 + u)))),
+    ]
+    _, q_value = repaired_coefficients(L, B, 1 / THETA, sp.Integer(1))
+    p_value, _ = repaired_coefficients(L, B, 1 / THETA, sp.Integer(1))
+    ratio = identity(q_value, 36 * p_value * B**2 * (2 - THETA) / THETA, label="q with 1 - A = theta/(2 - theta)")
+    last = "q = 36 (p beta) L b (2-theta)/theta <= (36/32)(2/24) L = 3L/32 for b <= theta/24"
+    return "; ".join(
+        [
+            "sun23-lemC4, lemC5 (with lemC5-run), lemC6 repaired, eq26",
+            summed,
+            repaired_step_certificate(),
+            *bounds,
+            ratio,
+            last,
+        ]
+    )
+
+
+def repaired_right_side(found: Averages, beta: Any, size: Any, r: Any) -> Any:
+    """Right side of the repaired theorem."""
+    rounds = len(found.slopes)
+    return 8 * (found.kappa + 3 * size * found.delta0 / 32) / (beta * rounds) + 16 * size**2 * r**2
+
+
+def _repaired_ratio(x: np.ndarray) -> float:
+    """Average squared gradient over the repaired bound: 2-3 quadratics, gradient start, constant perturbations."""
+    m = 2 if x[0] > 0 else 3
+    a = np.tanh(x[1 : 1 + m])
+    a = a / np.abs(a).max()
+    if a.mean() < 1e-2:
+        return np.nan
+    clients, r = Clients(tuple(a), tuple(x[4 : 4 + m])), abs(x[10])
+    n = 1 if x[11] > 0 else m
+    beta, start = n / m / 24, float(x[12])
+    s = list(r * np.tanh(x[7 : 7 + m]))
+    lam = clients.gradients([start] * m)
+    found = averages(clients, State(start, tuple(lam), (start,) * m), beta, n, 3, s)
+    return safe_ratio(float(np.mean(found.slopes)), float(repaired_right_side(found, beta, 1.0, r)))
+
+
+def repaired_search() -> dict[str, Any]:
+    """Adversarial search for a violation of the repaired theorem."""
+    found = worst_ratio(_repaired_ratio, lambda rng: 1.5 * rng.normal(size=13), draws=1500, restarts=2, climb=150)
+    return found.as_evidence("2-3 scalar quadratics, |a_i| <= 1, some concave, n in {1, m}, 3 rounds, all histories")
+
+
+NOISE = {"beta": "1/25", "eta": "1/20", "K": 10, "sigma2": 1, "T": 5000, "zeta": "1/100", "kappa_r": 0, "w0": 0}
+
+
+def _noise_sides(example: Mapping[str, Any]) -> tuple[dict, Any, Any]:
+    """Left and right side of (14) on NoisyClient with 50 digits; delta^0 = 0 and r = 0."""
+    beta, eta, sigma2, zeta, w0 = (mpf(str(example[key])) for key in ("beta", "eta", "sigma2", "zeta", "w0"))
+    client = NoisyClient(beta, eta, example["K"], sigma2)
+    slopes = client.square_gradients(example["T"], w0)
+    left = sum(slopes) / len(slopes)
+    right = slopes[0] / 2 / (zeta * beta * example["T"])
+    b, exact = fractions_of(example["beta"]), zeta_of(1, fractions_of(example["beta"]), Fraction(1), Fraction(1))
+    assumptions = {
+        "f is 1-smooth, noise unbiased with variance sigma^2": True,
+        "beta within Theorem 4.1": 216 * b**2 <= 1,
+        "0 < zeta < 1/2": 0 < zeta < mpf("1/2"),
+        "zeta is not above the proof's value": zeta <= mpf(exact),
+        "local steps converge": abs(client.factor) < 1,
+    }
+    return assumptions, left, right
+
+
+def noise_floor() -> dict[str, float]:
+    """Average of E||grad f||^2 over T rounds on the noisy client."""
+    client = NoisyClient(0.04, 0.05, NOISE["K"], 1.0)
+    slopes = np.array(client.square_gradients(10000, 0.0))
+    return {str(t): float(slopes[:t].mean()) for t in (10, 100, 1000, 10000)}
+
+
+def _text(sides: tuple) -> dict[str, str]:
+    return {name: mp.nstr(value, 50) for name, value in zip(("left", "right"), sides[1:], strict=True)}
+
+
+@check("sun23-thm4.1", replay=replay_of(_noise_sides), figure=lambda axes, evidence: draw_floor(axes, evidence))
+def convergence_theorem() -> Verdict:
+    """Convergence of FedSMOO at rate 1/T.
+
+    Statement: under L-smoothness and bounded gradient variance, beta <= sqrt(n)/(6 sqrt(6m) L), r <= 4
+        kappa_r/sqrt(nT): (1/T) sum E||grad f(w_bar^t)||^2 <= (1/(zeta beta T)) [kappa_f + 3 beta L kappa_r/n + 72 m
+        beta^2 L^2 delta^0/n].
+    Assumptions: as stated; eta and K are free, the noise may be positive.
+    Method: m = n = 1, f = w^2/2, r = 0, K = 10 noisy steps: exact second moments give a floor, so the left side
+        exceeds the right at T = 5000 even for zeta = 1/100 (the proof's value is 0.155), and for every zeta at larger
+        T. The proof solves the local problems exactly; with that, gradient start, the repaired Lemma C.6 and beta <=
+        n/(24 m L) a bound follows.
+    Verdict: repaired; also searched over exact-solve runs. Heterogeneity needs no bound, as the paper says.
+    Reference: Sun et al. 2023, Theorem 4.1, eq. (14); App. C.1.2.
+    """
+    sides = _text(_noise_sides(NOISE))
+    return repaired(
+        {**NOISE, **sides}, REPAIRED_THEOREM, repaired_bound_certificate(), repaired_search(), floor=noise_floor()
+    )
+
+
+def draw_floor(axes, evidence) -> None:
+    """Average squared gradient with noisy local steps against a 1/T line."""
+    rounds = [int(t) for t in evidence["floor"]]
+    values = list(evidence["floor"].values())
+    axes.loglog(rounds, values, "o-", label="noisy local steps, exact moments")
+    axes.loglog(rounds, [values[0] * rounds[0] / t for t in rounds], ":", label="1/T")
+    axes.set_xlabel("rounds $T$")
+    axes.set_ylabel(r"average $E\|\nabla f\|^2$")
+    axes.legend(fontsize="small")
+
+
+def _divergence_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fraction]:
+    """(14) with a large local step: m = n = 1, f = w^2/2, r = 0, no noise."""
+    beta, eta, zeta, w0 = (fractions_of(example[key]) for key in ("beta", "eta", "zeta", "w0"))
+    slopes = NoisyClient(beta, eta, example["K"], Fraction(0)).square_gradients(example["T"], w0)
+    right = slopes[0] / 2 / (zeta * beta * len(slopes))
+    assumptions = {
+        "Assumption 1, L = 1": True,
+        "Assumption 2, no noise": True,
+        "beta within Theorem 4.1": 216 * beta**2 <= 1,
+    }
+    return assumptions, sum(slopes) / len(slopes), right
+
+
+DIVERGENCE = {"beta": "1/25", "eta": "1/2", "K": 1, "T": 12, "zeta": "1/1000", "w0": 1}
+
+
+@check("sun23-ass", replay=replay_of(_divergence_sides))
+def assumptions_suffice() -> Verdict:
+    """Smoothness and bounded variance alone do not give the theorem.
+
+    Statement: Theorem 4.1 follows from Assumptions 1-2 alone.
+    Assumptions: every f_i L-smooth, unbiased gradients with bounded variance.
+    Method: f = w^2/2, no noise, K = 1, eta = 1/2 diverges and violates (14) at T = 12 even for zeta = 1/1000 (exact).
+        The properties that the proof uses are listed in the evidence.
+    Verdict: repaired: what is really needed is exact local solves, gradient start of the duals, f bounded below and a
+        smaller beta; a heterogeneity bound is indeed not needed.
+    Reference: Sun et al. 2023, Sec. 4.2.1, Assumptions 1-2.
+    """
+    _, left, right = _divergence_sides(DIVERGENCE)
+    used = {
+        "exact minimiser (20)": "not implied (K steps of size eta, noise)",
+        "lam_i^t = grad F_i(w_i^{t-1}) for all i": "false from zero duals (sun23-lemC5-run)",
+        "existence and uniqueness of (20)": "implied by beta < 1/L for fixed s_i",
+        "f bounded below": "not stated, used through f^*",
+        "s_hat_i fixed during the local solve": "line 8 changes it at every step",
+        "sigma_i, K, eta": "do not appear in the bound",
+        "bounded heterogeneity": "not used",
+    }
+    example = {**DIVERGENCE, "left": left, "right": right}
+    return repaired(example, REPAIRED_THEOREM, repaired_bound_certificate(), used_by_the_proof=used)
+
+
+def _stationary_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fraction]:
+    """(31) at the fixed point w = -r of the exact solve of w^2/2 with s_hat = r: m = n = 1, L = 1."""
+    beta, r, rounds = fractions_of(example["beta"]), fractions_of(example["r"]), example["T"]
+    clients = Clients.of([1], [0])
+    state = State.start(1, -r)
+    stays = virtual_models(clients, state, beta, [r])[0] == -r and averaged(state, beta) == -r
+    p, _ = coefficients(1, beta, Fraction(1), Fraction(1))
+    zeta = beta / 2 - 12 * p * beta**2
+    right = clients.value(-r) / (zeta * rounds) + (1 + 30 * p * beta) * beta**2 * r**2
+    assumptions = {
+        "beta within Theorem 4.1": 216 * beta**2 <= 1,
+        "zeta > 0": zeta > 0,
+        "||s_hat|| <= r": True,
+        "fixed point": stays,
+    }
+    return assumptions, clients.gradient(-r) ** 2, right
+
+
+STATIONARY = {"beta": "1/25", "r": 1, "T": 100000}
+
+
+@check("sun23-eq31", replay=replay_of(_stationary_sides))
+def appendix_inequality() -> Verdict:
+    """The appendix inequality weights the perturbation term wrongly.
+
+    Statement: eq. (31): average <= (1/(zeta T)) (kappa_f + 72 beta^2 L^2 sum_i E||w_i^0 - w_bar^1||^2/n) + (1 + 30 p
+        beta) beta^2 L^2 r^2 with zeta = beta/2 - 12 p beta^2.
+    Assumptions: exact local solves, ||s_hat_i^t|| <= r (all that the proof uses of the perturbation).
+    Method: f = w^2/2, s_hat = r: w = -r is a fixed point with squared gradient r^2, the right side tends to 0.003
+        r^2. Telescoping gives the r^2 term the weight 1/zeta as well, and sun23-rterm gives beta instead of beta^2.
+    Verdict: repaired; the sum runs over t = 1..T although the text adds from 0 to T-1.
+    Reference: Sun et al. 2023, App. C.1.2, eq. (31).
+    """
+    _, left, right = _stationary_sides(STATIONARY)
+    zeta, c, first, last, rounds = sp.symbols("zeta c phi_1 phi_end T", positive=True)
+    summed = identity(
+        (first - last + rounds * c) / (zeta * rounds), (first - last) / (zeta * rounds) + c / zeta, label="telescoped"
+    )
+    statement = (
+        r"$\frac1T\sum_{t=1}^T\mathbb E\|\nabla f(\bar w^t)\|^2\le\frac1{\zeta T}(\kappa_f+q\delta^0)+"
+        r"\frac1\zeta(1+30p\beta)\beta L^2r^2$, $\zeta=\frac\beta2-12p\beta^2$, $(p,q)$ from (29)-(30) with "
+        r"the repaired Lemma C.6"
+    )
+    return repaired(
+        {**STATIONARY, "left": left, "right": right}, statement, f"{summed}; {repaired_bound_certificate()}"
+    )
+
+
+def _scaled_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fraction]:
+    """(14) after f -> C f on two clients with w_bar^1 at the optimum (kappa_f = 0), n = m = 2, r = 0, exact solves."""
+    factor, zeta, b = (fractions_of(example[key]) for key in ("C", "zeta", "b"))
+    clients = Clients.of([factor, factor / 2], [1, -3])
+    beta = b / clients.L
+    best = sum(a * c for a, c in zip(clients.curvature, clients.centre, strict=True)) / sum(clients.curvature)
+    shares = [1 / beta / (a + 1 / beta) for a in clients.curvature]
+    pulls = [a * c / (a + 1 / beta) for a, c in zip(clients.curvature, clients.centre, strict=True)]
+    w0 = (2 * best - sum(pulls)) / sum(shares)
+    found = averages(clients, State.start(2, w0), beta, 2, example["T"])
+    right = (found.kappa + 72 * beta**2 * clients.L**2 * found.delta0) / (zeta * beta * example["T"])
+    proof_zeta = zeta_of(1, b, Fraction(1), Fraction(1))
+    assumptions = {
+        "beta within Theorem 4.1": 216 * b**2 <= 1,
+        "0 < zeta <= proof's zeta": 0 < zeta <= proof_zeta,
+        "kappa_f = 0": found.kappa == 0,
+    }
+    return assumptions, sum(found.slopes) / example["T"], right
+
+
+SCALED = {"C": 10**11, "b": "1/25", "zeta": "1/100", "T": 3}
+
+
+@check("sun23-thm4.1-units", replay=replay_of(_scaled_sides))
+def theorem_units() -> Verdict:
+    """The two sides of (14) have different units.
+
+    Statement: both sides of (14) transform identically under f -> C f and w -> w/c.
+    Assumptions: L -> C L, beta -> beta/C, kappa_f -> C kappa_f; r, kappa_r, delta^0 and the trajectory unchanged.
+    Method: units with [w] = W, [f] = F, symbolically. An exact-solve instance with kappa_f = 0 has a left side ~ C^2
+        and a right side ~ C, so (14) fails at C = 10^11.
+    Verdict: repaired: the terms of the repaired bound all have the unit of ||grad f||^2.
+    Reference: Sun et al. 2023, Theorem 4.1, eq. (14).
+    """
+    _, left, right = _scaled_sides(SCALED)
+    F, W = sp.symbols("F W", positive=True)
+    size, beta, length = F / W**2, W**2 / F, W
+    units = {
+        "left": F**2 / W**2,
+        "kappa_f/beta": F / beta,
+        "L kappa_r": size * length,
+        "beta L^2 delta^0": beta * size**2 * length**2,
+        "L delta^0/beta": size * length**2 / beta,
+        "L^2 r^2": size**2 * length**2,
+    }
+    proofs = [identity(units[key], units["left"], label=key) for key in ("kappa_f/beta", "L delta^0/beta", "L^2 r^2")]
+    wrong = {key: str(sp.simplify(units[key] / units["left"])) for key in ("L kappa_r", "beta L^2 delta^0")}
+    example = {**SCALED, "left": left, "right": right}
+    return repaired(example, REPAIRED_THEOREM, "; ".join(proofs), unit_over_unit_of_left=wrong)
+
+
+def _radius_term_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fraction]:
+    """Derived r^2 term (left) and printed kappa_r term (right) at r = 4 kappa_r/sqrt(nT), p of (29)-(30)."""
+    b, kappa, n, m, rounds = (fractions_of(example[key]) for key in ("b", "kappa_r", "n", "m", "T"))
+    p, _ = coefficients(1, b, m, n)
+    zeta = zeta_of(1, b, m, n)
+    left = (1 + 30 * p * b) * b * 16 * kappa**2 / (n * rounds) / (zeta * b)
+    return {"beta within Theorem 4.1": 216 * m * b**2 <= n, "zeta > 0": zeta > 0}, left, 3 * kappa / (n * rounds * zeta)
+
+
+RADIUS_TERM = {"b": "1/50", "kappa_r": 1, "n": 1, "m": 2, "T": 10}
+
+
+@check("sun23-thm4.1-vs-31", replay=replay_of(_radius_term_sides, "=="))
+def theorem_from_appendix() -> Verdict:
+    """The three terms of (14) do not follow from the summed inequality.
+
+    Statement: r <= 4 kappa_r/sqrt(nT) and (p, q) turn the summed inequality into exactly the three terms of (14).
+    Assumptions: L = 1 for the numbers.
+    Method: substitution; the ratio of the derived to the printed kappa_r term is 16 (1 + 30 p beta) L kappa_r/3, that
+        of the delta^0 terms is p (2m-n)/(2m). From (31) as printed it would be 16 zeta (1 + 30 p beta) beta^2 L
+        kappa_r/3.
+    Verdict: repaired: the kappa_f term follows, the others with these factors; the printed ones dominate only for
+        kappa_r <= 3/(16 (1 + 30 p beta) L) and p <= 2m/(2m-n).
+    Reference: Sun et al. 2023, Theorem 4.1 eq. (14) against App. eq. (31).
+    """
+    _, left, right = _radius_term_sides(RADIUS_TERM)
+    p, beta, kappa, n, m, rounds, zeta, d = sp.symbols("p beta kappa_r n m T zeta delta0", positive=True)
+    derived = (1 + 30 * p * beta) * beta * L**2 * (16 * kappa**2 / (n * rounds)) / (zeta * beta)
+    printed = 3 * beta * L * kappa / n / (zeta * beta * rounds)
+    q_term = 36 * p * beta**2 * L**2 * (2 * m - n) / n * d
+    proofs = [
+        identity(derived / printed, 16 * (1 + 30 * p * beta) * L * kappa / 3, label="kappa_r terms, derived/printed"),
+        identity(
+            q_term / (m / n * 72 * beta**2 * L**2 * d),
+            p * (2 * m - n) / (2 * m),
+            label="delta^0 terms, derived/printed",
+        ),
+    ]
+    statement = (
+        r"$\frac1{\zeta\beta T}\big[\kappa_f+\frac{16}n(1+30p\beta)\beta "
+        r"L^2\kappa_r^2+\frac{36p(2m-n)}n\beta^2L^2\delta^0\big]$"
+    )
+    return repaired({**RADIUS_TERM, "left": left, "right": right}, statement, "; ".join(proofs))

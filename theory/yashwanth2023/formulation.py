@@ -1,0 +1,323 @@
+"""Section 3.2.1: the flatness-constrained problem, its penalised form and the upper bound over clients."""
+
+from __future__ import annotations
+
+from fractions import Fraction as Q
+
+import numpy as np
+import sympy as sp
+
+from theory.kit.exact import fractions_of
+from theory.kit.symbolic import decide_identity, identity
+from theory.kit.verdict import Replay, Verdict, check
+from theory.yashwanth2023.common import (
+    digits,
+    first_violation,
+    proved,
+    refuted,
+    repaired,
+    softmax,
+    top_eigenvalue,
+)
+
+
+@check("man-eq4-5")
+def penalised_form() -> Verdict:
+    """A minimiser of the penalised loss solves the constrained problem at its own flatness level.
+
+    Statement: for zeta > 0 a minimiser w* of l + zeta h, h = lambda_max(H(l)), minimises l over {h <= h(w*)}.
+    Assumptions: none beyond the existence of w*.
+    Method: exchange identity; both of its terms are non-negative on the feasible set.
+    Verdict: proved for the non-strict constraint. Two limits: with the printed strict constraint "< tau", tau = h(w*),
+    the point w* is itself infeasible; and the converse fails: of three models with (l, h) = (0, 4), (2, 3), (3, 0) the
+    middle one solves the problem for tau = 3 but minimises l + zeta h for no zeta (it would need zeta >= 2 and zeta <=
+    1/3).
+    Reference: Yashwanth et al. 2024, Sec. 3.2.1, eqs. (4)-(5).
+    """
+    loss, best, h, h_star, zeta = sp.symbols("l l_star h h_star zeta", real=True)
+    exchange = identity(
+        loss - best, ((loss + zeta * h) - (best + zeta * h_star)) + zeta * (h_star - h), label="l(w) - l(w*)"
+    )
+    beats_flat, beats_sharp = (
+        sp.solveset(2 + 3 * zeta <= 3, zeta, sp.S.Reals),
+        sp.solveset(2 + 3 * zeta <= 4 * zeta, zeta, sp.S.Reals),
+    )
+    gap = sp.Intersection(beats_flat, beats_sharp)
+    if gap != sp.S.EmptySet:
+        raise ValueError(f"the middle model minimises the penalised loss for zeta in {gap}")
+    return proved(
+        exchange,
+        "first bracket >= 0 because w* minimises l + zeta h; second term >= 0 because zeta > 0 and h(w) <= h(w*); "
+        "hence l(w) >= l(w*) for every feasible w",
+        converse={"models_l_h": [[0, 4], [2, 3], [3, 0]], "tau": 3, "zeta_for_middle_model": str(gap)},
+        strict_constraint="with '<' and tau = h(w*) the point w* is not feasible",
+    )
+
+
+@check("man-eq6", mutations=((0.9, "refuted"), (1.1, "refuted")))
+def hessian_of_average(scale: float = 1.0) -> Verdict:
+    """The Hessian of the mean is the mean of the Hessians.
+
+    Statement: H(l)(w) = (1/n) sum_k H(L_k)(w).
+    Assumptions: L_k twice differentiable at w. (For ReLU networks this excludes the kinks, a set of measure zero.)
+    Method: second-order Taylor polynomials of three clients with symbolic coefficients; both quadratic forms compared.
+    Verdict: proved.
+    Reference: Yashwanth et al. 2024, eq. (6).
+    """
+    x, y, u, v = sp.symbols("x y u v", real=True)
+    taylor = [
+        sp.Symbol(f"f{k}") + sp.Symbol(f"g{k}") * x + sp.Symbol(f"k{k}") * y
+        + sp.Symbol(f"a{k}") * x**2 / 2 + sp.Symbol(f"b{k}") * x * y + sp.Symbol(f"c{k}") * y**2 / 2
+        for k in range(3)
+    ]  # fmt: skip
+    direction = sp.Matrix([u, v])
+
+    def form(function: sp.Expr) -> sp.Expr:
+        return sp.expand((direction.T * sp.hessian(function, (x, y)) * direction)[0])
+
+    return decide_identity(
+        form(sum(taylor) / 3), sp.Rational(str(scale)) * sum(map(form, taylor)) / 3, label="u.H(l)u = mean of u.H(L_k)u"
+    )
+
+
+def _largest_diagonal(case) -> tuple[Q, Q]:
+    first, second = case["S1_diagonal"], case["S2_diagonal"]
+    return max(a + b for a, b in zip(first, second, strict=True)), max(first) + max(second)
+
+
+EIGENVALUE_CASES = (
+    {"S1_diagonal": [Q(1), Q(0)], "S2_diagonal": [Q(1), Q(0)]},
+    {"S1_diagonal": [Q(-1), Q(-1)], "S2_diagonal": [Q(-1), Q(-1)]},
+)
+
+
+def _draw_gap(axes, evidence) -> None:
+    rows = evidence["dirichlet"]
+    axes.plot([row["mean_of_tops"] for row in rows], [row["top_of_mean"] for row in rows], "o")
+    reach = max(row["mean_of_tops"] for row in rows)
+    axes.plot([0, reach], [0, reach], "--", label="equality")
+    axes.set(xlabel="mean over clients of the top eigenvalue", ylabel="top eigenvalue of the mean")
+    axes.legend()
+
+
+def client_gap(delta: float, seed: int, clients: int = 10) -> dict[str, float]:
+    """Both sides of eq. (7): softmax regression on digits split by Dirichlet(delta), random weights."""
+    pixels, labels = digits(300)
+    rng = np.random.default_rng(seed)
+    features = pixels @ rng.standard_normal((64, 6)) / 8
+    shares = rng.dirichlet(np.full(clients, delta), size=10)
+    owner = np.array([rng.choice(clients, p=shares[label]) for label in labels])
+    probabilities = softmax(features @ rng.standard_normal((6, 10)))
+    per_sample = np.einsum("ic,cd->icd", probabilities, np.eye(10)) - np.einsum(
+        "ic,id->icd", probabilities, probabilities
+    )
+    hessians = []
+    for client in range(clients):
+        mine = owner == client
+        if mine.any():
+            blocks = np.einsum("icd,ia,ib->cadb", per_sample[mine], features[mine], features[mine]) / mine.sum()
+            hessians.append(blocks.reshape(60, 60))
+    tops = [top_eigenvalue(h) for h in hessians]
+    return {
+        "delta": delta,
+        "top_of_mean": top_eigenvalue(np.mean(hessians, axis=0)),
+        "mean_of_tops": float(np.mean(tops)),
+    }
+
+
+@check("man-eq7", mutations=((0.9, "refuted"), (1.1, "refuted")), figure=_draw_gap)
+def top_eigenvalue_subadditive(scale: float = 1.0) -> Verdict:
+    """The top eigenvalue of a sum is at most the sum of the top eigenvalues.
+
+    Statement: lambda_max(S1 + S2) <= lambda_max(S1) + lambda_max(S2); hence eq. (7) for the mean over clients.
+    Assumptions: S1, S2 symmetric.
+    Method: quadratic-form identity whose terms are non-negative by definition of lambda_max; the size of the gap is
+    measured for softmax regression on digits split by Dirichlet(0.1) and Dirichlet(100).
+    Verdict: proved. Equality needs a common top eigenvector; mutated constants fail on S = I and S = -I.
+    Reference: Yashwanth et al. 2024, eq. (7), footnote 3, eq. (24).
+    """
+    violation = first_violation(EIGENVALUE_CASES, _largest_diagonal, scale)
+    if violation is not None:
+        return refuted(violation)
+    p, q, x, y, t1, t2 = sp.symbols("p q x y t1 t2", real=True)
+    S1 = sp.Matrix([[sp.Symbol("a"), p], [p, sp.Symbol("b")]])
+    S2 = sp.Matrix([[sp.Symbol("c"), q], [q, sp.Symbol("d")]])
+    vector = sp.Matrix([x, y])
+
+    def slack(top, matrix):
+        return (vector.T * (top * sp.eye(2) - matrix) * vector)[0]
+
+    rows = [client_gap(delta, seed) for delta in (0.1, 100.0) for seed in range(4)]
+    return proved(
+        identity(slack(t1 + t2, S1 + S2), slack(t1, S1) + slack(t2, S2), label="(t1 + t2)|x|^2 - x.(S1 + S2)x"),
+        "with t_i = lambda_max(S_i) both terms on the right are >= 0 for every x, so t1 + t2 bounds the form of S1 + "
+        "S2; "
+        "the identity is the same entry by entry in any dimension; induction over n and division by n gives eq. (7)",
+        margin=max(row["top_of_mean"] / row["mean_of_tops"] for row in rows),
+        dirichlet=rows,
+    )
+
+
+@check("man-eq8", mutations=((0.9, "refuted"), (1.1, "refuted")))
+def upper_bound_of_objective(scale: float = 1.0) -> Verdict:
+    """The client-wise regularised loss bounds the regularised global loss.
+
+    Statement: l(w) + zeta lambda_max(H(l)) <= (1/n) sum_k [L_k(w) + zeta lambda_max(H(L_k))] for all w.
+    Assumptions: zeta > 0, L_k twice differentiable.
+    Method: the difference is zeta times the gap of eq. (7), by a symbolic identity; scaled right sides are tested on
+    quadratics L = h w^2/2 at w = 0 with h = 1 and h = -1.
+    Verdict: proved, with equality in one dimension, where lambda_max is the second derivative and therefore linear.
+    Reference: Yashwanth et al. 2024, eqs. (8)-(9).
+    """
+    violation = first_violation(
+        ({"zeta": Q(1), "h": Q(1)}, {"zeta": Q(1), "h": Q(-1)}), lambda c: (c["zeta"] * c["h"],) * 2, scale
+    )
+    if violation is not None:
+        return refuted(violation)
+    L1, L2, t1, t2, t, zeta = sp.symbols("L1 L2 t1 t2 t zeta", real=True)
+    gap = identity(
+        ((L1 + zeta * t1) + (L2 + zeta * t2)) / 2 - ((L1 + L2) / 2 + zeta * t), zeta * ((t1 + t2) / 2 - t), label="gap"
+    )
+    return proved(gap, "(t1 + t2)/2 >= t by eq. (7) and zeta > 0")
+
+
+def _valley_client(first: bool) -> tuple[sp.Expr, tuple[sp.Symbol, ...]]:
+    x, y, z = sp.symbols("x y z", real=True)
+    sharp, flat = 3 + (1 - x) ** 2, 3 * x**2
+    a, b = (sharp, flat) if first else (flat, sharp)
+    return x**2 * (1 - x) ** 2 / 2 + a * y**2 / 2 + b * z**2 / 2, (x, y, z)
+
+
+def _valley_values(position: Q) -> dict[str, Q]:
+    """Diagonal Hessians at (x, 0, 0), hence exact top eigenvalues of both clients and of their mean."""
+    hessians = []
+    for first in (True, False):
+        function, variables = _valley_client(first)
+        at = dict(zip(variables, (sp.Rational(position.numerator, position.denominator), 0, 0), strict=True))
+        matrix = sp.hessian(function, variables).subs(at)
+        if not matrix.is_diagonal():
+            raise ValueError("the Hessian on the axis is not diagonal")
+        hessians.append([Q(int(e.p), int(e.q)) for e in matrix.diagonal()])
+    mean = [(a + b) / 2 for a, b in zip(*hessians, strict=True)]
+    return {"mean_of_tops": sum(map(max, hessians)) / 2, "top_of_mean": max(mean)}
+
+
+def _replay_valley(evidence) -> Replay:
+    c = fractions_of(evidence["counterexample"])
+    at_bound, at_truth = _valley_values(c["minimiser_of_bound"]), _valley_values(c["better_point"])
+    assumptions = {
+        "zeta > 0": c["zeta"] > 0,
+        "losses >= 0 and 0 at both points": True,
+        "bound at its minimiser is its lower bound 3 zeta": at_bound["mean_of_tops"] == 3,
+        "bound is larger at the other point": at_truth["mean_of_tops"] > at_bound["mean_of_tops"],
+    }
+    return Replay(assumptions, c["zeta"] * at_bound["top_of_mean"], c["zeta"] * at_truth["top_of_mean"])
+
+
+def _draw_valley(axes, evidence) -> None:
+    del evidence
+    grid = [Q(k, 20) for k in range(-4, 27)]
+    values = [_valley_values(x) for x in grid]
+    axes.plot(
+        [float(x) for x in grid], [float(v["mean_of_tops"]) for v in values], label="mean of client top eigenvalues"
+    )
+    axes.plot([float(x) for x in grid], [float(v["top_of_mean"]) for v in values], label="top eigenvalue of the mean")
+    axes.set(xlabel="x on the valley floor (y = z = 0)", ylabel="curvature")
+    axes.legend()
+
+
+@check("man-ub-min", replay=_replay_valley, figure=_draw_valley)
+def minimising_the_bound() -> Verdict:
+    """Minimising the upper bound need not minimise the regularised objective.
+
+    Statement: a minimiser of the bound l~ minimises l^ = l + zeta lambda_max(H(l)); l^ falls whenever l~ falls.
+    Assumptions: zeta > 0, clients twice differentiable.
+    Method: two polynomial clients on R^3, L_1 = x^2(1-x)^2/2 + (3+(1-x)^2) y^2/2 + 3x^2 z^2/2 and L_2 with y, z
+    exchanged. Every diagonal entry 3+(1-x)^2 bounds lambda_max(H(L_k)) from below, so l~ >= 3 zeta with equality only
+    at (1,0,0); but l^ is 3 zeta there and 2 zeta at (0,0,0), for every zeta > 0. On the floor l~ falls while l^ rises.
+    Verdict: repaired. In one dimension the two objectives coincide, so two or more dimensions are needed.
+    Reference: Yashwanth et al. 2024, Sec. 3.2.1, text after eq. (9).
+    """
+    x = sp.symbols("x", real=True)
+    function, (_, y, z) = _valley_client(True)
+    curvature = identity(sp.diff(function, y, 2), 3 + (1 - x) ** 2, label="diagonal entry of H(L_1)")
+    swapped, _ = _valley_client(False)
+    curvature_2 = identity(sp.diff(swapped, z, 2), 3 + (1 - x) ** 2, label="diagonal entry of H(L_2)")
+    bound, truth = _valley_values(Q(1)), _valley_values(Q(0))
+    example = {
+        "zeta": Q(1, 10),
+        "minimiser_of_bound": Q(1),
+        "better_point": Q(0),
+        "objective_at_minimiser_of_bound": Q(1, 10) * bound["top_of_mean"],
+        "objective_at_better_point": Q(1, 10) * truth["top_of_mean"],
+    }
+    a, b, c, d = sp.symbols("a b c d", nonnegative=True)
+    return repaired(
+        example,
+        r"Minimising $\tilde l$ bounds the optimum: for $\tilde w\in\arg\min\tilde l$, $\min\hat l\le\hat l(\tilde "
+        r"w)\le"
+        r"\min\tilde l\le\min\hat l+\zeta\,g(\hat w)$ with the gap "
+        r"$g(w)=\frac1n\sum_k\lambda_{\max}(H(L_k))-\lambda_{\max}"
+        r"(H(l))$ at a minimiser $\hat w$ of $\hat l$; the two problems agree where $g=0$, always for $d=1$.",
+        "l^ <= l~ (man-eq8) at w~ gives the first two inequalities; min l~ <= l~(w^) = l^(w^) + zeta g(w^)",
+        identity((a + b) - (c + d), (a - c) + (b - d), label="l~ - l^ splits into loss and curvature parts"),
+        margin=float(bound["top_of_mean"] / truth["top_of_mean"]),
+        lower_bound_of_bound=[curvature, curvature_2],
+    )
+
+
+def _replay_quartic(evidence) -> Replay:
+    c = fractions_of(evidence["counterexample"])
+    a, mean = c["offset"], (c["client_solutions"][0] + c["client_solutions"][1]) / 2
+    curvature = [12 * (w + s * a) ** 2 for w, s in zip(c["client_solutions"], (1, -1), strict=True)]
+    assumptions = {
+        "clients at their global minimum": all(
+            w + s * a == 0 for w, s in zip(c["client_solutions"], (1, -1), strict=True)
+        ),
+        "client minima as flat as asked": max(curvature) <= c["flatness"],
+        "average of the client solutions minimises l": 4 * (mean + a) ** 3 + 4 * (mean - a) ** 3 == 0,
+    }
+    return Replay(assumptions, 6 * (mean + a) ** 2 + 6 * (mean - a) ** 2, c["flatness"])
+
+
+def _draw_quartic(axes, evidence) -> None:
+    a = float(fractions_of(evidence["counterexample"]["offset"]))
+    w = np.linspace(-1.6 * a, 1.6 * a, 201)
+    axes.plot(w, (w + a) ** 4, label="client 1")
+    axes.plot(w, (w - a) ** 4, label="client 2")
+    axes.plot(w, ((w + a) ** 4 + (w - a) ** 4) / 2, "k", label="global loss")
+    axes.set(xlabel="w", ylabel="loss")
+    axes.legend()
+
+
+@check("man-local-global-flat", replay=_replay_quartic, figure=_draw_quartic)
+def flat_clients_flat_global() -> Verdict:
+    """Flat client minima do not make the global minimum flat.
+
+    Statement: if the client models sit in flat minima then the aggregated model sits in a flat minimum of l.
+    Assumptions: L_k twice differentiable, w_k a global minimiser of L_k, lambda_max(H(L_k)(w_k)) small.
+    Method: L_1 = (w+a)^4, L_2 = (w-a)^4: both client minima have curvature exactly 0, the average w = 0 is the global
+    minimum of l and has curvature 12 a^2, which is as large as one likes.
+    Verdict: repaired. Eq. (7) compares Hessians at one and the same w; carrying it to the client solutions costs the
+    Lipschitz constant of the Hessians times the distance between the models.
+    Reference: Yashwanth et al. 2024, Abstract, Secs. 1 and 7.
+    """
+    w, a = sp.symbols("w a", positive=True)
+    quartic = sp.diff(((w + a) ** 4 + (w - a) ** 4) / 2, w, 2)
+    at_zero = identity(quartic.subs(w, 0), 12 * a**2, label="l''(0)")
+    third = identity(sp.diff((w + a) ** 4, w, 3).subs(w, 0), 24 * a, label="largest |L_1'''| on [-a, 0]")
+    slack = identity(24 * a * a - 12 * a**2, 12 * a**2, label="repaired bound 0 + 24a * a minus l''(0)")
+    return repaired(
+        {"offset": Q(3), "client_solutions": [Q(-3), Q(3)], "flatness": Q(1, 1000), "global_curvature": Q(108)},
+        r"$\lambda_{\max}(H(l)(\bar w))\le\frac1n\sum_k\big[\lambda_{\max}(H(L_k)(w_k))+M_k\|\bar w-w_k\|\big]$ with "
+        r"$M_k$ the "
+        r"Lipschitz constant of $H(L_k)$ between $w_k$ and $\bar w$: flat clients give a flat average only if they "
+        r"stay close.",
+        "eq. (7) at the common point w_bar, then lambda_max(A) <= lambda_max(B) + lambda_max(A - B) (the identity of "
+        "man-eq7) "
+        "with A = H(L_k)(w_bar), B = H(L_k)(w_k) and lambda_max(A - B) <= ||A - B|| <= M_k ||w_bar - w_k||",
+        at_zero,
+        third,
+        slack,
+        margin=108 / 0.001,
+    )

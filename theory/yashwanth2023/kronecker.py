@@ -1,0 +1,316 @@
+"""Supplement 1.2 and Lemma 1: matrix preliminaries and the Kronecker form of a fully connected layer's Hessian."""
+
+from __future__ import annotations
+
+from fractions import Fraction as Q
+
+import numpy as np
+import sympy as sp
+
+from theory.kit.exact import fractions_of
+from theory.kit.symbolic import decide_identity, identity
+from theory.kit.verdict import Replay, Verdict, check
+from theory.yashwanth2023.common import exact, proved, refuted, repaired, top_eigenvalue
+from theory.yashwanth2023.networks import ACTIVATIONS, Mlp, digit_batch, random_batch, random_mlp, trained_mlp
+
+
+def matrix_of(name: str, rows: int, columns: int) -> sp.Matrix:
+    """Matrix of independent real symbols."""
+    return sp.Matrix(rows, columns, lambda i, j: sp.Symbol(f"{name}{i}{j}", real=True))
+
+
+def entrywise(label: str, left: sp.Matrix, right: sp.Matrix) -> str:
+    """Certificate that two matrices of equal shape agree entry by entry."""
+    if left.shape != right.shape:
+        raise ValueError(f"{label}: shapes {left.shape} and {right.shape}")
+    if any(entry != 0 for entry in sp.expand(left - right)):
+        raise ValueError(f"{label}: the matrices differ")
+    return f"{label}: all {left.rows * left.cols} entries of the difference expand to 0 (sympy {sp.__version__})"
+
+
+def _replay_eq19(evidence) -> Replay:
+    c = fractions_of(evidence["counterexample"])
+    x, v = c["x"], c["eigenvector"]
+    inner = sum(a * b for a, b in zip(x, v, strict=True))
+    pair = all(a * inner == c["eigenvalue"] * b for a, b in zip(x, v, strict=True))
+    assumptions = {"x in R^d": len(x) == 2, "eigenpair of x x^T": pair and any(v)}
+    return Replay(assumptions, c["eigenvalue"], sum(a * a for a in x), "==")
+
+
+@check("man-eq19-23", replay=_replay_eq19)
+def matrix_preliminaries() -> Verdict:
+    """The five matrix rules of the supplement.
+
+    Statement: (19) eig(x x^T) = ||x||^2; (20) (A (x) B)^T = A^T (x) B^T; (21) (A (x) B)(C (x) D) = AC (x) BD; (22) (A
+    (x) B) C = AC (x) B; (23) eig(A (x) B) = eig(A) (x) eig(B).
+    Assumptions: compatible shapes.
+    Method: symbolic matrices; characteristic polynomial of x x^T; count of shapes for (22).
+    Verdict: repaired. (19) lists one of d eigenvalues: the other d - 1 are 0, which matters when an eigenvalue of a
+    factor is negative (man-eq49). (22) is defined on both sides only if B is a single column, where it holds; (20),
+    (21), (23) hold as printed.
+    Reference: Yashwanth et al. 2024, supplement Sec. 1.2, eqs. (19)-(23).
+    """
+    lam = sp.Symbol("lambda")
+    x = matrix_of("x", 3, 1)
+    polynomial = identity(
+        (x * x.T).charpoly(lam).as_expr(),
+        lam**2 * (lam - (x.T * x)[0]),
+        label="characteristic polynomial of x x^T, d = 3",
+    )
+    A, B, C, D = (matrix_of(n, *s) for n, s in (("a", (2, 2)), ("b", (2, 3)), ("c", (2, 1)), ("d", (3, 2))))
+    column, kron = matrix_of("e", 3, 1), sp.kronecker_product
+    fits = [r for r in range(1, 6) for n in range(1, 6) if n * r == n]  # rows of C needed by each side
+    return repaired(
+        {"x": [Q(1), Q(1)], "eigenvector": [Q(1), Q(-1)], "eigenvalue": Q(0)},
+        r"$eig(xx^\top)=\{\|x\|_2^2,0,\dots,0\}$ with $d-1$ zeros; (22) for $B$ with one column; (20), (21), (23) as "
+        r"printed.",
+        polynomial,
+        entrywise("(20)", kron(A, B).T, kron(A.T, B.T)),
+        entrywise("(21)", kron(A, B) * kron(C, D), kron(A * C, B * D)),
+        entrywise("(22) with B a column", kron(A, column) * C, kron(A * C, column)),
+        f"(22): A (x) B needs C with n r rows, AC needs n, so the number r of columns of B is {sorted(set(fits))}",
+        "(23): with Schur forms A = U T U*, B = V S V*, (21) gives (U (x) V)*(A (x) B)(U (x) V) = T (x) S, upper "
+        "triangular "
+        "with the products of the eigenvalues on its diagonal",
+        margin=None,
+    )
+
+
+def lemma_errors(network: Mlp, samples: int, features: int, batch) -> list[dict[str, float]]:
+    """Per layer: largest entry of |H_{W_l} - M_l (x) a a^T| over samples, and power iteration against both."""
+    inputs, labels = batch
+    rows = []
+    for layer in range(1, network.depth + 1):
+        entry = power = formula = 0.0
+        for i in range(samples):
+            one, label = inputs[i : i + 1], labels[i : i + 1]
+            dense = network.layer_hessian(layer, one, label)
+            below = network.trace(one)[1][layer - 1].flatten().numpy()
+            M = network.output_hessian(layer, one, label)
+            entry = max(entry, np.abs(dense - np.kron(M, np.outer(below, below))).max())
+            top = top_eigenvalue(dense)
+            power = max(power, abs(network.layer_top(layer, one, label) - top))
+            formula = max(formula, abs(max(top_eigenvalue(M), 0) * (below @ below) - top))
+        rows.append(
+            {"layer": layer, "entry_error": float(entry), "power_error": float(power), "formula_error": float(formula)}
+        )
+    return rows
+
+
+def _require(rows: list[dict[str, float]], tolerance: float) -> None:
+    worst = max(value for row in rows for key, value in row.items() if key != "layer")
+    if worst > tolerance:
+        raise ValueError(f"dense Hessian, power iteration and formula differ by {worst}")
+
+
+@check("man-lem1", mutations=((0.9, "refuted"), (1.1, "refuted")))
+def kronecker_form(scale: float = 1.0) -> Verdict:
+    """The Hessian of a fully connected layer's weights is a Kronecker product.
+
+    Statement: H_{W_l}(L^i) = M_l (x) a_{l-1} a_{l-1}^T with M_l symmetric [d_l, d_l], exactly.
+    Assumptions: L^i is twice differentiable in z_l at the point (ReLU: no unit of a layer above at its kink).
+    Method: a_{l-1} does not depend on W_l and z_l is affine in W_l, so the loss may be replaced by its second-order
+    Taylor polynomial in z_l; its Hessian in W_l is compared symbolically. Dense automatic differentiation, power
+    iteration on Hessian-vector products and the formula are compared on ReLU, leaky ReLU, tanh and GELU networks and on
+    a trained digits network, every layer, float64.
+    Verdict: proved, for row-major vec(W_l) (see man-eq42), with M_l the Hessian in z_l (see man-eq41).
+    Reference: Yashwanth et al. 2024, supplement Lemma 1, eqs. (40)-(44).
+    """
+    W, V, a, b = matrix_of("w", 2, 3), matrix_of("v", 2, 3), matrix_of("a", 3, 1), matrix_of("b", 2, 1)
+    m = sp.symbols("m00 m01 m11 r0 r1", real=True)
+    M, slope, z = sp.Matrix([[m[0], m[1]], [m[1], m[2]]]), sp.Matrix(m[3:]), W * a + b
+    taylor = (slope.T * z)[0] + (z.T * M * z)[0] / 2
+    weights, direction = list(W), sp.Matrix(list(V))
+    left = sp.expand((direction.T * sp.hessian(taylor, weights) * direction)[0])
+    right = (direction.T * sp.kronecker_product(M, a * a.T) * direction)[0] * sp.Rational(str(scale))
+    verdict = decide_identity(
+        left, right, label="v.H_W v = v.(M (x) a a^T) v, v = vec(V) row-major, d_l = 2, d_{l-1} = 3"
+    )
+    if verdict.verdict == "refuted":
+        return verdict
+    measured = {}
+    for activation in ACTIVATIONS:
+        network = random_mlp((4, 5, 4, 3), seed=3, activation=activation)
+        measured[activation] = lemma_errors(network, 3, 4, random_batch(4, 3, 3, seed=4))
+    measured["digits"] = lemma_errors(trained_mlp().network, 2, 12, digit_batch(150, 12))
+    _require([row for rows in measured.values() for row in rows], 1e-6)
+    return proved(verdict.evidence["certificate"], margin=1.0, measured=measured)
+
+
+def _replay_eq41(evidence) -> Replay:
+    c = fractions_of(evidence["counterexample"])
+    a, W2, p = c["hidden"], c["W2"], c["softmax"]
+    logits = [sum(w * h for w, h in zip(row, a, strict=True)) for row in W2]
+    H = [[(p[i] if i == j else 0) - p[i] * p[j] for j in range(2)] for i in range(2)]
+    true = sum(W2[i][0] * H[i][j] * W2[j][0] for i in range(2) for j in range(2))
+    assumptions = {
+        "pre-activations positive, so ReLU is the identity nearby": min(a) > 0,
+        "softmax of equal logits": logits[0] == logits[1] and p == [Q(1, 2), Q(1, 2)],
+        "same shape, d_l = C": len(a) == len(p),
+    }
+    return Replay(assumptions, H[0][0], true, "==")
+
+
+@check("man-eq41", replay=_replay_eq41)
+def which_hessian() -> Verdict:
+    """M_l is the Hessian in the layer's pre-activation, not in the logits.
+
+    Statement: M_l := H_z(L^i), z the logits in R^C, and the second term of (41) vanishes because nabla^2_{w_l} z[n] =
+    0.
+    Assumptions: ReLU network, softmax cross-entropy.
+    Method: shapes (C x C against d_l x d_l); a two-layer network with d_1 = C = 2, W_2 = 2I, equal logits, where the
+    printed M_1 is 1/4 of the true one; symbolic second derivative of the logits for ReLU (pattern fixed) and tanh.
+    Verdict: repaired. Right for l = L. For l < L the printed matrix has the wrong shape unless d_l = C and the wrong
+    values even then; the second term vanishes for z_l always, for the logits only where the activation is piecewise
+    linear.
+    Reference: Yashwanth et al. 2024, supplement eqs. (41)-(44).
+    """
+    J, p, u = matrix_of("j", 3, 2), sp.symbols("p1:4", real=True), matrix_of("u", 2, 1)
+    H = sp.diag(*p) - sp.Matrix(p) * sp.Matrix([p])
+    w, a = sp.symbols("w a", real=True)
+    curved = sp.simplify(sp.diff(sp.tanh(w * a), w, 2))
+    network = random_mlp((4, 5, 4, 3), seed=3)
+    inputs, labels = random_batch(4, 3, 1, seed=4)
+    shapes = [list(network.output_hessian(layer, inputs, labels).shape) for layer in (1, 2, 3)]
+    return repaired(
+        {"hidden": [Q(1), Q(1)], "W2": [[Q(2), Q(0)], [Q(0), Q(2)]], "softmax": [Q(1, 2), Q(1, 2)]},
+        r"$M_l=\nabla^2_{z_l}\mathcal L^i$; for piecewise-linear activations "
+        r"$M_l=J_l^\top(\mathrm{diag}(p)-pp^\top)J_l$ with "
+        r"$J_l=\partial z/\partial z_l$, and only $M_L$ is the Hessian in the logits.",
+        identity((u.T * (J.T * H * J) * u)[0], ((J * u).T * H * (J * u))[0], label="u.M_l u with M_l = J^T H J"),
+        "z_l is affine in w_l, so its second derivative is 0 for every activation; with the pattern of ReLU fixed "
+        "the logits "
+        "are affine in z_l, which gives J^T H J",
+        margin=None,
+        shapes_of_M_l=shapes,
+        shape_of_logit_hessian=[3, 3],
+        second_derivative_tanh=str(curved),
+    )
+
+
+def _replay_eq42(evidence) -> Replay:
+    c = fractions_of(evidence["counterexample"])
+    a, order = c["a"], c["stacked_entry"]
+    assumptions = {"vec stacks columns": order == [2, 1], "W in R^(2x2)": len(a) == 2}
+    true = a[0] if order[0] == 1 else Q(0)  # d z_1 / d W_21
+    return Replay(assumptions, a[1], true, "==")
+
+
+@check("man-eq42", replay=_replay_eq42)
+def jacobian_convention() -> Verdict:
+    """The Jacobian of z_l belongs to row stacking, the notation section defines column stacking.
+
+    Statement: with vec stacking columns and W_l in R^{d_l x d_{l-1}}, dz_l/dvec(W_l) = I (x) a^T.
+    Assumptions: z = W a + b.
+    Method: symbolic Jacobian for both stacking orders; entry (1, 2) for a = (1, 2): the second stacked parameter is
+    W_21, on which z_1 does not depend, while I (x) a^T has a_2 there.
+    Verdict: repaired. I (x) a^T is right for row stacking; for column stacking it is a^T (x) I and H = a a^T (x) M. The
+    two differ by a permutation, so eigenvalues and every later bound are unaffected. The main text has W_l of shape
+    d_{l-1} x d_l, for which z = W^T a and column stacking does give I (x) a^T.
+    Reference: Yashwanth et al. 2024, supplement eq. (42), Sec. 1.1; main text before Theorem 2.
+    """
+    W, a = matrix_of("w", 2, 3), matrix_of("a", 3, 1)
+    z, identity_matrix, kron = W * a, sp.eye(2), sp.kronecker_product
+    columns = [W[i, j] for j in range(3) for i in range(2)]
+    transposed = matrix_of("t", 3, 2)
+    return repaired(
+        {"a": [Q(1), Q(2)], "row": 1, "stacked_entry": [2, 1], "printed_entry": Q(2), "true_entry": Q(0)},
+        r"$\partial z_l/\partial vec(W_l)=a_{l-1}^\top\otimes I_{d_l}$ for column stacking ($I\otimes a^\top$ for "
+        r"row stacking), "
+        r"and $H_{W_l}=a a^\top\otimes M_l$; the eigenvalues are the same.",
+        entrywise("row stacking", z.jacobian(list(W)), kron(identity_matrix, a.T)),
+        entrywise("column stacking", z.jacobian(columns), kron(a.T, identity_matrix)),
+        entrywise(
+            "W of shape d_{l-1} x d_l, column stacking",
+            (transposed.T * a).jacobian([transposed[i, j] for j in range(2) for i in range(3)]),
+            kron(identity_matrix, a.T),
+        ),
+    )
+
+
+def smallest_output_eigenvalues(draws: int = 12) -> dict[str, float]:
+    """Smallest eigenvalue of M_l over random networks, layers and inputs, per activation."""
+    worst = {}
+    for activation in ACTIVATIONS:
+        values = []
+        for seed in range(draws):
+            network = random_mlp((4, 5, 4, 3), seed, activation, gain=1.5)
+            inputs, labels = random_batch(4, 3, 1, seed + 100)
+            values += [np.linalg.eigvalsh(network.output_hessian(layer, inputs, labels))[0] for layer in (1, 2, 3)]
+        worst[activation] = float(min(values))
+    return worst
+
+
+def _draw_smallest(axes, evidence) -> None:
+    worst = evidence["smallest_eigenvalue"]
+    axes.bar(list(worst), list(worst.values()))
+    axes.axhline(0, color="k", lw=0.8)
+    axes.set(ylabel="smallest eigenvalue of M_l found")
+
+
+@check("man-M-psd", figure=_draw_smallest)
+def definiteness() -> Verdict:
+    """M_l is symmetric; positive semidefinite for piecewise-linear activations, possibly indefinite for smooth ones.
+
+    Statement: M_l symmetric; M_l = J^T (diag(p) - p p^T) J >= 0 away from kinks for piecewise-linear activations; M_l
+    can be indefinite for smooth activations.
+    Assumptions: softmax cross-entropy, no unit at a kink.
+    Method: u.(diag(p) - p p^T) u as a sum of squares with weights p_i p_j; an explicit negative value for tanh (z =
+    -3/2, one unit, C = 2); smallest eigenvalues over random networks.
+    Verdict: proved.
+    Reference: Yashwanth et al. 2024, supplement Lemma 1 and Theorem 5.
+    """
+    p1, p2, u = *sp.symbols("p1 p2", nonnegative=True), sp.symbols("u1:4", real=True)
+    p = (p1, p2, 1 - p1 - p2)
+    form = sum(q * v**2 for q, v in zip(p, u, strict=True)) - sum(q * v for q, v in zip(p, u, strict=True)) ** 2
+    squares = sum(p[i] * p[j] * (u[i] - u[j]) ** 2 for i in range(3) for j in range(i))
+    z = sp.Symbol("z", real=True)
+    value = sp.diff(sp.log(1 + sp.exp(-sp.tanh(z))), z, 2).subs(z, sp.Rational(-3, 2)).evalf(50)
+    if not value < 0:
+        raise ValueError("the tanh example is not negative")
+    worst = smallest_output_eigenvalues()
+    if min(worst["relu"], worst["leaky_relu"]) < -1e-12:
+        raise ValueError("a piecewise-linear network has a negative eigenvalue")
+    return proved(
+        "symmetry: equality of mixed second derivatives",
+        identity(form, squares, label="u.(diag(p) - p p^T) u with p1 + p2 + p3 = 1"),
+        "with J u in place of u this is u.M_l u >= 0",
+        f"tanh, logits (tanh z, 0), label 1: M(-3/2) = {sp.N(value, 12)} < 0",
+        smallest_eigenvalue=worst,
+    )
+
+
+@check("man-eq49", mutations=((0.9, "refuted"), (1.1, "refuted")))
+def per_sample_top(scale: float = 1.0) -> Verdict:
+    """Top eigenvalue of the per-sample layer Hessian.
+
+    Statement: lambda_max(H_{W_l}(L^i)) = lambda_max(M_l) lambda_max(a a^T) = lambda_max(M_l) ||a_{l-1}||^2.
+    Assumptions: ReLU network (as the supplement states), softmax cross-entropy, away from kinks.
+    Method: eigenvalues of M (x) a a^T are those of M times ||a||^2 or 0 (man-eq19-23); the maximum of lambda_max(M)
+    ||a||^2 and 0 is the former because M >= 0 (man-M-psd). Power iteration against dense Hessians of the digits
+    network.
+    Verdict: proved. For smooth activations M_l can be negative definite; with d_{l-1} > 1 the top eigenvalue is then 0
+    and the printed value is too small: lambda_max = max(lambda_max(M_l), 0) ||a||^2.
+    Reference: Yashwanth et al. 2024, supplement eq. (49).
+    """
+    factor = exact(scale)
+    if factor != 1:  # M = [1], a = (1, 1): eigenvalues of a a^T are 2 and 0
+        return refuted({"M": [[1]], "a": [1, 1], "top_eigenvalue": 2, "scaled_formula": 2 * factor})
+    rows = lemma_errors(trained_mlp().network, 4, 12, digit_batch(150, 12))
+    _require(rows, 1e-6)
+    lam = sp.Symbol("lambda")
+    M, a = sp.diag(*sp.symbols("m1 m2", real=True)), matrix_of("a", 2, 1)
+    norm = (a.T * a)[0]
+    spectrum = lam**2 * (lam - M[0, 0] * norm) * (lam - M[1, 1] * norm)
+    return proved(
+        identity(
+            sp.kronecker_product(M, a * a.T).charpoly(lam).as_expr(),
+            spectrum,
+            label="det(lambda - M (x) a a^T), M diagonal",
+        ),
+        "M is orthogonally similar to a diagonal matrix; lambda_max(M) >= 0 by man-M-psd, so the 0 eigenvalues are "
+        "not larger",
+        margin=1.0,
+        measured=rows,
+        tanh_case={"M": [[-1]], "a": [1, 1], "top_eigenvalue": 0, "printed_formula": -2},
+    )
