@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -19,16 +20,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
         return 2
-    except click.ClickException as error:
-        print("error:", " ".join(error.format_message().split()), file=sys.stderr)
-        return 2
-    except UserError as error:
-        print("error:", error, file=sys.stderr)
+    except BrokenPipeError:  # the reader (head, less) has seen enough; the final flush must not complain either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (click.ClickException, UserError, OSError) as error:
+        print("error:", " ".join(_explain(error).split()), file=sys.stderr)
         return 2
     except (KeyboardInterrupt, click.Abort):
         print("interrupted; the same command with --resume goes on from the last checkpoint", file=sys.stderr)
         return 130
     return 0
+
+
+def _explain(error: click.ClickException | UserError | OSError) -> str:
+    """Field, value and what is allowed, also for what click and the operating system refuse."""
+    if isinstance(error, click.NoSuchOption):
+        known = [name for option in error.ctx.command.params for name in option.opts] if error.ctx else []
+        return str(UserError("option", error.option_name, ", ".join(known)))
+    if isinstance(error, click.ClickException):
+        return error.format_message()
+    if isinstance(error, UserError):
+        return str(error)
+    return str(UserError("file", error.filename, f"a file or folder that can be used ({error.strerror or error})"))
 
 
 if __name__ == "__main__":

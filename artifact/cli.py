@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,11 @@ from artifact import algorithms, config, data, experiments, models, replay, sess
 from artifact.algorithms.switches import OPTIONS, SAME_EQUATION, SWITCHES
 from artifact.bench import bench
 from artifact.config import RunConfig
+from artifact.costs import costs_command
 from artifact.errors import UserError
 from artifact.oracle import BACKENDS
+from artifact.readme import readme_command
+from artifact.variants import variants_command
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
 DATA_ROOT = click.option("--data", "data_root", type=click.Path(path_type=Path), help="Folder of the data sets.")
@@ -24,13 +28,37 @@ DATA_ROOT = click.option("--data", "data_root", type=click.Path(path_type=Path),
 
 def commands(arguments: Sequence[str]) -> click.Group:
     """The command group; files named by ``--add`` are registered first, so that their options exist."""
-    for flag, value in itertools.pairwise(arguments):
-        if flag == "--add":
-            algorithms.register_file(value)
+    for file in _added(arguments):
+        _register(file)
     group = click.Group("artifact", help="Replication and audit of five papers on sharpness-aware federated learning.")
-    for command in (list_command(), run_command(), replay_command, data_group, tables.table_command, bench):
+    for command in (
+        list_command(),
+        run_command(),
+        replay_command,
+        data_group,
+        tables.table_command,
+        variants_command,
+        costs_command,
+        readme_command,
+        bench,
+    ):
         group.add_command(command)
     return group
+
+
+def _added(arguments: Sequence[str]) -> list[str]:
+    """Values of ``--add FILE`` and ``--add=FILE``."""
+    apart = [value for flag, value in itertools.pairwise(arguments) if flag == "--add"]
+    return apart + [word.removeprefix("--add=") for word in arguments if word.startswith("--add=")]
+
+
+def _register(file: str) -> None:
+    try:
+        algorithms.register_file(file)
+    except UserError:
+        raise
+    except Exception as error:  # the user's own code may raise anything
+        raise UserError("add", file, f"a Python file that runs ({type(error).__name__}: {error})") from error
 
 
 # ---- list ------------------------------------------------------------------------------------------------------------
@@ -81,7 +109,12 @@ def _models() -> list[dict[str, Any]]:
 
 def _experiments() -> list[dict[str, Any]]:
     return [
-        {"name": f"{paper.paper}/{table.id}", "title": table.title, "profiles": sorted(table.profiles)}
+        {
+            "name": f"{paper.paper}/{table.id}",
+            "title": table.title,
+            "profiles": sorted(table.profiles),
+            "minutes": {name: f"{profile.minutes:g}" for name, profile in table.profiles.items()},
+        }
         for paper, table in experiments.all_tables()
     ]
 
@@ -107,11 +140,17 @@ LISTS = {
 def list_command() -> click.Command:
     @click.command("list", help="What there is: " + ", ".join(LISTS) + ".")
     @click.argument("what", type=click.Choice(list(LISTS)))
+    @click.option("--markdown", is_flag=True, help="As a Markdown table.")
     @AS_JSON
-    def show(what: str, as_json: bool) -> None:
+    def show(what: str, markdown: bool, as_json: bool) -> None:
         rows = LISTS[what]()
         if as_json:
             click.echo(json.dumps(rows, indent=1, default=str))
+            return
+        if markdown:
+            click.echo("| " + " | ".join(rows[0]) + " |\n" + "|---" * len(rows[0]) + "|")
+            for row in rows:
+                click.echo("| " + " | ".join(_short(value) for value in row.values()) + " |")
             return
         for row in rows:
             first, *others = row.values()
@@ -157,6 +196,13 @@ def run_command() -> click.Command:
         click.Option(["--data", "data_root"], type=click.Path(path_type=Path), help="Folder of the data sets."),
         click.Option(["--add"], help="Python file with a method of your own, registered under its class name."),
         click.Option(["--resume"], is_flag=True, help="Go on with a run that was begun."),
+        click.Option(
+            ["--checkpoint-seconds"],
+            type=float,
+            default=session.CHECKPOINT_SECONDS,
+            show_default=True,
+            help="Time between checkpoints; no number of the run depends on it.",
+        ),
         click.Option(["--quiet"], is_flag=True, help="No progress bar."),
         click.Option(["--json", "as_json"], is_flag=True, help="Machine-readable output."),
     ]
@@ -166,9 +212,20 @@ def run_command() -> click.Command:
 
 
 def _run(
-    out: Path, data_root: Path | None, add: str | None, resume: bool, quiet: bool, as_json: bool, **given: Any
+    out: Path,
+    data_root: Path | None,
+    add: str | None,
+    resume: bool,
+    checkpoint_seconds: float,
+    quiet: bool,
+    as_json: bool,
+    **given: Any,
 ) -> None:
-    outcome = session.execute(_config(given), out, resume=resume, data_root=data_root, quiet=quiet)
+    if not 0 <= checkpoint_seconds < math.inf:
+        raise UserError("checkpoint-seconds", checkpoint_seconds, "0 or more seconds")
+    outcome = session.execute(
+        _config(given), out, resume=resume, data_root=data_root, quiet=quiet, checkpoint_seconds=checkpoint_seconds
+    )
     summary = outcome.summary | {"folder": str(outcome.run.folder), "found": outcome.found}
     if as_json:
         click.echo(json.dumps(summary, indent=1))
@@ -189,7 +246,8 @@ def _config(given: dict[str, Any]) -> RunConfig:
         values["evaluate"] = values["evaluate"].split(",")
     if "algorithm" not in values:
         raise UserError("algorithm", None, ", ".join(algorithms.ALGORITHMS))
-    hyper = {name.removeprefix("hyper_"): value for name, value in given.items() if name.startswith("hyper_") and value}
+    hyper = {name.removeprefix("hyper_"): value for name, value in given.items() if name.startswith("hyper_")}
+    hyper = {name: value for name, value in hyper.items() if value is not None}
     return config.make(**values, hyper={name: _number(name, value) for name, value in hyper.items()})
 
 
@@ -197,9 +255,12 @@ def _number(name: str, text: str) -> float | bool:
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
     try:
-        return float(text)
+        value = float(text)
     except ValueError:
-        raise UserError(name, text, "a number") from None
+        value = math.nan
+    if not math.isfinite(value):
+        raise UserError(name, text, "a finite number")
+    return value
 
 
 # ---- replay ----------------------------------------------------------------------------------------------------------

@@ -118,6 +118,7 @@ class Context:
         self.clip_total = False
         self.optimiser = LocalOptimiser()
         self.applied: Tensor | None = None  # direction of the last step, after clipping
+        self.e: Tensor | None = None  # perturbation of the last step
         vars(self).update(entries)
 
     def clip_gradient(self, g: Tensor) -> Tensor:

@@ -31,6 +31,7 @@ class RunConfig(BaseModel):
     optimiser, momentum: local update rule, new for each client and round.  server_mean: uniform or weighted by size.
     man_zeta, man_layers: MAN's penalty (0: none; hidden layers, or with-logits as MAN-3 allows).  augment: policy.
     evaluate, eval_every, eval_train: which models are tested, how often, and whether on the training set too.
+    probes: what is measured on evaluated rounds beside the accuracy (``artifact.probes``); changes no other number.
     seed: of every random stream.  dtype, backend, device: how gradients are computed; part of the key.
     """
 
@@ -67,6 +68,7 @@ class RunConfig(BaseModel):
     evaluate: tuple[Literal["server", "active", "all"], ...] = ("server",)
     eval_every: Count = 1
     eval_train: bool = False
+    probes: tuple[Literal["perturbation"], ...] = ()
     seed: Annotated[int, Field(ge=0)] = 0
     dtype: Literal["float64", "float32", "bfloat16"] = "float32"
     backend: Literal["auto", "loop", "batched"] = "auto"

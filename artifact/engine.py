@@ -16,13 +16,15 @@ from torch import Tensor
 from torch.func import functional_call
 
 from artifact import models
+from artifact.algorithms import FedLESAM
 from artifact.cohort import Cohort, LocalOptimiser
 from artifact.config import RunConfig
 from artifact.data import Dataset, partition
 from artifact.data.augment import POLICIES, normalise
 from artifact.flat import Layout, buffers, norm, parameters
 from artifact.oracle import Group, Oracle, Penalty, pixels_last
-from artifact.rounds import Probe, play
+from artifact.probes import PerturbationProbe
+from artifact.rounds import play
 from artifact.streams import stream
 from artifact.taps import hidden_layers
 
@@ -83,7 +85,9 @@ class Trainer:
     """One run in memory: the server model, the method's state and everything needed to play the next round.
 
     w: [P] server model.  statistics: [Q] running statistics or None.  state: the method's tensors.
-    last: [m, P] last local model of every client, kept only when the mean of all is evaluated.  completed: rounds done.
+    last: [m, P] last local model of every client, kept only when the mean of all is evaluated.  last_seen: [m, P] model
+    that each client last received (nan before its first visit), kept only for the perturbation probe of FedLESAM.
+    completed: rounds done.
     """
 
     def __init__(self, config: RunConfig, dataset: Dataset):
@@ -118,6 +122,8 @@ class Trainer:
         self.statistics = self.oracle.buffer_layout.flatten(running).clone() if running else None
         self.state = self.algorithm.init(self.w, config.clients)
         self.last = self.w.repeat(config.clients, 1) if "all" in config.evaluate else None
+        probed = "perturbation" in config.probes and isinstance(self.algorithm, FedLESAM)
+        self.last_seen = self.w.repeat(config.clients, 1) * torch.nan if probed else None
         self.completed = 0
         self.full_passes = 0
 
@@ -129,9 +135,10 @@ class Trainer:
 
     # ---- a round -------------------------------------------------------------------------------------------------
 
-    def play_round(self, probe: Probe | None = None) -> dict:
-        """Play the next round; returns its metrics (evaluation only on the rounds that the config names)."""
+    def play_round(self) -> dict:
+        """Play the next round; returns its metrics (evaluation and probes only on the rounds that the config names)."""
         config, t = self.config, self.completed
+        evaluated = (t + 1) % config.eval_every == 0 or t + 1 == config.rounds
         clients = draw_cohort(config.seed, t, config.clients, config.cohort, config.cohort_rule)
         members = clients.tolist()
         pools = [self.pools[i] for i in members]
@@ -141,6 +148,7 @@ class Trainer:
         C = self.cohort(clients, steps)
         local = None if self.statistics is None else self.statistics.repeat(len(members), 1)
         self.full_passes, before = 0, self.oracle.passes
+        probe = PerturbationProbe(self, C) if evaluated and "perturbation" in config.probes else None
         w, W, _ = play(
             self.algorithm,
             self.state,
@@ -155,6 +163,8 @@ class Trainer:
         )
         metrics = {"round": t + 1, "lr": C.lr, "cohort": len(members), "update_norm": norm(w - self.w).item()}
         metrics["cost"] = self.cost(C, self.oracle.passes - before, steps)
+        if self.last_seen is not None:
+            self.last_seen[C.clients] = self.w
         self.w, self.completed = w, t + 1
         if self.last is not None:
             self.last[C.clients] = W
@@ -162,8 +172,9 @@ class Trainer:
         self.statistics = active_statistics
         if not torch.isfinite(w).all():
             metrics["diverged"] = True
-        elif (t + 1) % config.eval_every == 0 or t + 1 == config.rounds:
+        elif evaluated:
             active = (C.p * W).sum(0) if C.weighted else W.mean(0)
+            metrics |= {"perturbation": probe.summary()} if probe is not None else {}
             metrics |= self.evaluate({"server": w, "active": active, "all": self._mean_of_all(C)})
         return metrics
 
@@ -237,6 +248,10 @@ class Trainer:
         client computes in one epoch at fixed weights. Running statistics do not move.
         """
         self.full_passes += 1
+        return self.gradients_of(w, clients)
+
+    def gradients_of(self, w: Tensor, clients: list[int]) -> Tensor:
+        """[len(clients), P]; as ``full_gradient``, not counted as a cost of the method."""
         pools = [self.pools[i] for i in clients]
         batch = self.config.batch_size
         steps = [math.ceil(len(pool) / batch) for pool in pools]
@@ -252,7 +267,7 @@ class Trainer:
                 group = self.group(None, indices, [clients[r] for r in rows], -1 - k, augment=False)
                 frozen = None if self.statistics is None else self.statistics.repeat(len(rows), 1)
                 total[rows] += indices.shape[1] * self.oracle.gradients(W[rows], frozen, group)
-        self.oracle.passes = counted  # counted as one full pass, not as local steps
+        self.oracle.passes = counted  # a full pass is counted on its own, not as local steps
         return total / torch.tensor([len(pool) for pool in pools], dtype=w.dtype, device=w.device)[:, None]
 
     def cost(self, C: Cohort, passes: int, steps: list[int]) -> dict:
@@ -306,13 +321,14 @@ class Trainer:
 
     def tensors(self) -> dict[str, Tensor]:
         """Everything that the next round depends on."""
-        own = {"w": self.w, "statistics": self.statistics, "last": self.last}
+        own = {"w": self.w, "statistics": self.statistics, "last": self.last, "last_seen": self.last_seen}
         own |= {f"state.{name}": value for name, value in self.state.items()}
         return {name: value for name, value in own.items() if value is not None}
 
     def restore(self, tensors: dict[str, Tensor], completed: int) -> None:
         moved = {name: value.to(self.device) for name, value in tensors.items()}
-        self.w, self.statistics, self.last = moved["w"], moved.get("statistics"), moved.get("last")
+        self.w, self.statistics = moved["w"], moved.get("statistics")
+        self.last, self.last_seen = moved.get("last"), moved.get("last_seen")
         self.state = {name.removeprefix("state."): v for name, v in moved.items() if name.startswith("state.")}
         self.completed = completed
 

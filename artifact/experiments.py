@@ -1,7 +1,7 @@
 """The papers' tables as cells: what is run, what was run, and what the paper prints beside it.
 
-``experiments/<paper>.toml`` declares tables; a cell is one row and one column of a table at one profile, run for several
-seeds. Cells are looked up in the store by key, so only what is missing is ever run.
+``experiments/<paper>.toml`` declares tables; a cell is one row and one column of a table at one profile, run for
+several seeds. Cells are looked up in the store by key, so only what is missing is ever run.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from artifact.config import RunConfig
 from artifact.errors import UserError
 from artifact.session import load_data, summarise
 from artifact.stats import Interval, t_interval
-from artifact.store import Run
+from artifact.store import Run, dumps, runs
 
 ROOT = Path(__file__).resolve().parent.parent
 EXPERIMENTS, PRINTED = ROOT / "experiments", ROOT / "claims" / "tables"
@@ -34,11 +34,12 @@ Settings = dict[str, Any]
 
 
 class Line(BaseModel):
-    """A row or column: its label, how the paper's CSV names it, and the settings that make it."""
+    """A row or column: its label, how the paper's CSV names it, the row it is held against, and its settings."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     label: str
     printed: str | None = None
+    against: str | None = None
     settings: Settings = {}
 
     @property
@@ -106,7 +107,7 @@ class Cell:
 
 
 def _nested(values: Settings) -> Settings:
-    """Hyper-parameters of the method move into ``hyper``; those that only other methods of the table have are dropped."""
+    """Hyper-parameters of the method move into ``hyper``; those that only other methods of a table have are dropped."""
     own = hyperparameters(values["algorithm"])
     known = {name: value for name, value in values.items() if name in RunConfig.model_fields}
     return known | {"hyper": {name: value for name, value in values.items() if name in own}}
@@ -158,10 +159,25 @@ class DataCache:
         return self._loaded[name]
 
 
-def look_up(cell: Cell, store: Path, cache: DataCache) -> list[Run]:
+#: how gradients were computed does not matter to somebody who looks results up
+_MACHINE = ("device", "backend")
+
+
+def _signature(canonical: Mapping[str, Any]) -> str:
+    """The config without the machine; options that came later than a stored run have their default."""
+    defaults = {name: field.default for name, field in RunConfig.model_fields.items()}
+    return dumps({name: canonical.get(name, default) for name, default in defaults.items() if name not in _MACHINE})
+
+
+def finished(store: Path) -> dict[str, Run]:
+    """Finished runs of a store by what they are; needs neither the data nor the hardware that they were made with."""
+    return {_signature(run.config()): run for run in runs(store) if run.done}
+
+
+def look_up(cell: Cell, stored: Mapping[str, Run]) -> list[Run]:
     """The cell's finished runs, in the order of its seeds; shorter than the seeds where some are missing."""
-    found = (Run(store, c.key(cache(c).fingerprint)) for c in cell.configs)
-    return [run for run in found if run.done]
+    found = (stored.get(_signature(c.canonical())) for c in cell.configs)
+    return [run for run in found if run is not None]
 
 
 def value(cell: Cell, runs: list[Run]) -> Interval | None:

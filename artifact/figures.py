@@ -70,7 +70,7 @@ def curves(panels: Mapping[str, Curves], model: str, title: str, folder: Path, s
         axis.grid(alpha=0.3)
     axes[0][0].set_ylabel(f"test accuracy of the {model} model (%)")
     handles, labels = axes[0][0].get_legend_handles_labels()
-    figure.suptitle(title)
+    figure.suptitle(title, y=1.04)
     figure.legend(handles, labels, loc="lower center", ncols=min(4, max(1, len(labels))), bbox_to_anchor=(0.5, -0.1))
     paths = save(figure, folder, stem)
     text = io.StringIO()

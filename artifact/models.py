@@ -274,7 +274,7 @@ def _vit(input_shape: tuple, classes: int) -> Model:
 
 
 class ModelInfo(NamedTuple):
-    """One registry row: what it is, the papers that use it (keys of the claims ledger), its usual input, its builder."""
+    """One registry row: what it is, the papers that use it (keys of the claims ledger), usual input, builder."""
 
     title: str
     papers: tuple[str, ...]

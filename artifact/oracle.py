@@ -77,6 +77,8 @@ class Oracle:
         self.layout = Layout.of(parameters(self.model))
         self.buffer_layout = Layout.of(buffers(self.model))
         self._pool = ThreadPoolExecutor(self.threads, initializer=_one_core) if self.threads else None
+        if self._pool is not None and self.backend == "loop":
+            _one_core()  # the workers keep the cores busy; a team of threads in this one would spin beside them
         self._floats_per_sample: int | None = None
 
     def minibatch(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -18,8 +19,16 @@ from artifact.flat import Layout
 
 #: (local step k, rows [R] still at work or None for all) -> G of that step for these rows
 Minibatches = Callable[[int, Tensor | None], Callable[[Tensor], Tensor]]
-#: called after every local step with (k, rows, W before, W after, context)
-Probe = Callable[[int, Tensor | None, Tensor, Tensor, Context], None]
+
+
+class Probe(Protocol):
+    """Watches the local steps of a round; it may evaluate G (not counted as cost) and must not change anything."""
+
+    def before(self, W: Tensor, G: Callable[[Tensor], Tensor], c: Context, rows: Tensor | None) -> None:
+        """W, c: models and context of the clients at work, just before their step."""
+
+    def after(self, W: Tensor, c: Context, rows: Tensor | None) -> None:
+        """The same clients after the step."""
 
 
 def play(
@@ -50,15 +59,18 @@ def play(
         going = [i for i in range(size) if steps[i] > k]
         rows = None if len(going) == size else torch.tensor(going, device=W.device)
         c.k = k
-        before = W
-        if rows is None:
-            W = algorithm.step(W, minibatches(k, None), c)
-        else:
-            part = c.select(rows, size)
-            W = W.index_copy(0, rows, algorithm.step(W[rows], minibatches(k, rows), part))
-            c.merge(part, rows, size)
+        part = c if rows is None else c.select(rows, size)
+        moving, G = W if rows is None else W[rows], minibatches(k, rows)
         if probe is not None:
-            probe(k, rows, before, W, c)
+            probe.before(moving, G, part, rows)
+        moved = algorithm.step(moving, G, part)
+        if probe is not None:
+            probe.after(moved, part, rows)
+        if rows is None:
+            W = moved
+        else:
+            W = W.index_copy(0, rows, moved)
+            c.merge(part, rows, size)
     return algorithm.finish(state, c, w, W, C), W, c
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import sys
 import time
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from safetensors import SafetensorError
 from tqdm import tqdm
 
 from artifact import data
@@ -46,11 +48,14 @@ def execute(
     quiet: bool = False,
     dataset: data.Dataset | None = None,
     after_round: Callable[[Trainer, dict], None] | None = None,
+    checkpoint_seconds: float = CHECKPOINT_SECONDS,
 ) -> Outcome:
     """Train a config to its last round, or find it finished in the store.
 
     resume: continue a run that was begun; without it, one that is there and unfinished is an error.
     dataset: already loaded data of the config.  after_round: called with the trainer and the round's metrics.
+    checkpoint_seconds: a killed run loses at most about this much work; 0 saves after every round. No number depends
+    on it.
     Raises UserError for bad input; nothing is written before data, split, model and device have been accepted.
     """
     dataset = dataset or load_data(config, data_root)
@@ -61,13 +66,14 @@ def execute(
         raise UserError("resume", False, f"--resume, because {run.key} is there and unfinished, or another --out")
     trainer = Trainer(config, dataset)
     if not run.started:
-        run.create(record(config, dataset, trainer), trainer.device)
+        _create(run, record(config, dataset, trainer), trainer)
     with run.locked():
+        _sweep(run)
         restored = run.restore()
         if restored is not None:
             trainer.restore(*restored)
         run.truncate(trainer.completed)
-        train(trainer, run, quiet, after_round)
+        train(trainer, run, quiet, after_round, checkpoint_seconds)
         run.finish({"rounds": trainer.completed})
     return Outcome(run, summarise(run), found=False)
 
@@ -95,8 +101,38 @@ def command(config: RunConfig) -> str:
     return " ".join(words)
 
 
-def train(trainer: Trainer, run: Run, quiet: bool, after_round: Callable[[Trainer, dict], None] | None) -> None:
-    """Play the rounds that are left; checkpoint about every twenty seconds and on interruption."""
+def _create(run: Run, content: dict[str, Any], trainer: Trainer) -> None:
+    """Make the run's folder; one that could not be filled (full disk) is removed again."""
+    try:
+        run.create(content, trainer.device)
+    except UserError:
+        if not run.started:
+            shutil.rmtree(run.folder, ignore_errors=True)
+        raise
+
+
+def _sweep(run: Run) -> None:
+    """Remove the temporary files of a process that was killed while it wrote; called with the lock held."""
+    for leftover in run.folder.glob(".*.tmp"):
+        leftover.unlink(missing_ok=True)
+
+
+def _save(run: Run, trainer: Trainer) -> None:
+    """Checkpoint. Raises UserError when it cannot be written (safetensors reports a full disk as its own error)."""
+    try:
+        run.save(trainer.tensors(), trainer.completed, trainer.config.canonical())
+    except SafetensorError as error:
+        raise UserError("out", str(run.folder), f"a folder that can be written ({error})") from None
+
+
+def train(
+    trainer: Trainer,
+    run: Run,
+    quiet: bool,
+    after_round: Callable[[Trainer, dict], None] | None,
+    checkpoint_seconds: float = CHECKPOINT_SECONDS,
+) -> None:
+    """Play the rounds that are left; checkpoint every ``checkpoint_seconds`` and on interruption."""
     config, saved = trainer.config, time.monotonic()
     label = f"{config.algorithm} {config.dataset} {config.model} {config.split} seed {config.seed}"
     silent = quiet or not sys.stderr.isatty()
@@ -113,9 +149,9 @@ def train(trainer: Trainer, run: Run, quiet: bool, after_round: Callable[[Traine
             bar.update()
             if "server" in metrics:
                 bar.set_postfix(accuracy=f"{100 * metrics['server']['accuracy']:.2f} %")
-            due = time.monotonic() - saved > CHECKPOINT_SECONDS
+            due = time.monotonic() - saved >= checkpoint_seconds
             if due or interruption.asked or trainer.completed == config.rounds or "diverged" in metrics:
-                run.save(trainer.tensors(), trainer.completed, config.canonical())
+                _save(run, trainer)
                 saved = time.monotonic()
             if interruption.asked:
                 raise KeyboardInterrupt

@@ -51,8 +51,9 @@ def collect(
         for one_seed in zip(*(cell.configs for cell in cells), strict=True):
             for config in one_seed:
                 session.execute(config, store, data_root=data_root, quiet=quiet, dataset=cache(config))
+    stored = experiments.finished(store)
     for cell in cells:
-        runs = experiments.look_up(cell, store, cache)
+        runs = experiments.look_up(cell, stored)
         number = printed.get((cell.row.name, cell.column.name))
         entries.append(Entry(cell, experiments.value(cell, runs), number, runs))
     return entries

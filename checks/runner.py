@@ -18,6 +18,7 @@ import signal
 import tempfile
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
@@ -177,6 +178,7 @@ def _draw_all(
 
 
 def _start_worker(papers: Sequence[str]) -> None:
+    warnings.simplefilter("ignore")  # they would interleave with the progress bar; pytest shows them
     import_theory(papers)
 
 

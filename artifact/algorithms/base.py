@@ -71,7 +71,7 @@ class FedAvg:
         return 0.0
 
     def step(self, W: Tensor, G: Gradient, c: Context) -> Tensor:
-        e = self.perturbation(W, G, c)
+        c.e = e = self.perturbation(W, G, c)
         g = c.clip_gradient(G(W if e is None else W + e))
         return c.descend(W, self.direction(g, c), self.penalty(c), self.penalty_inside_clip)
 

@@ -67,7 +67,8 @@ class FedSpeed(FedDynSAM):
 
     def step(self, W, G, c):
         g1 = G(W)
-        g2 = G(W + self.rho * unit(self.ascent(g1, c), self.stabiliser))
+        c.e = self.rho * unit(self.ascent(g1, c), self.stabiliser)
+        g2 = G(W + c.e)
         g = c.clip_gradient(self.quasi_gradient(g1, g2))
         return c.descend(W, self.direction(g, c), self.penalty(c))
 

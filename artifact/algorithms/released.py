@@ -157,7 +157,7 @@ class _LastGlobalUpdate:
 
 
 class _ScalarPerTensor:
-    """Tensor j is shifted by q_j / (sum_j' |q_j'| + 1e-7), q_j the j-th ENTRY of the flat update, not its j-th tensor."""
+    """Tensor j is shifted by q_j / (sum_j' |q_j'| + 1e-7), q_j the j-th ENTRY of the flat update."""
 
     def ascent(self, estimate, C):
         tensors = len(C.layout.sizes)

@@ -39,8 +39,8 @@ class EigenResult:
     residuals: [k] ||Hv - value v||, recomputed, plus the rounding of one product.
     converged: [k] bool, see the module's text.
     iterations: products that the solver used; products: all of them, checks included.
-    ceiling: with probability at least 0.999 over the probe's start, no eigenvalue outside the found ones scores higher;
-    NaN when no residual met the tolerance, so that no probe was run.
+    ceiling: with probability at least 0.999 over the probe's start, no eigenvalue outside the found ones scores higher
+    (up to the residuals); NaN when no residual met the tolerance, so that no probe was run.
     tol, which: as asked for.
     """
 
@@ -54,15 +54,24 @@ class EigenResult:
     tol: float
     which: str
 
+    def rows(self) -> list[dict[str, object]]:
+        """One plain record per eigenvalue, for printing and JSON; an unconverged one has the value None.
+
+        interval: an eigenvalue lies in it; converged or not, that is known.
+        """
+        return [
+            {"value": x if good else None, "converged": good, "residual": r, "interval": [x - r, x + r]}
+            for x, r, good in zip(*(t.tolist() for t in (self.values, self.residuals, self.converged)), strict=True)
+        ]
+
     def __str__(self) -> str:
-        """One line per eigenvalue; an unconverged one is shown as the interval that it is known to mark, no value."""
-        lines = []
-        for value, residual, good in zip(self.values.tolist(), self.residuals.tolist(), self.converged, strict=True):
-            interval = f"[{value - residual:.6g}, {value + residual:.6g}]"
-            lines.append(
-                f"{value:.8g} +- {residual:.2g}" if good else f"not converged; an eigenvalue lies in {interval}"
-            )
-        return "\n".join(lines)
+        """One line per eigenvalue; of an unconverged one only the interval is shown."""
+        return "\n".join(
+            f"{row['value']:.8g} +- {row['residual']:.2g}"
+            if row["converged"]
+            else "not converged; an eigenvalue lies in [{:.6g}, {:.6g}]".format(*row["interval"])
+            for row in self.rows()
+        )
 
 
 def top_eigenvalues(

@@ -22,9 +22,12 @@ def save(figure: Figure, path: str | Path) -> Path:
     path = Path(path)
     if path.suffix not in _FORMATS:
         raise UserError("figure", path.name, "a name that ends in " + ", ".join(_FORMATS))
+    undated = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}.get(
+        path.suffix
+    )  # the same figure, the same file
     draft = path.with_name(f".{path.stem}.draft{path.suffix}")
     try:
-        figure.savefig(draft, dpi=150, bbox_inches="tight")
+        figure.savefig(draft, dpi=150, bbox_inches="tight", metadata=undated)
         draft.replace(path)
     except OSError as error:
         raise UserError("figure", str(path), "a file in a folder that can be written") from error

@@ -63,8 +63,7 @@ def unit_variance_does_not_bound_the_noise() -> Verdict:
             "sigma_l": 0,
         },
         r"The lemmas need $\mathbb E\|\nabla F_i(u,\xi)-\nabla F_i(u)\|^2\le s^2$ and unbiasedness; the unit-vector "
-        r"variance is at "
-        r"most 4 for any noise and cannot replace $s^2$.",
+        r"variance is at most 4 for any noise and cannot replace $s^2$.",
         f"{step}; |a-b|^2 = 4 - |a+b|^2 <= 4 for unit vectors",
     )
 
@@ -97,9 +96,8 @@ def which_clients_have_bounded_heterogeneity() -> Verdict:
     return repaired(
         _replay_heterogeneity,
         {"curvature": [1, 2], "u": 4, "sigma_g": 1},
-        r"A finite $\sigma_g$ exists for equal Hessians and for clients with bounded gradients ($\sigma_g\le2R$), "
-        r"not for "
-        r"quadratics with different Hessians.",
+        r"A finite $\sigma_g$ exists for equal Hessians and for clients with bounded gradients ($\sigma_g\le2R$), not "
+        r"for quadratics with different Hessians.",
         f"{slope}; {limited}",
     )
 

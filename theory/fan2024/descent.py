@@ -164,9 +164,9 @@ def descent_lemma(scale: float = 1.0) -> Verdict:
     return repaired(
         _replay_descent,
         {"w0": 2, "rho": 1, "eta_l": Q(1, 20), "rounds": 60},
-        r"For $\eta_g\eta_lEL\le1$ and exact gradients: $F(w^{t+1})\le F(w^t)-\frac{\eta_g\eta_lE}2\|\nabla F(w^t)\|^2+"
-        r"\frac{\eta_g\eta_lE}2\|e^t\|^2$, $e^t=\frac1{NE}\sum_{i,k}\nabla F_i(\tilde w_{i,k})-\nabla F(w^t)$, "
-        r"$\|e^t\|\le L(\rho+\max_{i,k}\|w_{i,k}-w^t\|)$.",
+        r"For $\eta_g\eta_lEL\le1$ and exact gradients: $F(w^{t+1})\le F(w^t)-\frac{\eta_g\eta_lE}2\|\nabla "
+        r"F(w^t)\|^2+\frac{\eta_g\eta_lE}2\|e^t\|^2$, $e^t=\frac1{NE}\sum_{i,k}\nabla F_i(\tilde w_{i,k})-\nabla "
+        r"F(w^t)$, $\|e^t\|\le L(\rho+\max_{i,k}\|w_{i,k}-w^t\|)$.",
         f"{descent_certificate()}; |e| <= L(rho + drift) by smoothness and the triangle inequality",
     )
 
@@ -204,8 +204,8 @@ def interchange_of_w_and_perturbed_w(scale: float = 1.0) -> Verdict:
     return repaired(
         _replay_interchange,
         {"w": 2, "rho": 1, "eta": Q(1, 2), "rounds": 20},
-        r"$\big|\,\|\nabla F(w)\|-\|\nabla F(\tilde w)\|\,\big|\le L\rho$ and "
-        r"$\tilde w^{t+1}-\tilde w^t=w^{t+1}-w^t+\delta^{t+1}-\delta^t$.",
+        r"$\big|\,\|\nabla F(w)\|-\|\nabla F(\tilde w)\|\,\big|\le L\rho$ and $\tilde w^{t+1}-\tilde "
+        r"w^t=w^{t+1}-w^t+\delta^{t+1}-\delta^t$.",
         f"{bound}; {step}",
     )
 

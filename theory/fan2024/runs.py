@@ -98,7 +98,7 @@ def cosines_along_a_run(
     oracle, everyone = logistic_clients(clients, heterogeneity), torch.arange(clients)
     cohorts = random_cohorts(1, clients, active, rounds)
     models = path("fedlesam", oracle, [0.0] * 5, clients, rounds, steps=steps, lr=lr, rho=radius, cohorts=cohorts)
-    seen, estimate, local = {}, [], []
+    seen, estimate, early, local = {}, [], [], []
     for t, cohort in enumerate(cohorts):
         gradients = oracle(models[t].repeat(clients, 1), everyone, t, 0)
         direction = gradients.mean(dim=0)
@@ -107,9 +107,15 @@ def cosines_along_a_run(
             if i in seen:
                 step = models[seen[i]] - models[t]
                 estimate.append(float(torch.cosine_similarity(step, direction, dim=0)))
+                early += estimate[-1:] if t < rounds // 3 else []
             seen[i] = t
     positive = sum(value > 0 for value in estimate) / len(estimate)
-    return {"estimate": float(np.mean(estimate)), "share_positive": positive, "local_gradient": float(np.mean(local))}
+    return {
+        "estimate": float(np.mean(estimate)),
+        "estimate_in_the_first_third": float(np.mean(early)),
+        "share_positive": positive,
+        "local_gradient": float(np.mean(local)),
+    }
 
 
 def cosine_study() -> dict[str, dict[str, float]]:
@@ -133,3 +139,16 @@ def mean_gradient_norms(
         models = path(name, oracle, start, 1, rounds + 1, steps=1, lr=rounds**-0.5, rho=radius)
         found[name] = float((h * models[2:]).norm(dim=1).mean())
     return found
+
+
+def msam_deviation(steps: int, rounds: int = 20, clients: int = 6, radius: float = 0.1, lr: float = 0.1) -> float:
+    """Largest difference of the project's FedSAM from mSAM with step ``steps * lr`` over shards = clients."""
+    oracle, start = random_problem(2, clients)
+    federated = path("fedsam", oracle, start, clients, rounds, steps=steps, lr=lr, rho=radius)
+    w, everyone, gap = federated[0], torch.arange(clients), 0.0
+    for t in range(rounds):
+        g = oracle(w.repeat(clients, 1), everyone, t, 0)
+        perturbed = w + radius * g / g.norm(dim=1, keepdim=True)
+        w = w - steps * lr * oracle(perturbed, everyone, t, 0).mean(dim=0)
+        gap = max(gap, float((federated[t + 1] - w).abs().max()))
+    return gap

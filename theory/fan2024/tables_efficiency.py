@@ -188,6 +188,7 @@ def efficiency_statement() -> Verdict:
         "consistent" if fine else "inconsistent",
         {
             "printed": [32, 32],
+            "what": ["cost smaller, of 32 pairs", "time smaller, of 32 pairs"],
             "derived": [smaller["comm_cost"], smaller["compute_time"]],
             "smaller_of_32": smaller,
             "larger": larger,

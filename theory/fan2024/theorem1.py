@@ -15,9 +15,9 @@ from theory.kit.symbolic import identity
 from theory.kit.verdict import Replay, Verdict, check
 
 FLOOR = (
-    r"$\frac1T\sum_{t<T}\|\nabla F(w^t)\|^2\le\frac{2L(F(w^0)-F^*)}{\sqrt{TEN}}+\frac1T\sum_{t<T}\|e^t\|^2$ for "
-    r"exact gradients and "
-    r"$T\ge\max\{100,EN\}$, with $\|e^t\|\le L(\rho+\text{local drift})$: the bound keeps a floor of order $L^2\rho^2$."
+    r"$\frac1T\sum_{t<T}\|\nabla F(w^t)\|^2\le\frac{2L(F(w^0)-F^*)}{\sqrt{TEN}}+\frac1T\sum_{t<T}\|e^t\|^2$ for exact "
+    r"gradients and $T\ge\max\{100,EN\}$, with $\|e^t\|\le L(\rho+\text{local drift})$: the bound keeps a floor of "
+    r"order $L^2\rho^2$."
 )
 
 
@@ -327,8 +327,8 @@ def heterogeneity_without_perturbation() -> Verdict:
     return repaired(
         _replay_rho0,
         {"w0": 1, "G": 2, "g": 1, "rho": 0, "eta_l": Q(1, 20), "eta_g": 2, "E": 2, "N": 2, "T": 100},
-        r"For $\rho=0$, exact gradients, $T\ge\max\{100,EN\}$: $(1-\frac{1.23}T)\frac1T\sum\|\nabla F(w^t)\|^2\le"
-        r"\frac{2L(F(w^0)-F^*)}{\sqrt{TEN}}+\frac{1.23\,\sigma_g^2}T$.",
+        r"For $\rho=0$, exact gradients, $T\ge\max\{100,EN\}$: $(1-\frac{1.23}T)\frac1T\sum\|\nabla "
+        r"F(w^t)\|^2\le\frac{2L(F(w^0)-F^*)}{\sqrt{TEN}}+\frac{1.23\,\sigma_g^2}T$.",
         f"{floor_certificate()}. {certificate}; e^(1/5) < 1.23",
     )
 
@@ -336,9 +336,9 @@ def heterogeneity_without_perturbation() -> Verdict:
 def _replay_rate(evidence) -> Replay:
     c = fractions_of(evidence["counterexample"])
     path = lesam_path(c["w0"], c["rho"], c["step"], int(c["rounds"]))
-    return Replay(
-        {"sigma_l = 0, step <= 1/L": c["step"] <= 1, "w0 > rho": c["w0"] > c["rho"]}, abs(path[-1]), c["tolerance"]
-    )
+    conditions = {"sigma_l = 0, step <= 1/L": c["step"] <= 1, "w0 > rho": c["w0"] > c["rho"]}
+    settled = abs(path[-1] - path[-2]) < Q(1, 10**6)
+    return Replay({**conditions, "the run has settled (last move below 1e-6)": settled}, abs(path[-1]), c["tolerance"])
 
 
 @check("fan24-thm1-rate", replay=_replay_rate)
@@ -357,7 +357,6 @@ def constant_radius_does_not_converge() -> Verdict:
     decreasing = identity(
         w - (w - a * (w + r)), a * (w + r), label="w^t - w^{t+1} > 0 while w > -rho: the direction is kept"
     )
-    last = lesam_path(Q(2), Q(1), Q(1, 4), 60)[-1]
     return repaired(
         _replay_rate,
         {
@@ -365,8 +364,7 @@ def constant_radius_does_not_converge() -> Verdict:
             "rho": 1,
             "step": Q(1, 4),
             "rounds": 60,
-            "tolerance": Q(99, 100),
-            "gradient_norm_to_12_digits": round(float(-last), 12),
+            "tolerance": Q(1, 100),
         },
         FLOOR
         + r" On $F=\frac L2w^2$ FedLESAM tends to $-\rho$: $\|\nabla F\|\to L\rho$ for every constant step $\le1/L$.",

@@ -107,7 +107,7 @@ def estimation_bias(scale: float = 1.0) -> Verdict:
         _replay_bias,
         example,
         r"For exact gradients, $\rho=0$ and $\kappa=L_g\eta_g\eta_l\le1$ the bias is at most "
-        r"$\sqrt{2-2\sqrt{1-\kappa^2}}\le\sqrt2\,\kappa$ (first bound attained); with noise add $\sigma_l'$.",
+        r"$\sqrt{2-2\sqrt{1-\kappa^2}}\le\sqrt2\,\kappa$ (first bound attained).",
         sharp_chord_certificate(),
         search=search_largest_bias(),
     )
@@ -141,9 +141,8 @@ def squared_estimation_bias() -> Verdict:
     return repaired(
         _replay_squared,
         {"H": [[1]], "w": [1], "kappa": Q(11, 10), "L_g": 1},
-        r"For exact gradients and $\kappa\le1$: at most $2\kappa^2$. With noise that only rescales the gradient: at "
-        r"most "
-        r"$4\kappa^2\,\mathbb E\|g^{t-1}\|^2/\|\nabla F(w^{t-1})\|^2$.",
+        r"For exact gradients and $\kappa\le1$: at most $2\kappa^2$. With noise that rescales the gradient by "
+        r"positive factors: at most $4\kappa^2\,\mathbb E\|g^{t-1}\|^2/\|\nabla F(w^{t-1})\|^2$.",
         f"{sharp_chord_certificate()}. Per draw with k = kappa |g|/|grad F| the left side is at most 2k^2 if k <= 1, "
         f"else at most 4, and 4k^2 covers both: {inside}; {outside}",
         multiplicative_noise=noise,
@@ -179,8 +178,7 @@ def angle_estimate() -> Verdict:
         _replay_tangent,
         {"H": [[1]], "w": [1], "kappa": Q(9, 10), "L_g": 1},
         r"$\|\nabla F(w^t)-\nabla F(w^{t-1})\|\le\kappa\|g^{t-1}\|$, hence for exact gradients and $\kappa\le1$ the "
-        r"squared chord is at "
-        r"most $2-2\sqrt{1-\kappa^2}\le2\kappa^2$.",
+        r"squared chord is at most $2-2\sqrt{1-\kappa^2}\le2\kappa^2$.",
         f"{difference}; {sharp_chord_certificate()}",
     )
 
@@ -264,8 +262,7 @@ def estimation_bias_of_the_algorithm(scale: float = 1.0) -> Verdict:
         _replay_lesam_bias,
         {**LESAM_BIAS, "w_29": float(path[-2]), "w_30": float(path[-1])},
         r"$\text{bias}\le\frac{2L_g(\rho+\eta_g\eta_l\|\tilde g\|)}{\|\tilde g\|+\|\nabla F(w^t)\|}$, $\tilde "
-        r"g=\nabla F(w^{t-1}+\delta^{t-1})$ "
-        r"(exact gradients): informative only while gradients exceed $L_g\rho$.",
+        r"g=\nabla F(w^{t-1}+\delta^{t-1})$ (exact gradients): informative only while gradients exceed $L_g\rho$.",
         f"{dunkl}; {distance}",
         first_round_with_bias_2=next(t for t in range(1, 31) if path[t] < 0),
     )

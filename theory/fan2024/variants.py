@@ -221,8 +221,8 @@ def dual_variable_signs() -> Verdict:
         _replay_dual,
         {"minimum": 1, "beta": 1, "rounds": 20, "lambda_after": history[-1]},
         r"Local step $-\eta_l(\nabla\mathcal L-\lambda_i+\frac1\beta(w-w^t))$ with "
-        r"$\lambda_i\leftarrow\lambda_i-\frac1\beta(w_{i,E}-w^t)$, "
-        r"or $+\lambda_i$ in both; then $|\lambda_i|=\|\nabla F_i(w_i)\|$ at exact local solutions.",
+        r"$\lambda_i\leftarrow\lambda_i-\frac1\beta(w_{i,E}-w^t)$, or $+\lambda_i$ in both; then "
+        r"$|\lambda_i|=\|\nabla F_i(w_i)\|$ at exact local solutions.",
         f"{tracking} = grad F_i; {growth}",
         lambda_with_consistent_signs=float(_dual_history(-1, [Q(1)], Q(1), 20)[-1]),
     )
@@ -264,8 +264,7 @@ def server_dual_is_never_read() -> Verdict:
         _replay_unused_dual,
         {"w": 0, "eta_g": 1, "beta": 10, "models": [Q(1, 10), Q(3, 10)], "dual": Q(1, 100)},
         r"$\lambda^{t+1}=\lambda^t-\frac1{\beta N}\sum_{i\in S}(w_{i,E}^t-w^t)$, $w^{t+1}=\frac1K\sum_{i\in "
-        r"S}w_{i,E}^t-\beta\lambda^{t+1}$; "
-        r"its fixed points satisfy $\frac1N\sum_i\nabla F_i(w)=0$.",
+        r"S}w_{i,E}^t-\beta\lambda^{t+1}$; its fixed points satisfy $\frac1N\sum_i\nabla F_i(w)=0$.",
         f"{needs}; {without}",
         project_limits=limits,
         minimiser_of_F=1 / 3,

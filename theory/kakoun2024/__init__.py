@@ -11,6 +11,7 @@ from theory.kakoun2024 import (
     proof_convex,
     radius,
     rate_convex,
+    scope,
     tables,
 )
 
@@ -23,5 +24,6 @@ __all__ = [
     "proof_convex",
     "radius",
     "rate_convex",
+    "scope",
     "tables",
 ]

@@ -309,7 +309,7 @@ def cost_of_sam() -> Verdict:
 
 
 def _gradient_as_sharpness(h1, h2, d1, d2):
-    """Quadratics of curvature h1 < h2 at distances d1, d2 from their minima: |gradient| of the flat one, of the sharp."""
+    """Gradient norms of quadratics of curvature h1 < h2 at distances d1, d2 from their minima."""
     return h1 * d1, h2 * d2, {"the second is sharper": h1 < h2, "h, d > 0": h1 > 0 and d1 > 0 and d2 > 0}
 
 

@@ -289,6 +289,7 @@ def hyper_parameters() -> Verdict:
         "contradictions": [
             "momentum 0.99: MNIST/FMNIST only (Ch. 5) or everywhere (App. B)",
             "weight decay 1e-6: CIFAR-10 only (Ch. 5) or everywhere (App. B)",
+            "plain gradient steps (Algorithm 3) or momentum and Adam (Ch. 5)",
             "'batch norm set to 32': batch normalisation has no such value",
             "local epochs: tuned in 3..10 (App. B) or fixed at 5 and 3 (Ch. 5 and App. B)",
         ],

@@ -15,6 +15,7 @@ import torch
 from artifact.algorithms import build
 from artifact.rounds import simulate
 from theory.kit.verdict import Replay, Verdict, check
+from theory.qu2022 import figures
 from theory.qu2022.common import instance, proved, ratio, refuted, repaired, require, require_identity
 from theory.qu2022.recursions import fedavg_round, fedcm_round, fedsam_round, mofedsam_round, quadratic
 
@@ -132,7 +133,7 @@ def _schur() -> str:
     return f"{determinant}; {trace}; Schur-Cohn: |trace| < 1 + det = 2 - beta iff 0 < eta_g beta a < 2 (2 - beta)"
 
 
-@check("qu22-alg2-sign", replay=_replay_ascent)
+@check("qu22-alg2-sign", replay=_replay_ascent, figure=figures.sign_pairs)
 def signs_of_algorithm_2() -> Verdict:
     """Signs of Delta and of the server step in MoFedSAM.
 

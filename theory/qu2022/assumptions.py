@@ -55,7 +55,7 @@ def chord_below_arc() -> str:
     return "|u - v|^2 = 2 - 2 cos t = 4 sin^2(t/2); t - 2 sin(t/2) is 0 at 0 and has the derivative 1 - cos(t/2) >= 0"
 
 
-@check("qu22-ass3-pi", mutations=((0.4, "refuted"), (0.41, "proved")), replay=_replay_chord)
+@check("qu22-ass3-pi", mutations=((0.4, "refuted"), (0.41, "proved"), (2.0, "proved")), replay=_replay_chord)
 def variance_of_unit_vectors(scale: float = 1.0) -> Verdict:
     """The unit-vector variance is below pi^2.
 

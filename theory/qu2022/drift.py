@@ -8,7 +8,7 @@ import sympy as sp
 
 from theory.kit.exact import mp
 from theory.kit.verdict import Replay, Verdict, check
-from theory.qu2022 import corrected
+from theory.qu2022 import corrected, figures, numerics
 from theory.qu2022.common import instance, proved, ratio, refuted, repaired, require, require_identity
 from theory.qu2022.recursions import fedsam_round, quadratic, sign
 
@@ -28,7 +28,7 @@ def _replay_b1(evidence) -> Replay:
     return Replay({"A1: quadratics": smooth > 0, **step}, left, right)
 
 
-@check("qu22-lemB.1", replay=_replay_b1)
+@check("qu22-lemB.1", replay=_replay_b1, figure=figures.drift_against_bound)
 def drift_of_the_perturbation() -> Verdict:
     """Drift of the perturbation.
 
@@ -81,7 +81,7 @@ def unit_vector_bound() -> str:
     )
 
 
-@check("qu22-lemB.1-same", replay=_replay_own)
+@check("qu22-lemB.1-same", replay=_replay_own, figure=figures.turned_perturbation)
 def drift_of_the_own_perturbation() -> Verdict:
     """Drift of a client's own perturbation.
 
@@ -218,7 +218,7 @@ def _replay_sum(evidence) -> Replay:
     return Replay({"K >= 2": steps >= 2}, left, v["constant"] * steps)
 
 
-@check("qu22-lemB.2-unroll", mutations=((0.3, "refuted"), (0.4, "proved")), replay=_replay_sum)
+@check("qu22-lemB.2-unroll", mutations=((0.3, "refuted"), (0.4, "proved"), (2.0, "proved")), replay=_replay_sum)
 def unrolling_constant(scale: float = 1.0) -> Verdict:
     """Unrolling constant 5K.
 
@@ -344,6 +344,7 @@ def client_drift() -> Verdict:
         certificate,
         ratio(moments["drift"], _right_b2(v)),
         share_used_without_noise=str(share),
+        test_of_the_repair=numerics.tested(numerics.drift_ratio),
     )
 
 

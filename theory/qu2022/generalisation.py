@@ -13,6 +13,7 @@ from scipy.stats import binom
 from theory.kit.exact import mp, mpf, rational_sqrt
 from theory.kit.search import worst_ratio
 from theory.kit.verdict import Replay, Verdict, check
+from theory.qu2022 import figures
 from theory.qu2022.common import compared, instance, proved, refuted, repaired, require, require_identity
 from theory.qu2022.preliminary import sum_of_squares
 
@@ -46,7 +47,12 @@ def recursion_of_c2() -> str:
     return "change_{j+1} = (1 + t) change_j + t in units of prod|W| A expands to prod(1 + t_j) - 1 for depth 1..6"
 
 
-@check("qu22-lemC.2", mutations=((0.5, "refuted"), (0.64, "proved")), replay=_replay_aligned)
+@check(
+    "qu22-lemC.2",
+    mutations=((0.5, "refuted"), (0.64, "proved"), (2.0, "proved")),
+    replay=_replay_aligned,
+    figure=figures.network_constant,
+)
 def perturbation_of_a_network(scale: float = 1.0) -> Verdict:
     """Perturbation bound for ReLU-type networks.
 
@@ -192,7 +198,7 @@ def _replay_kl(evidence) -> Replay:
     )
 
 
-@check("qu22-C.3-KL", replay=_replay_kl)
+@check("qu22-C.3-KL", replay=_replay_kl, figure=figures.bound_under_scaling)
 def divergence_term() -> Verdict:
     """KL term of the generalisation bound.
 

@@ -247,8 +247,9 @@ def speed_up_by_beta() -> Verdict:
     Method: exact rounds on x^2/2 until gradient and momentum stay below 1/1000. Theorem 3.1: eta_g eta_l = 1/10;
         Theorem 4.1: eta_g = 1/(10 beta) = 1. Equal effective step: eta_g = 1/10 for both. On a constant slope 1 the
         rounds to a distance of 20 are counted as well.
-    Verdict: refuted: with beta = 0.1 more rounds on the quadratic in both settings (beta = 1/2 needs fewer). On the constant slope MoFedSAM is faster at the
-        prescribed steps, because its step is 1/beta times longer there, and slower at equal step.
+    Verdict: refuted: with beta = 0.1 more rounds on the quadratic in both settings (beta = 1/2 needs fewer). On the
+        constant slope MoFedSAM is faster at the prescribed steps, because its step is 1/beta times longer there, and
+        slower at equal step.
     Reference: Qu et al. 2022, Remark 4.2.
     """
     target, tenth = Fraction(1, 1000), Fraction(1, 10)

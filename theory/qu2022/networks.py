@@ -11,6 +11,7 @@ from sklearn.datasets import load_digits
 
 from artifact.streams import numpy_stream
 from theory.kit.verdict import Verdict, check
+from theory.qu2022 import figures
 
 WIDTH, SAMPLES, CLIENTS, LARGEST_NORM, ZETA = 128, 600, 100, 10, 0.05
 MARGINS = (0.1, 1.0, 10.0)
@@ -53,7 +54,7 @@ def complexity(layers: list[torch.Tensor], radius: float, margin: float, squared
     return sqrt(top / (margin**2 * SAMPLES))
 
 
-@check("qu22-thm3.5-value")
+@check("qu22-thm3.5-value", figure=figures.margin_bound_values)
 def value_of_the_margin_bound() -> Verdict:
     """Value of the margin bound on digit classifiers.
 

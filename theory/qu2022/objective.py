@@ -9,6 +9,7 @@ import sympy as sp
 
 from theory.kit.exact import mp
 from theory.kit.verdict import Replay, Verdict, check
+from theory.qu2022 import figures
 from theory.qu2022.common import instance, proved, refuted, repaired, require, require_identity
 from theory.qu2022.recursions import fedsam_round, quadratic, sign
 
@@ -126,7 +127,12 @@ def _replay_taylor(evidence) -> Replay:
     return Replay({"F = L x^2/2 is L-smooth": True, "rho > 0": rho > 0}, left, v["scale"] * smooth / 2 * rho**2)
 
 
-@check("qu22-eq3-taylor", mutations=((0.9, "refuted"), (1.1, "proved")), replay=_replay_taylor)
+@check(
+    "qu22-eq3-taylor",
+    mutations=((0.9, "refuted"), (1.1, "proved")),
+    replay=_replay_taylor,
+    figure=figures.expansion_error,
+)
 def expansion_error(scale: float = 1.0) -> Verdict:
     """Error of the first-order expansion of the inner maximum.
 
@@ -195,7 +201,7 @@ def _replay_shift(evidence) -> Replay:
     )
 
 
-@check("qu22-sec2-shift", replay=_replay_shift)
+@check("qu22-sec2-shift", replay=_replay_shift, figure=figures.shifted_fixed_point)
 def effect_on_distribution_shift() -> Verdict:
     """Local SAM and distribution shift on two quadratic clients.
 
@@ -229,7 +235,9 @@ def _replay_smoothing(evidence) -> Replay:
     return Replay({"|x| is 1-Lipschitz": True, "eps > 0": True}, slope, scale * 2)
 
 
-@check("qu22-rem2.1-smoothing", mutations=((0.39, "refuted"), (0.4, "proved")), replay=_replay_smoothing)
+@check(
+    "qu22-rem2.1-smoothing", mutations=((0.39, "refuted"), (0.4, "proved"), (2.0, "proved")), replay=_replay_smoothing
+)
 def gaussian_smoothing(scale: float = 1.0) -> Verdict:
     """Smoothness of a Gaussian-smoothed Lipschitz loss.
 
@@ -275,7 +283,7 @@ def _replay_kink(evidence) -> Replay:
     return Replay(inside, left, claimed * abs(2 * x))
 
 
-@check("qu22-rem2.1-sam-smooth", "qu22-ass1", replay=_replay_kink)
+@check("qu22-rem2.1-sam-smooth", "qu22-ass1", replay=_replay_kink, figure=figures.ball_maximum)
 def smoothness_of_the_perturbed_loss() -> Verdict:
     """The SAM-perturbed loss is not smooth at a minimiser.
 

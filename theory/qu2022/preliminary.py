@@ -7,6 +7,7 @@ from fractions import Fraction
 import sympy as sp
 
 from theory.kit.verdict import Replay, Verdict, check
+from theory.qu2022 import figures
 from theory.qu2022.common import instance, proved, ratio, refuted, repaired, require, require_identity
 from theory.qu2022.recursions import quadratic, sign
 
@@ -253,7 +254,12 @@ def _replay_dissimilarity(evidence) -> Replay:
     return Replay(assumptions, sides["left"], v["scale"] * sides["right"])
 
 
-@check("qu22-lemA.5", mutations=((0.99, "refuted"), (1.1, "proved")), replay=_replay_dissimilarity)
+@check(
+    "qu22-lemA.5",
+    mutations=((0.99, "refuted"), (1.1, "proved")),
+    replay=_replay_dissimilarity,
+    figure=figures.relative_dissimilarity,
+)
 def dissimilarity_at_perturbed_points(scale: float = 1.0) -> Verdict:
     """Gradient dissimilarity at perturbed points.
 

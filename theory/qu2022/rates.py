@@ -8,6 +8,7 @@ import sympy as sp
 
 from theory.kit.symbolic import exponent_of
 from theory.kit.verdict import Replay, Verdict, check
+from theory.qu2022 import figures
 from theory.qu2022.common import instance, proved, refuted, repaired, require, require_identity
 from theory.qu2022.printed import (
     PHI_FULL,
@@ -107,7 +108,7 @@ def partial_rate_by_substitution() -> Verdict:
     )
 
 
-@check("qu22-thm3.1-feasible")
+@check("qu22-thm3.1-feasible", figure=figures.accepted_rounds)
 def feasibility_of_the_step_sizes() -> Verdict:
     """The prescribed step sizes against the conditions of Theorems B.6 and B.9.
 
@@ -193,7 +194,7 @@ def _replay_first_k(evidence) -> Replay:
     return Replay({"K > 1": v["root_K"] > 1, "F L = 1": True}, other, first)
 
 
-@check("qu22-rem-best-K1", replay=_replay_first_k)
+@check("qu22-rem-best-K1", replay=_replay_first_k, figure=figures.leading_over_k)
 def one_local_step() -> Verdict:
     """K = 1 as the worst choice, theory side.
 

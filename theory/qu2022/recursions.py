@@ -114,6 +114,29 @@ def plateau(rho, smoothness) -> Gradient:
     return gradient
 
 
+def shoulder(x):
+    """Odd 1-Lipschitz gradient with one zero: slope 1 up to |x| = 8, slope -1 up to 12, slope 1 beyond.
+
+    The loss is even and unimodal, 0 at its only stationary point x = 0.
+    """
+    distance = abs(x)
+    if distance <= 8:
+        size = distance
+    else:
+        size = 16 - distance if distance <= 12 else distance - 8
+    return size if x > 0 else -size
+
+
+def shoulder_loss(x):
+    """Loss of ``shoulder``: the integral of its gradient from 0 to |x|."""
+    distance = abs(x)
+    if distance <= 8:
+        return distance**2 / 2
+    if distance <= 12:
+        return 16 * distance - distance**2 / 2 - 64
+    return distance**2 / 2 - 8 * distance + 80
+
+
 @dataclass(frozen=True)
 class Stall:
     """Quadratic clients on which FedSAM with K = 1 stands still although no gradient vanishes.

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import sympy as sp
+
 from theory.kit.verdict import Replay, Verdict, check
-from theory.qu2022 import corrected
-from theory.qu2022.common import instance, ratio, repaired, require
-from theory.qu2022.recursions import Stall, fedsam_round, mofedsam_round, plateau
+from theory.qu2022 import corrected, numerics
+from theory.qu2022.common import instance, ratio, repaired, require, require_identity
+from theory.qu2022.recursions import Stall, fedsam_round, mofedsam_round, plateau, shoulder, shoulder_loss
 
 C_FULL = Fraction(2, 5)  # below 1/2 - 30 x^2 for x <= 1/100
 
@@ -122,6 +124,7 @@ def constant_steps_full_participation() -> Verdict:
         corrected.rate(),
         ratio(sides["plain"], sides["full"]),
         margin_of_reading_P=ratio(sides["perturbed"], sides["full"]),
+        test_of_the_repair=numerics.tested(numerics.fedsam_rate_ratio),
     )
 
 
@@ -331,32 +334,95 @@ _MOMENTUM_POINT = {
 }
 
 
+def cycling_orbit(rounds: int) -> list[Fraction]:
+    """MoFedSAM with rho = 0, K = 1, beta = 1/10, eta_g = 1/(beta L) = 10 on ``shoulder`` from 97/5, exact."""
+    path, momentum = [Fraction(97, 5)], Fraction(0)
+    for _ in range(rounds):
+        state = mofedsam_round(
+            path[-1], momentum, [shoulder], Fraction(0), Fraction(1, 10), Fraction(1, 1000), Fraction(10), 1
+        )
+        path.append(state.w)
+        momentum = state.momentum
+    return path
+
+
+def _cycle(rounds: int, clients: int = 10**6) -> dict[str, Fraction]:
+    """Left and right side of Theorem D.4 at rho = sigma = 0 for ``clients`` identical clients; C = 1/2."""
+    path = cycling_orbit(rounds)[:-1]
+    left = min(shoulder(w) ** 2 for w in path)
+    lost = 2 * Fraction(81, 100) * 100 / clients + 70 * Fraction(9, 10) / 10**6
+    return {"left": left, "right": shoulder_loss(path[0]) / (Fraction(1, 2) * rounds), "C_bound": Fraction(3, 4) - lost}
+
+
+def draw_orbit(axes, evidence) -> None:
+    """The cycling orbit of MoFedSAM without perturbation, with its gradient."""
+    path = [float(w) for w in cycling_orbit(200)]
+    axes.plot(path, "o-", ms=2, lw=0.8, label="w^r, eta_g = 1/(beta L)")
+    axes.plot([abs(float(shoulder(w))) for w in path], lw=0.8, color="C3", label="|grad F(w^r)|")
+    axes.axhline(0, color="k", lw=0.5)
+    axes.set_xlabel("round")
+    axes.legend()
+
+
+def heavy_ball() -> str:
+    """Decrease for rho = 0, K = 1: E = F + (1-beta)/(2 alpha) d^2, alpha = beta eta_g, d the last step."""
+    d, new, m, a, smooth = sp.symbols("d d_new m alpha L", real=True)
+    bound = (m * d * new - new**2) / a + smooth / 2 * new**2 + m / (2 * a) * new**2 - m / (2 * a) * d**2
+    closed = -(new**2) * ((1 - m) / a - smooth / 2) - m / (2 * a) * (new - d) ** 2
+    return (
+        require_identity(bound, closed, "E_next - E <=")
+        + "; negative for (1-m)/alpha = 1/eta_g > L/2, that is eta_g < 2/L, with m = 1 - beta"
+    )
+
+
 def _replay_d(name: str):
     def replay(evidence) -> Replay:
         v = instance(evidence)
         sides = _sides_d(v)
-        return Replay(_conditions_d(v, sides), sides["left"], sides[name])
+        conditions = _conditions_d(v, sides)
+        if name == "right":
+            cycle = _cycle(200)
+            conditions["rho = 0: the cycling orbit violates the bound as well"] = cycle["left"] > cycle["right"]
+            conditions["rho = 0: C = 1/2 is admissible"] = cycle["C_bound"] > Fraction(1, 2)
+        return Replay(conditions, sides["left"], sides[name])
 
     return replay
 
 
-@check("qu22-thmD.4", replay=_replay_d("right"))
+@check("qu22-thmD.4", replay=_replay_d("right"), figure=draw_orbit)
 def mofedsam_constant_steps() -> Verdict:
     """Theorem D.4: MoFedSAM with constant steps, full participation.
 
     Statement: min_r E|grad F(w^r)|^2 <= (F(w^0) - F^*)/(C beta eta_g R) + Phi for beta <= 1/2, eta_l <= 1/(30 beta K
         L), eta_g <= 1/(beta L) and the printed positivity condition; at rho = sigma = 0 the right side tends to 0.
     Assumptions: A1-A3, identical clients (sigma_g = 0), the sign pair (-1, -1).
-    Method: ``plateau``: at w = -rho the gradient is L rho but the perturbed point is a maximum, so that neither
-        FedSAM nor MoFedSAM moves; Phi contains rho only with eta_l^2. Exact. Repair: momentum error, eta_g <=
-        beta/(4L).
-    Verdict: repaired.
+    Method: rho > 0: at w = -rho of ``plateau`` the gradient is L rho but the perturbed point is a maximum, so that
+        neither FedSAM nor MoFedSAM moves, while Phi contains rho only with eta_l^2. rho = 0: with eta_g = 1/(beta L),
+        beta = 1/10, the orbit on ``shoulder`` (unimodal, one stationary point) keeps jumping over the minimiser;
+        1,000 exact rounds have |grad F|^2 > 11. Repair: momentum error, eta_g <= beta/(4L); for rho = 0, K = 1 an
+        energy argument allows eta_g < 2/L.
+    Verdict: repaired: both the radius term and the step-size range of the theorem are at fault.
     Reference: Qu et al. 2022, Theorem D.4.
     """
     sides = _sides_d(instance(_MOMENTUM_POINT))
     require(sides["left"] > sides["right"] and sides["still"], "left exceeds right")
+    cycle = _cycle(1000)
+    require(cycle["left"] > 11 > cycle["right"], "the cycling orbit keeps a large gradient")
     return repaired(
-        _MOMENTUM_POINT, corrected.RATE_MOMENTUM, corrected.momentum_rate(), ratio(sides["left"], sides["right"])
+        _MOMENTUM_POINT,
+        corrected.RATE_MOMENTUM
+        + r"; for $\rho=0$, $K=1$ also every $\eta_g<\frac2L$ makes $F+\frac{1-\beta}{2\beta\eta_g}"
+        r"\|w^{r+1}-w^r\|^2$ decrease",
+        corrected.momentum_rate() + "; " + heavy_ball(),
+        ratio(sides["left"], sides["right"]),
+        without_perturbation={
+            "beta": "1/10",
+            "eta_g": "1/(beta L)",
+            "rounds": 1000,
+            "smallest_squared_gradient": float(cycle["left"]),
+            "printed_bound": float(cycle["right"]),
+        },
+        test_of_the_repair=numerics.tested(numerics.mofedsam_rate_ratio),
     )
 
 

@@ -15,7 +15,7 @@ from theory.kit.search import worst_ratio
 from theory.kit.symbolic import decide_identity, identity
 from theory.kit.verdict import Verdict, check
 from theory.sun2023.common import Clients, State, refuted, repaired, replay_of, virtual_models
-from theory.sun2023.figures import bars
+from theory.sun2023.figures import bars, numbers
 from theory.sun2023.interpreter import Memory, Setting, run
 
 BETA = sp.Symbol("beta", positive=True)
@@ -239,7 +239,7 @@ def _rounds_to_gradient(steps: int) -> float:
 @check(
     "sun23-K-long",
     mutations=((1.3, "refuted"), (0.8, "holds")),
-    figure=bars(lambda e: e["gradient_after_60_rounds_by_K"], "|grad f| after 60 rounds, by K", log=True),
+    figure=bars(numbers("gradient_after_60_rounds_by_K"), "|grad f| after 60 rounds, by K", log=True),
 )
 def local_interval(scale: float = 1.0) -> Verdict:
     """K local steps converge linearly to the exact local solution, and few steps cost accuracy.

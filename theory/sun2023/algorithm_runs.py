@@ -16,7 +16,7 @@ from artifact.rounds import play, simulate
 from theory.kit.symbolic import identity
 from theory.kit.verdict import Verdict, check
 from theory.sun2023.common import refuted
-from theory.sun2023.figures import bars
+from theory.sun2023.figures import bars, numbers
 
 METHODS = ("fedavg", "fedadam", "scaffold", "fedcm", "feddyn", "fedsam", "mofedsam", "fedsmoo")
 SAM_TYPE = ("fedsam", "mofedsam", "fedsmoo")
@@ -70,7 +70,7 @@ def gradients_per_step() -> Verdict:
     return Verdict("consistent" if derived == printed else "inconsistent", {"printed": printed, "derived": derived})
 
 
-@check("sun23-comm-count", figure=bars(lambda e: e["derived"], "models per client and round over FedAvg", reference=2))
+@check("sun23-comm-count", figure=bars(numbers("derived"), "models per client and round over FedAvg", reference=2))
 def communicated_vectors() -> Verdict:
     """Vectors communicated per active client and round.
 

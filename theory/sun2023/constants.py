@@ -15,7 +15,7 @@ from theory.kit.symbolic import NotProved, identity, nonnegative
 from theory.kit.tables import table
 from theory.kit.verdict import Verdict, check
 from theory.sun2023.common import refuted, repaired, replay_of
-from theory.sun2023.figures import bars
+from theory.sun2023.figures import bars, cells_of
 
 L, B, M, N = sp.symbols("L b m n", positive=True)  # b = beta L
 THETA = sp.Symbol("theta", positive=True)  # n/m
@@ -240,7 +240,7 @@ def q_bound() -> Verdict:
 @check(
     "sun23-beta-practice",
     figure=bars(
-        lambda e: {key: row["beta 10 over limit"] for key, row in e["derived"].items()},
+        cells_of("derived", "beta 10 over limit"),
         "beta = 10 over the printed limit",
         reference=1,
         log=True,

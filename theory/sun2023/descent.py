@@ -17,6 +17,7 @@ from theory.kit.verdict import Verdict, check
 from theory.sun2023.common import (
     Clients,
     State,
+    advance,
     averaged,
     histories,
     refuted,
@@ -24,6 +25,7 @@ from theory.sun2023.common import (
     replay_of,
     square_mean,
     tight_bound,
+    virtual_models,
 )
 
 PRINTED_C5 = {"r^2": 30, "delta": 36, "v": 12, "gradient": 12}
@@ -240,28 +242,47 @@ def divergence_recursion() -> Verdict:
 
     Statement: delta^t <= (2m-2n)/(2m-n) delta^{t-1} + (6m-2n)/(2m-n) v^t for all 1 <= n < m and all rounds.
     Assumptions: exact local solves; ten EQUAL clients (w - 1)^2/2, n = 1, r = 0, zero start, beta = 1/100.
-    Method: exact second moments over all 10^3 histories at t = 2. The repair is Lemma C.2 with c = (2m - n)/n applied
-        to w_i^t - w_bar^t and w_bar^t - w_bar^{t+1}, whose coefficients are computed in sun23-lemC6-split.
+    Method: exact second moments over all 10^3 histories at t = 2; from gradient duals it fails from t = 3 on
+        (evidence). The repair is Lemma C.2 with c = (2m - n)/n applied to w_i^t - w_bar^t and w_bar^t - w_bar^{t+1},
+        whose coefficients are computed in sun23-lemC6-split.
     Verdict: repaired: the coefficient of v^t has to grow like 2m/n (20.1 instead of 3.05 at 10% participation).
     Reference: Sun et al. 2023, App. C.1.2, Lemma C.6, eq. (25).
     """
     _, left, right = _c6_sides(C6)
-    worst = {m: c6_worst(m) for m in (2, 3, 5, 8, 10)}
+    worst = {m: max(equal_client_ratios(m, 0, 4)) for m in (2, 3, 5, 10, 20)}
+    linked = equal_client_ratios(10, -1, 4)
     statement = (
         r"$\delta^t\le\frac{2m-2n}{2m-n}\delta^{t-1}+\big(\frac{2n}{2m-n}+\frac{2m}n\big)v^t$ for all $1\le n\le m$"
     )
-    return repaired(
-        {**C6, "left": left, "right": right}, statement, _split_certificate(), worst_ratio_by_m_at_n_1=worst
-    )
+    measured = {"worst_ratio_by_m_at_n_1": worst, "ratios_from_gradient_duals": linked}
+    return repaired({**C6, "left": left, "right": right}, statement, _split_certificate(), **measured)
 
 
-def c6_worst(m: int) -> float:
-    """Largest left/right of (25) over rounds 1-2 for m equal clients, n = 1, beta = 1/100."""
-    ratios = []
-    for t in (1, 2):
-        _, left, right = _c6_sides({"m": m, "n": 1, "beta": "1/100", "t": t})
-        ratios.append(float(left / right))
-    return max(ratios)
+def equal_client_ratios(m: int, dual: int, rounds: int, beta: Fraction = Fraction(1, 100)) -> list[float]:
+    """Left/right of (25) at t = 1..rounds for m equal clients (w - 1)^2/2, n = 1, w^0 = 0 and all duals ``dual``.
+
+    Exact: states that differ by a permutation of the clients are merged with their probabilities.
+    """
+    clients = Clients.of([1] * m, [1] * m)
+    on_delta, on_v = printed_c6(m, 1)
+    weights = {State.start(m, 0, [dual] * m): Fraction(1)}
+    ratios, previous = [], None
+    for _ in range(rounds + 1):
+        later: dict[State, Fraction] = {}
+        v = Fraction(0)
+        for state, weight in weights.items():
+            models = virtual_models(clients, state, beta)
+            v += weight * square_mean(models, averaged(state, beta))
+            for i in range(m):
+                moved = advance(state, models, [i], beta)
+                pairs = sorted(zip(moved.lam, moved.last, strict=True))
+                key = State(moved.w, tuple(x for x, _ in pairs), tuple(y for _, y in pairs))
+                later[key] = later.get(key, Fraction(0)) + weight / m
+        delta = sum(weight * square_mean(state.last, averaged(state, beta)) for state, weight in later.items())
+        if previous is not None:
+            ratios.append(float(delta / (on_delta * previous + on_v * v)))
+        weights, previous = later, delta
+    return ratios
 
 
 def draw_c6(axes, evidence) -> None:

@@ -8,13 +8,25 @@ from typing import Any
 Figure = Callable[[Any, Mapping[str, Any]], None]
 
 
-def bars(
-    select: Callable[[Mapping[str, Any]], Mapping[str, float]],
-    label: str,
-    *,
-    reference: float | None = None,
-    log: bool = False,
-) -> Figure:
+Select = Callable[[Mapping[str, Any]], Mapping[str, float]]
+
+
+def numbers(name: str) -> Select:
+    """evidence[name]."""
+    return lambda evidence: evidence[name]
+
+
+def cells_of(table: str, name: str) -> Select:
+    """Column ``name`` of the table evidence[table]."""
+    return lambda evidence: {row: cells[name] for row, cells in evidence[table].items()}
+
+
+def second_minus_first(name: str) -> Select:
+    """Differences of the pairs in evidence[name]."""
+    return lambda evidence: {row: pair[1] - pair[0] for row, pair in evidence[name].items()}
+
+
+def bars(select: Select, label: str, *, reference: float | None = None, log: bool = False) -> Figure:
     """Figure with one horizontal bar per entry of ``select(evidence)`` and a dotted line at ``reference``."""
 
     def draw(axes, evidence) -> None:

@@ -14,7 +14,7 @@ from theory.kit.search import worst_ratio
 from theory.kit.symbolic import identity
 from theory.kit.verdict import Verdict, check
 from theory.sun2023.common import refuted, repaired, replay_of
-from theory.sun2023.figures import bars
+from theory.sun2023.figures import bars, numbers
 from theory.sun2023.networks import digits_network, relu_change
 
 
@@ -129,7 +129,7 @@ DEEP = {"L": 4, "tau": 1}
 @check(
     "sun23-lemC8",
     replay=replay_of(_perturbation_sides),
-    figure=bars(lambda e: e["ratio_at_tau_1_by_layers"], "change over printed bound, by layers, s = w", reference=1),
+    figure=bars(numbers("ratio_at_tau_1_by_layers"), "change over printed bound, by layers, s = w", reference=1),
 )
 def perturbation_lemma() -> Verdict:
     """The perturbation bound needs ||s_l|| <= ||w_l||/L.
@@ -326,7 +326,7 @@ RESNET = {"layers": 18, "width": 512, "D": 50000}
 
 @check(
     "sun23-thm4.4",
-    figure=bars(lambda e: e["samples needed"], "samples for a complexity term below 1", reference=50000, log=True),
+    figure=bars(numbers("samples needed"), "samples for a complexity term below 1", reference=50000, log=True),
 )
 def generalisation_theorem() -> Verdict:
     """The generalisation bound exceeds 1 for every network at realistic sample sizes.

@@ -194,9 +194,9 @@ def draw_toy(axes, evidence) -> None:
     grid = [Fraction(k, 50) for k in range(-200, 201)]
     for label, f in (("$f_1$", INCONSISTENT[0]), ("$f_2$", INCONSISTENT[1]), ("mean", mean(INCONSISTENT))):
         axes.plot([float(x) for x in grid], [float(f(x)) for x in grid], label=label)
-    for name in ("fedsam", "sam"):
+    for name, colour in (("fedsam", "red"), ("sam", "black")):
         point = fractions_of(evidence["inconsistent"][name])
-        axes.axvline(float(point), linestyle=":", label=f"{name} minimiser")
+        axes.axvline(float(point), linestyle=":", color=colour, label=f"{name} minimiser")
     axes.set_xlabel("parameter $w$")
     axes.set_ylabel("loss")
     axes.legend(fontsize="small")

@@ -10,7 +10,7 @@ import numpy as np
 from artifact.data.partition import partition
 from theory.kit.exact import mp, mpf
 from theory.kit.verdict import Verdict, check
-from theory.sun2023.figures import bars
+from theory.sun2023.figures import bars, second_minus_first
 from theory.sun2023.tables import LOWER, METHODS, UPPER, accuracy
 
 CLIENTS, SAMPLES = 100, 500
@@ -145,7 +145,7 @@ def dirichlet_distance(concentration: Any, classes: int) -> float:
 @check(
     "sun23-tab1-pathological",
     figure=bars(
-        lambda e: {k: a - b for k, (a, b) in e["derived"]["distance, Pathological then Dirichlet"].items()},
+        second_minus_first("distances"),
         "distance of Pathological minus that of Dirichlet",
         reference=0,
     ),
@@ -177,7 +177,7 @@ def pathological_heterogeneity() -> Verdict:
         for count, pathological, dirichlet, concentration in cases:
             own, other = 1 - count / classes, dirichlet_distance(concentration, classes)
             label = f"{data}, {pathological} against {dirichlet}"
-            distances[label] = [own, other]
+            distances[label] = [other, own]
             below = [
                 accuracy(name, data, pathological, part) < accuracy(name, data, dirichlet, part)
                 for name in METHODS
@@ -185,7 +185,8 @@ def pathological_heterogeneity() -> Verdict:
             ]
             lower[label] = f"{sum(below)} of {len(below)} accuracies lower"
             agree = agree and own > other and all(below)
-    derived = {"distance, Pathological then Dirichlet": distances, "accuracies": lower}
+    derived = {"distance, Dirichlet then Pathological": distances, "accuracies": lower}
     return Verdict(
-        "consistent" if agree else "inconsistent", {"printed": "Pathological is more heterogeneous", "derived": derived}
+        "consistent" if agree else "inconsistent",
+        {"printed": "Pathological is more heterogeneous", "derived": derived, "distances": distances},
     )

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 
+from artifact.algorithms import build
+from artifact.rounds import simulate
 from theory.sun2023.common import Clients, State, averaged, histories, square_mean
 
 
@@ -117,3 +120,32 @@ def simulated_average(
         w = bar - beta * lam.mean()
         total += float((curvature * (bar - centre)).mean() ** 2)
     return total / rounds
+
+
+def project_averages(horizons: tuple[int, ...], noise: float = 4.0, seed: int = 0) -> dict[str, float]:
+    """Average of ||grad f(w_bar^t)||^2 over T rounds of the project's FedSMOO, r = 1/sqrt(T), K = 10, 2 of 4 clients.
+
+    Quadratics in R^2 with |a_i| <= 1 (one concave), beta = n/(24 m L), minibatch noise of the given deviation.
+    """
+    curvature = torch.tensor([1.0, 0.5, -0.25, 0.75], dtype=torch.float64)
+    centres = torch.tensor([[1.0, 2.0], [-1.0, 0.5], [0.0, -2.0], [3.0, 1.0]], dtype=torch.float64)
+    beta = 2 / 4 / 24
+    found = {}
+    for rounds in horizons:
+        rng = np.random.default_rng(seed)
+        draws = torch.tensor(noise * rng.standard_normal((rounds, 10, 4, 2)))
+        cohorts = [tuple(rng.choice(4, 2, replace=False)) for _ in range(rounds)]
+        squares = []
+
+        def gradient(W, clients, t, k, draws=draws):
+            return curvature[clients, None] * (W - centres[clients]) + draws[t, k, clients]
+
+        def probe(t, w, W, c, squares=squares):
+            bar = W.mean(dim=0)
+            squares.append(float(((curvature[:, None] * (bar - centres)).mean(dim=0) ** 2).sum()))
+
+        algorithm = build("fedsmoo", rho=rounds**-0.5, lam=1 / beta)
+        start = torch.tensor([2.0, 2.0], dtype=torch.float64)
+        simulate(algorithm, gradient, start, 4, rounds, steps=10, lr=1 / (1 + 1 / beta), cohorts=cohorts, probe=probe)
+        found[str(rounds)] = float(np.mean(squares))
+    return found

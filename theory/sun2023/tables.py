@@ -17,7 +17,7 @@ from theory.kit.tables import (
     total,
 )
 from theory.kit.verdict import Verdict, check
-from theory.sun2023.figures import bars, printed_and_derived
+from theory.sun2023.figures import bars, numbers, printed_and_derived, second_minus_first
 
 UPPER, LOWER = "10% of 100", "5% of 200"
 SPLITS = {
@@ -89,9 +89,7 @@ def _lead(part: str, data: str, split: str) -> Decimal:
 
 @check(
     "sun23-tab1-hetero",
-    figure=bars(
-        lambda e: {k: b - a for k, (a, b) in e["leads"].items()}, "growth of the lead of FedSMOO, points", reference=0
-    ),
+    figure=bars(second_minus_first("leads"), "growth of the lead of FedSMOO, points", reference=0),
 )
 def heterogeneity_effect() -> Verdict:
     """Accuracy falls with heterogeneity and FedSMOO's lead grows.
@@ -116,7 +114,7 @@ def heterogeneity_effect() -> Verdict:
     return counted(claims, leads=leads)
 
 
-@check("sun23-tab1-drop", figure=bars(lambda e: e["drops_on_CIFAR_10"], "drop from Dirichlet-0.6 to 0.1, points"))
+@check("sun23-tab1-drop", figure=bars(numbers("drops_on_CIFAR_10"), "drop from Dirichlet-0.6 to 0.1, points"))
 def degradation() -> Verdict:
     """FedSMOO loses less than MoFedSAM from Dirichlet-0.6 to Dirichlet-0.1.
 

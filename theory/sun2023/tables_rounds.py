@@ -8,7 +8,7 @@ from typing import Any
 
 from theory.kit.tables import Comparison, Table, arithmetic_verdict, average, compare, difference, ratio, table
 from theory.kit.verdict import Verdict, check
-from theory.sun2023.figures import bars, printed_and_derived
+from theory.sun2023.figures import bars, cells_of, numbers, printed_and_derived
 from theory.sun2023.tables import COLUMNS, METHODS, accuracy, column, counted, rounds_to_74
 
 
@@ -35,7 +35,7 @@ def _rank(entries: dict[str, int | None], name: str) -> int:
     return 1 + sum(value is not None and value < entries[name] for value in entries.values())
 
 
-@check("sun23-tab6", figure=bars(lambda e: e["mean_rank"], "mean rank in rounds over 16 columns"))
+@check("sun23-tab6", figure=bars(numbers("mean_rank"), "mean rank in rounds over 16 columns"))
 def rounds_to_targets() -> Verdict:
     """Ranks in Table 6.
 
@@ -62,7 +62,7 @@ def rounds_to_targets() -> Verdict:
 @check(
     "sun23-tab6-tab1",
     figure=bars(
-        lambda e: {k: row["deviations from target"] for k, row in e["conflicts"].items()},
+        cells_of("conflicts", "deviations from target"),
         "final accuracy minus target, in printed deviations",
         reference=0,
     ),
@@ -224,7 +224,7 @@ def ablation(scale: float = 1.0) -> Verdict:
 
 @check(
     "sun23-abstract-sota",
-    figure=bars(lambda e: {k: row["mean rank, rounds"] for k, row in e["by_method"].items()}, "mean rank in rounds"),
+    figure=bars(cells_of("by_method", "mean rank, rounds"), "mean rank in rounds"),
 )
 def best_overall() -> Verdict:
     """Faster and more accurate than seven baselines, on average.

@@ -13,7 +13,7 @@ from theory.kit.search import worst_ratio
 from theory.kit.symbolic import identity
 from theory.kit.verdict import Replay, Verdict, check
 from theory.yashwanth2023.common import Array, decide_bound, exact, proved, refuted, repaired, softmax, vacuous
-from theory.yashwanth2023.kronecker import matrix_of
+from theory.yashwanth2023.kronecker import entrywise, matrix_of
 from theory.yashwanth2023.networks import Mlp, digit_batch, trained_mlp
 
 
@@ -375,7 +375,8 @@ def mechanism() -> Verdict:
     Reference: Yashwanth et al. 2024, Abstract, Secs. 3.2.3-3.2.4.
     """
     before, after = two_unit_network(Q(1)), two_unit_network(Q(1, 2))
-    c, w, h, a = sp.symbols("c w h a", positive=True)
+    c, H, W, a = sp.Symbol("c", positive=True), matrix_of("h", 2, 2), matrix_of("w", 2, 2), matrix_of("a", 2, 1)
+    kron = sp.kronecker_product
     rows = rescaling_rows()
     middle = next(row for row in rows if row["c"] == 1.0)
     drift = max(abs(r["top_W1"] * r["top_W2"] / (middle["top_W1"] * middle["top_W2"]) - 1) for r in rows)
@@ -388,10 +389,9 @@ def mechanism() -> Verdict:
         r"$H_{W_l}\to c^{-2}H_{W_l}$, so the product of their top eigenvalues is invariant. With all layers above "
         r"$l-1$ fixed, "
         r"scaling $a_{l-1}$ down lowers the bound $\alpha_l\frac1B\sum_i\|a_{l-1}^i\|^2$ in proportion.",
-        identity(
-            (w / c) ** 2 * h * a**2, c**-2 * (w**2 * h * a**2), label="layer below: M_l = W^T H W, input unchanged"
-        ),
-        identity(h * (c * a) ** 2, c**2 * (h * a**2), label="layer above: logit Hessian unchanged, input scaled"),
+        "open units stay open: relu(c z) = c relu(z) for c > 0, and the logits, hence H_z, do not change",
+        entrywise("M_l -> M_l / c^2, input of layer l unchanged", (W / c).T * H * (W / c), W.T * H * W / c**2),
+        entrywise("input of layer l+1 -> c a", kron(H, c * a * (c * a).T), c**2 * kron(H, a * a.T)),
         margin=float(after["top_W1"] / before["trace"]),
         repair={"largest_relative_change_of_product": drift},
         digits=rows,

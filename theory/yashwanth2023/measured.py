@@ -1,7 +1,7 @@
 """Statements about trained models, measured on small federated runs on real data with dense float64 Hessians.
 
-Profile "toy": 8x8 digits projected to 12 features, 10 clients of 30 samples with labels from Dirichlet(0.3), ReLU network
-12-10-10-10 (350 parameters), the project's FedAvg with full participation. Intervals are Student t over paired
+Profile "toy": 8x8 digits projected to 12 features, 10 clients of 30 samples with labels from Dirichlet(0.3), ReLU
+network 12-10-10-10 (350 parameters), the project's FedAvg with full participation. Intervals are Student t over paired
 seeds. Such a verdict speaks for this profile; the paper's scale is not decided by it.
 """
 
@@ -29,7 +29,8 @@ WIDTHS, CLIENTS, SAMPLES, TRAINING = (12, 10, 10, 10), 10, 30, 600
 ROUNDS, STEPS, RATE, DECAY = 100, 5, 0.3, 1e-3
 SEEDS = (0, 1, 2, 3, 4, 5)
 PROFILE = (
-    f"toy: digits, 12 features, {CLIENTS} clients x {SAMPLES} samples, Dirichlet 0.3, ReLU network 12-10-10-10, {ROUNDS} rounds "
+    f"toy: digits, 12 features, {CLIENTS} clients x {SAMPLES} samples, Dirichlet 0.3, ReLU network 12-10-10-10, "
+    f"{ROUNDS} rounds "
     f"of {STEPS} full-batch steps, rate {RATE}, weight decay {DECAY}, {len(SEEDS)} paired seeds"
 )
 
@@ -46,7 +47,7 @@ def network_of(flat: Tensor) -> Mlp:
 
 @cache
 def client_data(seed: int) -> tuple[Tensor, Tensor]:
-    """Inputs [clients, samples, 12] and labels [clients, samples]; every client draws its labels from its own mixture."""
+    """Inputs [clients, samples, 12] and labels [clients, samples]; labels from the client's own mixture."""
     inputs, labels = digit_batch(TRAINING, WIDTHS[0])
     rng, chosen = np.random.default_rng(seed), []
     by_class = [np.flatnonzero(labels.numpy() == c) for c in range(10)]
@@ -58,7 +59,7 @@ def client_data(seed: int) -> tuple[Tensor, Tensor]:
 
 
 def client_losses(W: Tensor, inputs: Tensor, labels: Tensor, zeta: float) -> Tensor:
-    """Penalised losses [R] of R clients at their own rows of W [R, 350]; inputs [R, samples, 12], labels [R, samples]."""
+    """Penalised losses [R] of R clients at their rows of W [R, 350]; inputs [R, samples, 12], labels [R, samples]."""
     a, start, penalty = inputs, 0, 0.0
     for layer, (n, m) in enumerate(pairwise(WIDTHS), start=1):
         weight, bias = W[:, start : start + n * m].reshape(-1, m, n), W[:, start + n * m : start + n * m + m]
@@ -73,7 +74,7 @@ def client_losses(W: Tensor, inputs: Tensor, labels: Tensor, zeta: float) -> Ten
 
 @cache
 def trajectory(zeta: float, seed: int) -> Tensor:
-    """Server models [ROUNDS + 1, 350] of FedAvg on the loss + zeta L^act; start and clients depend on the seed alone."""
+    """Server models [ROUNDS + 1, 350] of FedAvg on loss + zeta L^act; start and clients depend on the seed alone."""
     inputs, labels = client_data(seed)
 
     def gradient(W: Tensor, clients: Tensor, t: int, k: int) -> Tensor:
@@ -148,16 +149,16 @@ ZETA = 0.15
 
 def paired(value: Callable[[Curvature], float]) -> Interval:
     """Interval of value(FedAvg+MAN) - value(FedAvg) over the seeds, at the end of training."""
-    return paired_difference(
-        [value(curvature(ZETA, s)) for s in SEEDS], [value(curvature(0.0, s)) for s in SEEDS]
-    )
+    return paired_difference([value(curvature(ZETA, s)) for s in SEEDS], [value(curvature(0.0, s)) for s in SEEDS])
 
 
 def draw_intervals(axes, evidence) -> None:
     """Intervals with their means; the claim is about the side of 0."""
     rows = evidence["interval"]
     for position, row in enumerate(rows.values()):
-        axes.errorbar(position, row["mean"], [[row["mean"] - row["low"]], [row["high"] - row["mean"]]], fmt="o", capsize=4)
+        axes.errorbar(
+            position, row["mean"], [[row["mean"] - row["low"]], [row["high"] - row["mean"]]], fmt="o", capsize=4
+        )
     axes.axhline(0, color="k", lw=0.8)
     axes.set_xticks(range(len(rows)), list(rows), rotation=30, ha="right")
     axes.set(ylabel="mean and 95% interval over seeds")
@@ -167,12 +168,13 @@ def draw_intervals(axes, evidence) -> None:
 def activation_norms_in_training() -> Verdict:
     """What the penalty does to activation norms and layer-wise eigenvalues in training.
 
-    Statement: training with the penalty lowers the activation norm of every penalised layer and lambda_max(H_{W_l}), l >= 2.
+    Statement: training with the penalty lowers the activation norm of every penalised layer and lambda_max(H_{W_l}), l
+    >= 2.
     Assumptions: profile "toy" (see the module), zeta = 0.15, weight decay 1e-3 as in the released code.
     Method: FedAvg+MAN against FedAvg, paired seeds, dense Hessians of the global training loss at the last round.
-    Verdict: reproduced at this profile. Layer 1, which the statement leaves out, moves the other way: its top eigenvalue
-    rises on every seed and the norm of the last layer's weights grows, as the rescaling argument predicts
-    (man-thm2-mechanism).
+    Verdict: reproduced at this profile. Layer 1, which the statement leaves out, moves the other way: its top
+    eigenvalue rises, the norm of the last layer's weights grows and the overall top eigenvalue does not change
+    measurably, as the rescaling argument predicts (man-thm2-mechanism).
     Reference: Yashwanth et al. 2024, Secs. 3.2.4 and 5.1.
     """
     values = {f"activation norm, layer {k + 1}": (paired(lambda c, k=k: c.activations[k]), -1) for k in (0, 1)}
@@ -200,13 +202,13 @@ def round_at_loss(seed: int, loss: float) -> int:
 def sharpness_of_fedavg() -> Verdict:
     """Curvature of the global loss with and without the penalty.
 
-    Statement: FedAvg ends in a sharp minimum of the global loss; with the penalty the global model has lower curvature at
-    comparable or better test accuracy.
+    Statement: FedAvg ends in a sharp minimum of the global loss; with the penalty the global model has lower curvature
+    at comparable or better test accuracy.
     Assumptions: profile "toy" (see the module), zeta = 0.15, weight decay 1e-3.
     Method: top eigenvalue and trace of the dense Hessian of the global training loss, FedAvg+MAN against FedAvg, paired
     seeds: at the last round, and against FedAvg at the round where it first reaches the same training loss.
-    Verdict: inconclusive at this profile: neither the top eigenvalue nor the trace is lower with the penalty; what it takes
-    from the upper layers returns in the first (man-actnorm-eig-empirical).
+    Verdict: inconclusive at this profile: neither the top eigenvalue nor the trace is lower with the penalty; what it
+    takes from the upper layers returns in the first (man-actnorm-eig-empirical).
     Reference: Yashwanth et al. 2024, Secs. 1 and 3.1.
     """
     ours = [curvature(ZETA, s) for s in SEEDS]
@@ -219,7 +221,9 @@ def sharpness_of_fedavg() -> Verdict:
         "trace, same loss": (paired_difference(traces, [float(c.spectrum.sum()) for c in matched]), -1),
     }
     accuracy = paired(lambda c: c.accuracy)
-    return empirical(values, test_accuracy_difference=as_numbers(accuracy), loss_difference=as_numbers(paired(lambda c: c.loss)))
+    return empirical(
+        values, test_accuracy_difference=as_numbers(accuracy), loss_difference=as_numbers(paired(lambda c: c.loss))
+    )
 
 
 @check("man-sec51-negative", "man-fig4b", figure=draw_intervals)
@@ -251,8 +255,10 @@ def evolution() -> Verdict:
 
     Statement: during training lambda_max(H) behaves similarly to the layer-wise top eigenvalues.
     Assumptions: profile "toy" (see the module); "similarly" is read as a positive rank correlation over training.
-    Method: Spearman correlation of lambda_max(H) with lambda_max(H_ll) over ten checkpoints of FedAvg, per layer and seed.
-    Verdict: see the intervals.
+    Method: Spearman correlation of lambda_max(H) with lambda_max(H_ll) over ten checkpoints of FedAvg, per layer and
+    seed.
+    Verdict: reproduced at this profile: mean rank correlations 0.71, 0.76 and 0.48 for the three layers. (A t interval
+    of a mean correlation may reach beyond 1.)
     Reference: Yashwanth et al. 2024, Sec. 3.2.2 (citing Sankar et al. 2021).
     """
     correlations = np.array([
