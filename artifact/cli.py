@@ -273,10 +273,21 @@ def _number(name: str, text: str) -> float | bool:
 @click.option("--backend", type=click.Choice(BACKENDS), default="batched", show_default=True)
 @AS_JSON
 def replay_command(case: Path, out: Path, variant: str | None, backend: str, as_json: bool) -> None:
-    arrays = replay.replay(case, variant, backend)
+    arrays = _replayed(case, variant, backend)
     replay.write(arrays, out)
     shapes = {name: list(array.shape) for name, array in arrays.items()}
     click.echo(json.dumps({"out": str(out), "arrays": shapes}) if as_json else f"{out}: {', '.join(shapes)}")
+
+
+def _replayed(case: Path, variant: str | None, backend: str) -> dict[str, Any]:
+    """Entries of a case file that contradict each other may show only while it is played."""
+    try:
+        return replay.replay(case, variant, backend)
+    except UserError:
+        raise
+    except (IndexError, KeyError, RuntimeError, TypeError, ValueError) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise UserError("case", str(case), f"a file whose entries agree with the format ({reason})") from error
 
 
 # ---- data ------------------------------------------------------------------------------------------------------------

@@ -29,7 +29,8 @@ class RunConfig(BaseModel):
     draws with that mean).  rounds; local_epochs or local_steps; batch_size.
     lr, lr_decay: local rate of round t is lr * lr_decay^t.  weight_decay, clip: of the local step.
     optimiser, momentum: local update rule, new for each client and round.  server_mean: uniform or weighted by size.
-    man_zeta, man_layers: MAN's penalty (0: none; hidden layers, or with-logits as MAN-3 allows).  augment: policy.
+    man_zeta, man_layers: MAN's penalty (0: none; hidden layers, with-logits as MAN-3
+    allows, or the list of the released Tiny-ImageNet code, MAN-2).  augment: policy.
     evaluate, eval_every, eval_train: which models are tested, how often, and whether on the training set too.
     probes: what is measured on evaluated rounds beside the accuracy (``artifact.probes``); changes no other number.
     seed: of every random stream.  dtype, backend, device: how gradients are computed; part of the key.
@@ -63,7 +64,7 @@ class RunConfig(BaseModel):
     momentum: Annotated[float, Field(ge=0, lt=1)] = 0.9
     server_mean: Literal["uniform", "weighted"] = "uniform"
     man_zeta: Weight = 0.0
-    man_layers: Literal["hidden", "with-logits"] = "hidden"
+    man_layers: Literal["hidden", "with-logits", "released-convnet"] = "hidden"
     augment: Literal["none", "flip-crop", "flip-crop-always"] = "none"
     evaluate: tuple[Literal["server", "active", "all"], ...] = ("server",)
     eval_every: Count = 1

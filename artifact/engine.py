@@ -21,6 +21,7 @@ from artifact.cohort import Cohort, LocalOptimiser
 from artifact.config import RunConfig
 from artifact.data import Dataset, partition
 from artifact.data.augment import POLICIES, normalise
+from artifact.errors import UserError
 from artifact.flat import Layout, buffers, norm, parameters
 from artifact.oracle import Group, Oracle, Penalty, pixels_last
 from artifact.probes import PerturbationProbe
@@ -112,7 +113,7 @@ class Trainer:
         self.algorithm = config.build_algorithm()
         self.oracle = Oracle(
             self.model,
-            Penalty(config.man_zeta, self._penalised_layers()),
+            self._penalty(),
             config.resolved_backend,
             bfloat16=config.dtype == "bfloat16",
             threads=(os.cpu_count() or 1) if self.device.type == "cpu" else 0,
@@ -127,11 +128,19 @@ class Trainer:
         self.completed = 0
         self.full_passes = 0
 
-    def _penalised_layers(self) -> tuple[str, ...] | None:
-        if self.config.man_layers == "hidden":
-            return None
-        final = [name for name, module in self.model.named_modules() if isinstance(module, torch.nn.Linear)][-1]
-        return (*hidden_layers(self.model), final)
+    def _penalty(self) -> Penalty:
+        """MAN's term; the released code applies half the coefficient (MAN-1)."""
+        zeta, choice = self.config.man_zeta * self.algorithm.man_scale, self.config.man_layers
+        if choice == "hidden" or zeta == 0:
+            return Penalty(zeta)
+        hidden = hidden_layers(self.model)
+        if choice == "with-logits":
+            final = [name for name, module in self.model.named_modules() if isinstance(module, torch.nn.Linear)][-1]
+            return Penalty(zeta, (*hidden, final))
+        if len(hidden) != 5:
+            raise UserError("man_layers", choice, "hidden or with-logits; released-convnet is for model convnet-tiny")
+        conv1, conv2, _, fc1, fc2 = hidden  # the third convolution's term is overwritten by the first layer's after it
+        return Penalty(zeta, (conv1, conv2, fc1, fc2), (fc2,))
 
     # ---- a round -------------------------------------------------------------------------------------------------
 
@@ -148,7 +157,7 @@ class Trainer:
         C = self.cohort(clients, steps)
         local = None if self.statistics is None else self.statistics.repeat(len(members), 1)
         self.full_passes, before = 0, self.oracle.passes
-        probe = PerturbationProbe(self, C) if evaluated and "perturbation" in config.probes else None
+        probe = self.probe(C) if evaluated and "perturbation" in config.probes else None
         w, W, _ = play(
             self.algorithm,
             self.state,
@@ -177,6 +186,12 @@ class Trainer:
             metrics |= {"perturbation": probe.summary()} if probe is not None else {}
             metrics |= self.evaluate({"server": w, "active": active, "all": self._mean_of_all(C)})
         return metrics
+
+    def probe(self, C: Cohort) -> PerturbationProbe:
+        everyone = self.gradients_of(self.w, list(range(self.config.clients)))
+        weights = self.sizes.to(self.device) / self.sizes.sum().item()
+        last_seen = None if self.last_seen is None else self.last_seen[C.clients]
+        return PerturbationProbe(self.algorithm, self.w, weights @ everyone, last_seen, self.oracle.uncounted)
 
     @property
     def clip_norm(self) -> float | None:
@@ -259,15 +274,14 @@ class Trainer:
         plan = Schedule(plan.indices.to(self.device), plan.lengths)
         W = w.repeat(len(clients), 1)
         total = torch.zeros_like(W)
-        counted = self.oracle.passes
-        for k in range(max(steps)):
-            going = [i for i in range(len(clients)) if steps[i] > k]
-            for positions, indices in plan.groups(k, going):
-                rows = [going[p] for p in positions]
-                group = self.group(None, indices, [clients[r] for r in rows], -1 - k, augment=False)
-                frozen = None if self.statistics is None else self.statistics.repeat(len(rows), 1)
-                total[rows] += indices.shape[1] * self.oracle.gradients(W[rows], frozen, group)
-        self.oracle.passes = counted  # a full pass is counted on its own, not as local steps
+        with self.oracle.uncounted():  # a full pass is counted on its own, not as local steps
+            for k in range(max(steps)):
+                going = [i for i in range(len(clients)) if steps[i] > k]
+                for positions, indices in plan.groups(k, going):
+                    rows = [going[p] for p in positions]
+                    group = self.group(None, indices, [clients[r] for r in rows], -1 - k, augment=False)
+                    frozen = None if self.statistics is None else self.statistics.repeat(len(rows), 1)
+                    total[rows] += indices.shape[1] * self.oracle.gradients(W[rows], frozen, group)
         return total / torch.tensor([len(pool) for pool in pools], dtype=w.dtype, device=w.device)[:, None]
 
     def cost(self, C: Cohort, passes: int, steps: list[int]) -> dict:

@@ -35,11 +35,12 @@ def default_backend(model: str, device: torch.device) -> str:
 class Penalty:
     """MAN (Yashwanth et al. 2024, eq. 15-18): zeta * sum over layers of the mean squared activation.
 
-    layers: module names; None for every hidden layer of the model.
+    layers: module names; None for every hidden layer of the model.  variances: modules whose batch variance is added.
     """
 
     zeta: float = 0.0
     layers: tuple[str, ...] | None = None
+    variances: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ class Oracle:
         with precision:
             if self.penalty.zeta == 0:
                 return F.cross_entropy(functional_call(model, tensors, arguments).to(w.dtype), y)
-            with mean_square_activations(model, self.penalty.layers) as squares:
+            with mean_square_activations(model, self.penalty.layers, variances=self.penalty.variances) as squares:
                 logits = functional_call(model, tensors, arguments)
             return F.cross_entropy(logits.to(w.dtype), y) + self.penalty.zeta * sum(squares.values()).to(w.dtype)
 
@@ -122,6 +123,15 @@ class Oracle:
 
         self.map(one, range(len(W)))
         return out
+
+    @contextmanager
+    def uncounted(self) -> Iterator[None]:
+        """Gradients evaluated here are no cost of the method."""
+        counted = self.passes
+        try:
+            yield
+        finally:
+            self.passes = counted
 
     def map(self, work: Callable[[int], Any], items: Iterable[int]) -> list[Any]:
         """Results of independent pieces of work, in order, spread over the workers."""

@@ -4,47 +4,49 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from contextlib import AbstractContextManager
 
 import torch
 from torch import Tensor
 
 from artifact import algorithms
 from artifact.algorithms.lesam import FedLESAM
-from artifact.cohort import Cohort, Context
+from artifact.cohort import Context
 from artifact.flat import norm, unit
-
-if TYPE_CHECKING:
-    from artifact.engine import Trainer
 
 
 class PerturbationProbe:
     """Norm of the perturbations that a round applies, and how they point.
 
     intended: cosine to what the paper's formula gives for the same client, weights and minibatch. For FedLESAM that
-    is w_old - w of the client's own last visit; the probe remembers it, since the released code does not keep it.
+    is w_old - w of the client's own last visit; the probe is given it, since the released code does not keep it.
     global: cosine to the gradient of the whole training loss at w^t (cost: one pass over all data per probed round).
     """
 
-    def __init__(self, trainer: Trainer, C: Cohort):
-        self.trainer, self.clients = trainer, C.clients
-        everyone = trainer.gradients_of(trainer.w, list(range(trainer.config.clients)))
-        weights = trainer.sizes.to(everyone.device) / trainer.sizes.sum().item()
-        self.global_gradient = weights @ everyone
-        method = trainer.algorithm
+    def __init__(
+        self,
+        method: algorithms.FedAvg,
+        w: Tensor,
+        global_gradient: Tensor,
+        last_seen: Tensor | None,
+        uncounted: Callable[[], AbstractContextManager],
+    ):
+        """w, global_gradient: [P].  last_seen: [S, P] models that the cohort last received, nan before a first visit.
+
+        uncounted: context in which gradients do not count as a cost of the method.
+        """
+        self.w, self.global_gradient, self.last_seen, self.uncounted = w, global_gradient, last_seen, uncounted
         own = {name: getattr(method, name) for name in algorithms.hyperparameters(method.name)}
         self.formula = algorithms.build(method.name, **own)
         self.values: dict[str, list[Tensor]] = {"norm": [], "intended": [], "global": []}
 
     def before(self, W: Tensor, G: Callable[[Tensor], Tensor], c: Context, rows: Tensor | None) -> None:
-        counted = self.trainer.oracle.passes
-        self.reference = self._intended(W, G, copy.copy(c), rows)
-        self.trainer.oracle.passes = counted
+        with self.uncounted():
+            self.reference = self._intended(W, G, copy.copy(c), rows)
 
     def _intended(self, W: Tensor, G: Callable[[Tensor], Tensor], c: Context, rows: Tensor | None) -> Tensor | None:
         if isinstance(self.formula, FedLESAM):
-            clients = self.clients if rows is None else self.clients[rows]
-            return self.trainer.last_seen[clients] - self.trainer.w if self.trainer.last_seen is not None else None
+            return (self.last_seen if rows is None else self.last_seen[rows]) - self.w
         if isinstance(self.formula, algorithms.FedSpeed):
             return unit(G(W))
         return self.formula.perturbation(W, G, c)

@@ -145,7 +145,7 @@ def replay(path: str | Path, variant: str | None = None, backend: str = "batched
         raise UserError("backend", backend, ", ".join(BACKENDS))
     case = Case(path)
     algorithm = method(case, variant)
-    zeta = case.hp["mu_mean"] * (0.5 if "GEN-1" in algorithm.switches else 1.0) if case.man else 0.0  # MAN-1
+    zeta = case.hp["mu_mean"] * algorithm.man_scale if case.man else 0.0
     model = Chain(case.shapes, case.meta["param_names"]).double()
     oracle = Oracle(model, Penalty(zeta), backend)
     recorder = Recorder(case, algorithm)

@@ -9,7 +9,7 @@ and both ReLUs of every block.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from torch import Tensor, nn
@@ -32,22 +32,31 @@ def mean_square(activations: Tensor, sample_weights: Tensor | None = None) -> Te
     return (per_sample * sample_weights).sum() / sample_weights.sum()
 
 
+def batch_variance(activations: Tensor) -> Tensor:
+    """Mean over units of the unbiased variance over the batch, [B, ...] -> scalar (MAN-2)."""
+    return activations.flatten(1).var(0).mean()
+
+
 @contextmanager
 def mean_square_activations(
-    model: nn.Module, names: Iterable[str] | None = None, sample_weights: Tensor | None = None
+    model: nn.Module,
+    names: Iterable[str] | None = None,
+    sample_weights: Tensor | None = None,
+    variances: Sequence[str] = (),
 ) -> Iterator[dict[str, Tensor]]:
     """Collects A_l while the model runs: ``with mean_square_activations(model) as squares: logits = model(x)``.
 
     names: modules to watch, default ``hidden_layers(model)``. sample_weights [B]: for batches padded to a common
     length, zero marks padding. The dict fills with {name: scalar with gradient} during the forward pass; under
     ``torch.func`` transforms open the context inside the transformed function and use the values there. A module that
-    is called several times in one pass counts as several layers: name, name#2, ...
+    is called several times in one pass counts as several layers: name, name#2, ... variances: modules whose
+    ``batch_variance`` is collected too, as "variance of NAME".
 
     Raises UserError for a name that the model does not have.
     """
     modules = dict(model.named_modules())
     names = hidden_layers(model) if names is None else tuple(names)
-    unknown = [name for name in names if name not in modules]
+    unknown = [name for name in (*names, *variances) if name not in modules]
     if unknown:
         raise UserError("layers", unknown[0], ", ".join(hidden_layers(model)))
     squares: dict[str, Tensor] = {}
@@ -59,7 +68,14 @@ def mean_square_activations(
 
         return hook
 
+    def record_variance(name: str):
+        def hook(_module: nn.Module, _inputs: tuple, output: Tensor) -> None:
+            squares[f"variance of {name}"] = batch_variance(output)
+
+        return hook
+
     handles = [modules[name].register_forward_hook(record(name)) for name in names]
+    handles += [modules[name].register_forward_hook(record_variance(name)) for name in variances]
     try:
         yield squares
     finally:

@@ -1,5 +1,6 @@
 """Curvature against closed forms, dense Hessians and another library; certificates against cases built to fool them."""
 
+import json
 import math
 
 import numpy as np
@@ -137,6 +138,8 @@ def test_too_few_products_are_never_called_converged():
     for value, residual in zip(found.values, found.residuals, strict=True):
         assert np.abs(truth - float(value)).min() <= float(residual)
     assert "not converged" in str(found) and len(str(found).splitlines()) == 2
+    assert [row["value"] for row in found.rows()] == [None, None]
+    assert json.loads(json.dumps(found.rows()))[0]["interval"][0] < truth[-1]
 
 
 def test_ceiling_is_above_what_was_left_out():

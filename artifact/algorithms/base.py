@@ -49,6 +49,8 @@ class FedAvg:
     clip_total = False
     #: the w-part of a proximal term is clipped together with the rest (PROX-2)
     penalty_inside_clip = False
+    #: factor of MAN's coefficient (MAN-1)
+    man_scale = 1.0
     #: every client runs the same number of steps whatever its size (SCAF-6)
     equal_steps = False
 

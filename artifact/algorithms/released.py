@@ -23,6 +23,11 @@ class ClipTotal:
     clip_total = True
 
 
+@switch("MAN-1", "released", FedAvg, "MAN's penalty is added with half its coefficient", ("fedman",))
+class HalfPenalty:
+    man_scale = 0.5
+
+
 @switch("GEN-4", "released", (Scaffold, FedCM), "K = E*N_0/B of client 0 is used for every client", FORK)
 class StepsOfFirstClient:
     def local_steps(self, C):

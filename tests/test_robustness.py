@@ -1,0 +1,267 @@
+"""Faults for real: processes killed at random moments, Ctrl-C, full disks, read-only folders, damaged files."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.torch import load_file
+
+from artifact import config, session
+from artifact.__main__ import main
+from artifact.errors import UserError
+from artifact.store import Run
+
+ROUNDS = 400
+LINE = (
+    "run --algorithm fedsmoo --model mlp-16 --clients 6 --cohort 3 --train-size 200 --test-size 60 --batch-size 16 "
+    f"--local-steps 2 --split dirichlet:0.5 --evaluate server,all --rounds {ROUNDS} --quiet"
+)
+PATIENCE = 600.0  # seconds until a process that makes no progress fails its test; a starved machine needs many
+
+
+def _config(**changes) -> config.RunConfig:
+    values = {"algorithm": "scaffold", "model": "mlp-64", "clients": 20, "cohort": 4, "rounds": 6, "local_steps": 2}
+    return config.make(**(values | changes))
+
+
+def _leave(words: list[str]) -> None:
+    """What a child process does: one command line."""
+    sys.exit(main(words))
+
+
+def _start(words: list[str]) -> multiprocessing.Process:
+    """A process that runs a command line; the server that it is forked from has imported the program already."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["artifact.__main__"])
+    process = context.Process(target=_leave, args=(words,), daemon=True)
+    process.start()
+    return process
+
+
+def _rounds(out: Path) -> int:
+    """Rounds that the metrics of the only run under ``out`` hold."""
+    return sum(path.read_bytes().count(b"\n") for path in out.glob("*/metrics.jsonl"))
+
+
+def _wait_for_rounds(process: multiprocessing.Process, out: Path, number: int) -> None:
+    """Return when the run holds that many rounds or its process has ended."""
+    end = time.monotonic() + PATIENCE
+    while _rounds(out) < number and process.is_alive():
+        assert time.monotonic() < end, f"{_rounds(out)} of {number} rounds after {PATIENCE} s"
+        time.sleep(0.001)
+
+
+def _kill_at_a_random_moment(words: list[str], out: Path, rng: np.random.Generator) -> bool:
+    """Start or resume the run and kill it; True when the signal found it alive and in mid-run."""
+    process = _start(words)
+    _wait_for_rounds(process, out, _rounds(out) + int(rng.integers(1, 20)))
+    time.sleep(rng.uniform(0, 0.03))
+    os.kill(process.pid, signal.SIGKILL)
+    process.join(PATIENCE)
+    return process.exitcode == -signal.SIGKILL and 0 < _rounds(out) < ROUNDS and not list(out.glob("*/done"))
+
+
+def _only(out: Path) -> Path:
+    (folder,) = out.iterdir()
+    return folder
+
+
+def _assert_same_run(first: Path, second: Path) -> None:
+    """Bit-identical numbers, and nothing but a finished run's files."""
+    assert sorted(path.name for path in second.iterdir()) == sorted(path.name for path in first.iterdir())
+    assert (first / "metrics.jsonl").read_bytes() == (second / "metrics.jsonl").read_bytes()
+    assert (first / "done").read_bytes() == (second / "done").read_bytes()
+    tensors = [load_file(folder / "checkpoint.safetensors") for folder in (first, second)]
+    assert tensors[0].keys() == tensors[1].keys()
+    for name, tensor in tensors[0].items():
+        assert tensor.numpy().tobytes() == tensors[1][name].numpy().tobytes(), name
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory) -> Path:
+    """The run of ``LINE`` without any fault."""
+    out = tmp_path_factory.mktemp("undisturbed")
+    assert main([*LINE.split(), "--out", str(out)]) == 0
+    return _only(out)
+
+
+def test_ten_kills_and_the_same_bits(undisturbed, tmp_path, capsys):
+    """SIGKILL at ten random moments; checkpoints come after every round or every few, so that work is lost and redone.
+
+    Killed moments include the writing of checkpoints: their temporary files must not stay.
+    """
+    rng = np.random.default_rng(0)
+    words = [*LINE.split(), "--out", str(tmp_path), "--resume", "--checkpoint-seconds"]
+    hits = [_kill_at_a_random_moment([*words, pause], tmp_path, rng) for pause in ("0", "0.05") * 5]
+    assert sum(hits) >= 7, f"only {sum(hits)} of {len(hits)} kills hit a run at work"
+    assert main([*words, "0.05"]) == 0
+    _assert_same_run(undisturbed, _only(tmp_path))
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize("signal_name", ["SIGINT", "SIGTERM"])
+def test_interruption_leaves_a_checkpoint(signal_name, undisturbed, tmp_path, capsys):
+    """With the default pause of twenty seconds, the checkpoint can only come from the interruption."""
+    process = _start([*LINE.split(), "--out", str(tmp_path), "--checkpoint-seconds", "3600"])
+    _wait_for_rounds(process, tmp_path, 5)
+    os.kill(process.pid, getattr(signal, signal_name))
+    process.join(PATIENCE)
+    assert process.exitcode == 130
+    run = Run(tmp_path, _only(tmp_path).name)
+    _, completed = run.restore()
+    assert 5 <= completed == len(run.metrics()) < ROUNDS
+    assert not run.done
+    assert main([*LINE.split(), "--out", str(tmp_path), "--resume"]) == 0
+    _assert_same_run(undisturbed, run.folder)
+    capsys.readouterr()
+
+
+def test_second_process_on_a_run_is_refused(undisturbed, tmp_path, capsys):
+    words = [*LINE.split(), "--out", str(tmp_path), "--resume", "--checkpoint-seconds", "0"]
+    first = _start(words)
+    _wait_for_rounds(first, tmp_path, 2)
+    os.kill(first.pid, signal.SIGSTOP)  # so that it cannot finish meanwhile
+    try:
+        code, error = main(words), capsys.readouterr().err
+    finally:
+        os.kill(first.pid, signal.SIGCONT)
+    assert code == 2
+    assert error.startswith("error: run:") and "no other process" in error and len(error.splitlines()) == 1
+    first.join(PATIENCE)
+    assert first.exitcode == 0
+    _assert_same_run(undisturbed, _only(tmp_path))
+
+
+# ---- damaged files ---------------------------------------------------------------------------------------------------
+
+
+class _Stopped(Exception):
+    """Ends a run from inside, as a kill would: no checkpoint, no mark."""
+
+
+def _stop_after(rounds: int):
+    def after_round(trainer, metrics):
+        if trainer.completed == rounds:
+            raise _Stopped
+
+    return after_round
+
+
+def test_truncated_checkpoint_is_one_line(tmp_path):
+    run = session.execute(_config(), tmp_path).run
+    whole = run.checkpoint_file.read_bytes()
+    run.done_file.unlink()
+    for length in (0, 7, 100, len(whole) // 2, len(whole) - 1):
+        run.checkpoint_file.write_bytes(whole[:length])
+        with pytest.raises(UserError, match="intact safetensors file") as caught:
+            session.execute(_config(), tmp_path)
+        assert "\n" not in str(caught.value) and str(run.checkpoint_file) in str(caught.value)
+        assert run.checkpoint_file.read_bytes() == whole[:length] and not run.done
+    run.checkpoint_file.write_bytes(whole)
+    assert session.execute(_config(), tmp_path).summary["rounds"] == 6
+
+
+def test_half_written_metrics_line_is_dropped(tmp_path):
+    expected = session.execute(_config(), tmp_path / "undisturbed").run
+    with pytest.raises(_Stopped):
+        session.execute(_config(), tmp_path, after_round=_stop_after(4), checkpoint_seconds=0)
+    run = Run(tmp_path, expected.key)
+    assert run.restore()[1] == 3
+    with open(run.metrics_file, "a", encoding="utf-8") as file:
+        file.write('{"round": 5, "server": {"accur')
+    assert [line["round"] for line in run.metrics()] == [1, 2, 3, 4]
+    session.execute(_config(), tmp_path)
+    _assert_same_run(expected.folder, run.folder)
+
+
+def test_temporary_files_of_a_killed_process_are_removed(tmp_path):
+    with pytest.raises(_Stopped):
+        session.execute(_config(), tmp_path, after_round=_stop_after(4), checkpoint_seconds=0)
+    folder = next(path for path in tmp_path.iterdir() if path.is_dir())
+    leftover = folder / ".checkpoint.safetensors.abc123.tmp"
+    leftover.write_bytes(b"half a checkpoint")
+    session.execute(_config(), tmp_path)
+    assert not leftover.exists()
+
+
+# ---- folders ---------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _small_disk(place: Path, size: str) -> Iterator[Path]:
+    """A file system of the given size; skips where mounting is not possible."""
+    place.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(place)]
+    if os.geteuid() != 0 or subprocess.run(command, capture_output=True, check=False).returncode != 0:
+        pytest.skip("mounting a small file system needs root and the right to mount")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", str(place)], check=True)
+
+
+def _remount(place: Path, option: str) -> None:
+    subprocess.run(["mount", "-o", f"remount,{option}", str(place)], check=True)
+
+
+@pytest.mark.parametrize("size", ["256k", "700k"])
+def test_full_disk_is_one_line_and_resumable(size, tmp_path):
+    """A checkpoint is about 420 kB: none fits, or one fits and the next, written beside it, does not."""
+    expected = session.execute(_config(), tmp_path / "undisturbed").run
+    assert 400_000 < expected.checkpoint_file.stat().st_size < 500_000
+    with _small_disk(tmp_path / "disk", size) as disk:
+        with pytest.raises(UserError, match="a folder that can be written") as caught:
+            session.execute(_config(), disk, checkpoint_seconds=0)
+        assert "\n" not in str(caught.value)
+        run = Run(disk, expected.key)
+        assert not run.done
+        assert run.checkpoint_file.exists() == (size == "700k")
+        assert not list(run.folder.glob(".*.tmp"))
+        assert all(json.dumps(line) for line in run.metrics())
+        _remount(disk, "size=8m")
+        session.execute(_config(), disk)
+        _assert_same_run(expected.folder, run.folder)
+
+
+def test_disk_without_room_for_the_first_file(tmp_path):
+    with _small_disk(tmp_path / "disk", "64k") as disk:
+        (disk / "filler").write_bytes(bytes(64 * 1024 - 4096))
+        with pytest.raises(UserError, match="a folder that can be written"):
+            session.execute(_config(), disk)
+        assert [path.name for path in disk.iterdir()] == ["filler"]
+
+
+def test_read_only_disk(tmp_path, capsys):
+    with _small_disk(tmp_path / "disk", "8m") as disk:
+        finished = session.execute(_config(), disk).run
+        done = finished.done_file.read_bytes()
+        finished.done_file.unlink()
+        words = "run --algorithm scaffold --model mlp-64 --clients 20 --cohort 4 --rounds 6 --local-steps 2 --resume"
+        words = [*words.split(), "--out", str(disk)]
+        _remount(disk, "ro")
+        for seed in ("0", "1"):  # a run to go on with, and a new one
+            assert main([*words, "--seed", seed]) == 2
+            error = capsys.readouterr().err
+            assert error.startswith("error:") and str(disk) in error and len(error.splitlines()) == 1
+        _remount(disk, "rw")
+        assert main(words) == 0
+        assert finished.done_file.read_bytes() == done
+        capsys.readouterr()
+
+
+def test_folder_below_a_file(tmp_path):
+    (tmp_path / "file").write_text("not a folder")
+    with pytest.raises(UserError, match="a folder that can be written"):
+        session.execute(_config(), tmp_path / "file" / "runs")
+    assert (tmp_path / "file").read_text() == "not a folder"
