@@ -17,6 +17,7 @@ from artifact.algorithms.switches import OPTIONS, SAME_EQUATION, SWITCHES
 from artifact.bench import bench
 from artifact.config import RunConfig
 from artifact.costs import costs_command
+from artifact.data.figures import partition_heatmap
 from artifact.errors import UserError
 from artifact.oracle import BACKENDS
 from artifact.readme import readme_command
@@ -318,6 +319,35 @@ def data_status(name: str | None, data_root: Path | None, as_json: bool) -> None
 def data_fetch(name: str, data_root: Path | None) -> None:
     place = data.fetch(name, data_root)
     click.echo(f"{name}: {place or 'ships with an installed package'}")
+
+
+@data_group.command("split", help="Partition of a data set over clients: sizes, fingerprint, heat map.")
+@click.argument("name")
+@click.argument("spec")
+@click.option("--clients", type=click.IntRange(1), default=100, show_default=True)
+@click.option("--sizes", default="equal", show_default=True, help="equal or lognormal:SIGMA.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--figure", type=click.Path(path_type=Path), help="Heat map of clients by classes, .png or .pdf.")
+@DATA_ROOT
+@AS_JSON
+def data_split(
+    name: str,
+    spec: str,
+    clients: int,
+    sizes: str,
+    seed: int,
+    figure: Path | None,
+    data_root: Path | None,
+    as_json: bool,
+) -> None:
+    dataset = data.load(name, data_root)
+    domains = {"domains": dataset.domains, "domain_names": dataset.domain_names}
+    parts = data.partition(spec, dataset.train_y, clients, seed, sizes=sizes, **domains)
+    if figure is not None:
+        partition_heatmap(parts, dataset.train_y, dataset.classes, figure)
+    row = {"fingerprint": parts.fingerprint, "clients": clients, "smallest": int(parts.sizes.min())}
+    row |= {"largest": int(parts.sizes.max()), "reused": parts.reused}
+    click.echo(json.dumps(row) if as_json else "  ".join(f"{key} {value}" for key, value in row.items()))
 
 
 @data_group.command("import", help="Take over an .npz file with train_x, train_y, test_x, test_y, classes.")

@@ -24,6 +24,8 @@ from artifact.store import replacing
 
 FIELDS = {"X": 2, "y": 1, "sizes": 1, "w0": 1, "active_mask": 2, "meta": 0}
 META = ("algo", "source", "param_names", "param_shapes", "batch", "epochs", "hp", "active")
+#: methods whose specification gives the server no rate: the next model is the mean of the local ones
+NO_SERVER_RATE = ("mimelite", "fedrobust", "globalfedsam", "globalfedsam-norm")
 RELEASED_SOURCES = {"FL-Simulator": "fl-simulator", "FedLESAM": "fedlesam", "fedMAN": "fedman"}
 
 
@@ -121,7 +123,7 @@ def method(case: Case, variant: str | None = None) -> FedAvg:
     source = case.source if variant == "released" else None
     fedman = case.source == "fedman"
     values = {
-        "server_lr": hp["global_lr"],
+        "server_lr": 1.0 if name in NO_SERVER_RATE else hp["global_lr"],
         "lam": hp["alpha_coef"] if name == "feddc" or (fedman and name != "fedprox") else hp["lamb"],
         "rho": hp["rho"],
         "beta": hp["alpha"],

@@ -14,7 +14,7 @@ import click
 
 from artifact import experiments, figures, session
 from artifact.experiments import Cell, DataCache, Paper, Table
-from artifact.stats import Interval
+from artifact.stats import Interval, paired_difference
 from artifact.store import Run
 
 FORMATS = ("markdown", "csv", "latex", "json")
@@ -65,7 +65,50 @@ def markdown(paper: Paper, table: Table, profile: str, entries: list[Entry]) -> 
     lines += ["| " + " | ".join(head).replace("ours | paper", "ours / paper") + " |", "|---" * len(head) + "|"]
     for row, cells in _by_row(table, entries):
         lines.append("| " + " | ".join([row, *(e.text.replace(" | ", " / ") for e in cells)]) + " |")
+    differences = _difference_rows(table, entries)
+    if differences:
+        lines += ["", "Paired by seed, percentage points with the 95 % t interval of the difference:", ""]
+        lines += ["| " + " | ".join(["ours / paper", *head[1:]]) + " |", "|---" * len(head) + "|", *differences]
     return "\n".join(lines)
+
+
+def paired(entry: Entry, other: Entry) -> Interval | None:
+    """Difference of two entries' metrics over the seeds that both have; None without such seeds."""
+    mine, theirs = by_seed(entry), by_seed(other)
+    seeds = sorted(set(mine) & set(theirs))
+    if not seeds:
+        return None
+    ours, reference = ([experiments.value(entry.cell, [side[s]]).mean for s in seeds] for side in (mine, theirs))
+    return paired_difference(ours, reference)
+
+
+def by_seed(entry: Entry) -> dict[int, Run]:
+    return {run.config()["seed"]: run for run in entry.runs}
+
+
+def reference_of(entry: Entry, entries: list[Entry]) -> Entry | None:
+    """The entry of the same column that this one's row is held against."""
+    wanted = (entry.cell.row.against, entry.cell.column.label)
+    return next((e for e in entries if (e.cell.row.label, e.cell.column.label) == wanted), None)
+
+
+def _difference_rows(table: Table, entries: list[Entry]) -> list[str]:
+    """Paired differences, ours / the paper's, for the rows that name a row they are held against."""
+    lines = []
+    for row, cells in _by_row(table, entries):
+        texts = []
+        for entry in cells:
+            other = reference_of(entry, entries)
+            difference = None if other is None else paired(entry, other)
+            if difference is None:
+                continue
+            text = f"{difference.mean:+.2f} [{difference.low:+.2f}, {difference.high:+.2f}] (n={difference.n})"
+            if entry.paper is not None and other.paper is not None:
+                text += f" / {entry.paper - other.paper:+.2f}"
+            texts.append(text)
+        if len(texts) == len(table.columns):
+            lines.append("| " + " | ".join([f"{row} minus {cells[0].cell.row.against}", *texts]) + " |")
+    return lines
 
 
 def _explain(table: Table) -> str:

@@ -41,13 +41,12 @@ class Comparison:
 
 def compare(entries: list[Entry]) -> list[Comparison]:
     """One comparison per row that names the row it is held against; seeds that only one side has are left out."""
-    by_place = {(e.cell.row.label, e.cell.column.label): e for e in entries}
     result = []
     for entry in entries:
-        if entry.cell.row.against is None:
+        other = tables.reference_of(entry, entries)
+        if other is None:
             continue
-        other = by_place[entry.cell.row.against, entry.cell.column.label]
-        mine, theirs = _by_seed(entry), _by_seed(other)
+        mine, theirs = tables.by_seed(entry), tables.by_seed(other)
         seeds = sorted(set(mine) & set(theirs))
         if not seeds:
             continue
@@ -66,10 +65,6 @@ def compare(entries: list[Entry]) -> list[Comparison]:
             )
         )
     return result
-
-
-def _by_seed(entry: Entry) -> dict[int, Run]:
-    return {run.config()["seed"]: run for run in entry.runs}
 
 
 def accuracy(entry: Entry, run: Run) -> float:

@@ -6,6 +6,7 @@ import json
 import sys
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import click
 from tqdm import tqdm
@@ -35,7 +36,7 @@ class OneLine(click.Command):
 @click.option("--json", "as_json", is_flag=True, help="Print the list of verdicts with their evidence.")
 @click.option("--figures", type=click.Path(file_okay=False), help="Draw one PNG per claim into this folder.")
 @click.option("--readme", is_flag=True, help="Print the README's table of verdicts from the stored evidence.")
-@click.option("--findings", is_flag=True, help="Write docs/findings.md and its figures.")
+@click.option("--findings", is_flag=True, help="Write docs/findings.md and its figures from the stored evidence.")
 @click.option(
     "--limit",
     type=click.FloatRange(0, min_open=True),
@@ -55,11 +56,10 @@ def main(ids, papers, as_json, figures, readme, findings, limit, workers, store)
     if findings:
         from checks import summary  # draws, so it loads matplotlib
 
-        sys.exit(summary.main(ledger))
+        summary.main(ledger)
+        return
     start = time.perf_counter()
-    outcomes = _run(claims, limit, workers, figures, quiet=as_json)
-    if store:
-        _store(outcomes)
+    outcomes = _run(claims, store, as_json, {"limit": limit, "workers": workers, "figures": figures})
     unknown = [] if ids or papers else runner.unknown_checks(ledger)
     failed = [o for o in outcomes if not o.as_expected]
     if as_json:
@@ -69,19 +69,21 @@ def main(ids, papers, as_json, figures, readme, findings, limit, workers, store)
     sys.exit(1 if failed or unknown else 0)
 
 
-def _run(claims: Sequence[Claim], limit: float, workers: int, figures: str | None, quiet: bool) -> list[runner.Outcome]:
-    runner.import_theory(sorted({claim.paper for claim in claims}))
-    jobs = len(runner.jobs_for(claims))
-    with tqdm(total=jobs, unit="check", disable=True if quiet else None, leave=False) as bar:
-        options = {"limit": limit, "workers": workers, "figures": figures}
-        return runner.run_claims(claims, progress=lambda done: bar.update(done - bar.n), **options)
+def _run(claims: Sequence[Claim], store: bool, quiet: bool, options: dict[str, Any]) -> list[runner.Outcome]:
+    """Outcomes; each is stored as soon as it is known, so an interrupted run keeps what it has decided."""
+    with tqdm(total=len(claims), unit="claim", disable=True if quiet else None, leave=False) as bar:
+
+        def each(outcome: runner.Outcome) -> None:
+            bar.update()
+            if store and not outcome.skipped:
+                _store(outcome)
+
+        return runner.run_claims(claims, each=each, **options)
 
 
-def _store(outcomes: Sequence[runner.Outcome]) -> None:
+def _store(outcome: runner.Outcome) -> None:
     try:
-        for outcome in outcomes:
-            if outcome.verdict != "error" and not outcome.skipped:
-                runner.store(outcome)
+        runner.store(outcome)
     except OSError as error:
         raise UserError("results/checks", str(error), "a folder that can be written, or --no-store") from None
 

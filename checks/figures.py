@@ -59,9 +59,9 @@ def sections(check: Check) -> dict[str, str]:
     return parts
 
 
-def draw(claim: str, result: Mapping[str, Any], evidence: Mapping[str, Any], path: Path) -> None:
-    """Draw the figure of a claim to a PNG. result: verdict and margin; evidence: as the check returned it."""
-    check = registry.checks[claim]
+def draw(claim: str, result: Mapping[str, Any], path: Path) -> None:
+    """Draw the figure of a claim to a PNG. result: verdict, evidence, repaired, as in the stored evidence file."""
+    check, evidence = registry.checks[claim], result["evidence"]
     with _canvas(ledger()[claim], result["verdict"], path) as axes:
         if check.figure is not None:
             check.figure(axes, evidence)

@@ -16,15 +16,17 @@ import os
 import platform
 import signal
 import tempfile
+import threading
 import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from importlib.metadata import version
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
@@ -155,14 +157,12 @@ def execute(job: Job, limit: float = WALL_LIMIT_SECONDS, figures: str | None = N
         result |= {"verdict": "error", "evidence": {"error": text, "traceback": traceback.format_exc(limit=-4)}}
     result["seconds"] = time.perf_counter() - start
     if figures and result["verdict"] != "error" and not result.get("skipped"):
-        result["drawn"] = _draw_all(job, result, verdict.evidence, figures, limit)
+        result["drawn"] = _draw_all(job, result, figures, limit)
     return result
 
 
-def _draw_all(
-    job: Job, result: dict[str, Any], evidence: Mapping[str, Any], folder: str, limit: float
-) -> dict[str, str]:
-    """Figures of a job's claims: claim id -> path, or the error text after "error: "."""
+def _draw_all(job: Job, result: Mapping[str, Any], folder: str, limit: float) -> dict[str, str]:
+    """Figures of a job's claims from plain evidence: claim id -> path, or the error text after "error: "."""
     from checks.figures import draw
 
     drawn = {}
@@ -170,7 +170,7 @@ def _draw_all(
         path = Path(folder) / f"{claim}.png"
         try:
             with wall_limit(limit):
-                draw(claim, result, evidence, path)
+                draw(claim, result, path)
             drawn[claim] = str(path)
         except Exception as error:
             drawn[claim] = f"error: {type(error).__name__}: {error}"
@@ -179,7 +179,22 @@ def _draw_all(
 
 def _start_worker(papers: Sequence[str]) -> None:
     warnings.simplefilter("ignore")  # they would interleave with the progress bar; pytest shows them
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     import_theory(papers)
+
+
+def _end_with_parent() -> None:
+    """A worker whose parent was killed ends too, instead of computing for nobody."""
+    wait([multiprocessing.parent_process().sentinel])
+    os._exit(1)
+
+
+def _result_of(future: Future) -> dict[str, Any]:
+    try:
+        return future.result()
+    except Exception as error:
+        text = f"worker process failed: {type(error).__name__}: {error}"
+        return {"verdict": "error", "evidence": {"error": text}, "seconds": 0.0, "drawn": {}}
 
 
 def run_jobs(
@@ -189,9 +204,12 @@ def run_jobs(
     limit: float = WALL_LIMIT_SECONDS,
     workers: int = WORKERS,
     figures: str | None = None,
-    progress: Callable[[int], None] = lambda done: None,
+    progress: Callable[[Job, dict[str, Any]], None] = lambda job, result: None,
 ) -> dict[Job, dict[str, Any]]:
-    """Run jobs in ``workers`` processes with one thread each. A crashed worker gives an error result."""
+    """Run jobs in ``workers`` processes with one thread each; progress is called for every result.
+
+    A crashed worker gives an error result.
+    """
     if not jobs:
         return {}
     results: dict[Job, dict[str, Any]] = {}
@@ -205,14 +223,13 @@ def run_jobs(
         ) as pool,
     ):
         futures = {pool.submit(execute, job, limit, figures): job for job in jobs}
-        for future in as_completed(futures):
-            job = futures[future]
-            try:
-                results[job] = future.result()
-            except Exception as error:
-                text = f"worker process failed: {type(error).__name__}: {error}"
-                results[job] = {"verdict": "error", "evidence": {"error": text}, "seconds": 0.0, "drawn": {}}
-            progress(len(results))
+        try:
+            for future in as_completed(futures):
+                results[futures[future]] = _result_of(future)
+                progress(futures[future], results[futures[future]])
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     return results
 
 
@@ -239,17 +256,31 @@ def jobs_for(claims: Iterable[Claim]) -> list[Job]:
     return [Job(tuple(ids)) for ids in groups.values()]
 
 
-def run_claims(claims: Sequence[Claim], **options: Any) -> list[Outcome]:
-    """Outcomes in ledger order. options: those of ``run_jobs`` except ``papers``."""
+def run_claims(
+    claims: Sequence[Claim], *, each: Callable[[Outcome], None] = lambda outcome: None, **options: Any
+) -> list[Outcome]:
+    """Outcomes in ledger order. each: called for an outcome as soon as it is known. options: those of ``run_jobs``."""
     papers = sorted({claim.paper for claim in claims}, key=PAPERS.index)
     errors = import_theory(papers)
-    jobs = jobs_for(claims)
-    results = run_jobs(jobs, papers=papers, **options)
-    by_claim = {claim: (job, result) for job, result in results.items() for claim in job.claims}
-    outcomes = [_outcome(claim, by_claim.get(claim.id), errors.get(claim.paper)) for claim in claims]
+    by_id = {claim.id: claim for claim in claims}
+    outcomes: dict[str, Outcome] = {}
+
+    def keep(claim: Claim, found: tuple[Job, dict[str, Any]] | None) -> None:
+        outcomes[claim.id] = _outcome(claim, found, errors.get(claim.paper))
+        each(outcomes[claim.id])
+
+    def progress(job: Job, result: dict[str, Any]) -> None:
+        for name in job.claims:
+            keep(by_id[name], (job, result))
+
+    run_jobs(jobs_for(claims), papers=papers, progress=progress, **options)
+    for claim in claims:
+        if claim.id not in outcomes:
+            keep(claim, None)
+    in_order = [outcomes[claim.id] for claim in claims]
     if options.get("figures"):
-        _draw_undecided(outcomes, options["figures"])
-    return outcomes
+        _draw_undecided(in_order, options["figures"])
+    return in_order
 
 
 def _draw_undecided(outcomes: Iterable[Outcome], folder: str) -> None:
@@ -294,8 +325,11 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
 
 
-def store(outcome: Outcome, folder: Path = STORE) -> Path:
-    """Write one evidence file atomically. An error is not evidence and is not stored."""
+def store(outcome: Outcome, folder: Path = STORE) -> Path | None:
+    """Write one evidence file atomically. An error is not evidence: it removes what an earlier run left."""
+    if outcome.verdict == "error":
+        (folder / f"{outcome.claim.id}.json").unlink(missing_ok=True)
+        return None
     content = {
         "id": outcome.claim.id,
         "paper": outcome.claim.paper,

@@ -115,6 +115,28 @@ def test_evidence_file(tmp_path):
     assert runner.stored(tmp_path)["demo"]["verdict"] == "proved"
 
 
+def test_error_removes_the_evidence_of_an_earlier_run(tmp_path):
+    runner.store(_outcome(), tmp_path)
+    assert runner.store(_outcome("error"), tmp_path) is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_outcomes_are_passed_on_as_they_come_and_returned_in_ledger_order(monkeypatch, registered):
+    job = registered(passing)
+    unchecked = replace(CLAIM, id="unchecked")
+
+    def run_jobs(jobs, *, papers, progress):
+        assert jobs == [job] and papers == ["qu2022"]
+        progress(job, runner.execute(job) | {"seconds": 1.0})
+
+    monkeypatch.setattr(runner, "run_jobs", run_jobs)
+    monkeypatch.setattr(runner, "import_theory", lambda papers: {})
+    seen = []
+    outcomes = runner.run_claims([unchecked, CLAIM], each=lambda outcome: seen.append(outcome.claim.id))
+    assert seen == ["demo", "unchecked"]
+    assert [(o.claim.id, o.verdict) for o in outcomes] == [("unchecked", "error"), ("demo", "proved")]
+
+
 def test_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch):
     path = runner.write_atomically(tmp_path / "a.json", "old")
     monkeypatch.setattr(runner.os, "replace", lambda *_: (_ for _ in ()).throw(OSError("full")))
@@ -172,7 +194,7 @@ GENERIC = [
 @pytest.mark.parametrize(("verdict", "evidence"), GENERIC)
 def test_generic_figure(verdict, evidence, registered, tmp_path):
     registered(passing)
-    figures.draw("demo", {"verdict": verdict, "margin": None}, evidence, tmp_path / "demo.png")
+    figures.draw("demo", {"verdict": verdict, "evidence": evidence}, tmp_path / "demo.png")
     assert (tmp_path / "demo.png").stat().st_size > 5000
 
 

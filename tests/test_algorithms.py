@@ -23,12 +23,16 @@ from artifact.rounds import play, simulate
 BOTH, FIRST, SECOND = [0, 1], [0], [1]
 
 
+def flat(values):
+    return values.flatten().tolist()
+
+
 def two_parabolas(W, clients, t, k):
     slope = torch.tensor([[1.0], [2.0]], dtype=torch.float64)[clients]
     return slope * W + torch.tensor([[-2.0], [2.0]], dtype=torch.float64)[clients]
 
 
-def by_hand(name, cohorts, steps=1, lr=0.25, **hyper):
+def by_hand(name, cohorts, steps=1, local=None, **hyper):
     """(server models after each round, local models of each round, state of the method after the last round)."""
     method = build(name, **hyper)
     states, models = [], []
@@ -38,23 +42,10 @@ def by_hand(name, cohorts, steps=1, lr=0.25, **hyper):
             states.append(super().init(w, m))
             return states[0]
 
-    watched = Watched(**dataclasses.asdict(method))
-    trajectory = simulate(
-        watched,
-        two_parabolas,
-        torch.ones(1, dtype=torch.float64),
-        2,
-        len(cohorts),
-        steps=steps,
-        lr=lr,
-        cohorts=cohorts,
-        probe=lambda t, w, W, c: models.append(W.flatten().tolist()),
-    )
-    return trajectory[1:].flatten().tolist(), models, states[0]
-
-
-def flat(values):
-    return values.flatten().tolist()
+    watched, start = Watched(**dataclasses.asdict(method)), torch.ones(1, dtype=torch.float64)
+    options = {"steps": steps, "lr": 0.25, "cohorts": cohorts, "probe": lambda t, w, W, c: models.append(flat(W))}
+    trajectory = simulate(watched, two_parabolas, start, 2, len(cohorts), **options, **(local or {}))
+    return flat(trajectory[1:]), models, states[0]
 
 
 def exactly(*values):
@@ -75,19 +66,8 @@ def test_weight_decay_and_clip():
     """Clip 2, decay 1/2, one step. Client 0: g = -1 is short enough (factor 2/(1 + 1e-6) > 1): 1 - (-1 + 1/2)/4 = 9/8.
     Client 1: 4 * 2/(4 + 1e-6) = d: 1 - (d + 1/2)/4; the decay is outside the clip.
     """
-    start, models = torch.ones(1, dtype=torch.float64), []
-    simulate(
-        build("fedavg"),
-        two_parabolas,
-        start,
-        2,
-        1,
-        lr=0.25,
-        weight_decay=0.5,
-        clip=2.0,
-        probe=lambda t, w, W, c: models.extend(flat(W)),
-    )
-    assert models == exactly(9 / 8, 1 - (8 / (4 + 1e-6) + 0.5) / 4)
+    _, models, _ = by_hand("fedavg", [BOTH], local={"weight_decay": 0.5, "clip": 2.0})
+    assert models[0] == exactly(9 / 8, 1 - (8 / (4 + 1e-6) + 0.5) / 4)
 
 
 def test_fedprox():
@@ -291,8 +271,8 @@ def test_globalfedsam():
     assert by_hand("globalfedsam-norm", [BOTH], rho=0.5)[0] == exactly(7 / 16)
 
 
-def cohort(active, sizes, gradient, t=0, layout=None, weighted=False, steps=1, lr=0.25):
-    """A cohort of any sizes; gradient: (W [S, P], clients) -> [S, P]."""
+def cohort(active, sizes, gradient, t=0, layout=None, weighted=False, steps=1):
+    """A cohort of any sizes with the local rate 1/4; gradient: (W [S, P], clients) -> [S, P]."""
     index, everyone = torch.tensor(active), torch.tensor(sizes, dtype=torch.float64)[:, None]
     return Cohort(
         clients=index,
@@ -300,8 +280,8 @@ def cohort(active, sizes, gradient, t=0, layout=None, weighted=False, steps=1, l
         K=torch.full((len(active), 1), float(steps), dtype=torch.float64),
         m=len(sizes),
         t=t,
-        lr=lr,
-        first_lr=lr,
+        lr=0.25,
+        first_lr=0.25,
         layout=layout,
         full_gradient=lambda w: gradient(w.repeat(len(active), 1), index),
         relative_size=everyone[index] / everyone.mean(),
@@ -346,7 +326,7 @@ def test_fedrobust():
     method = build("fedrobust", ascent_lr=0.25, shift_penalty=1.0)
     state = method.init(start, 1)
     C = cohort([0], [1], None, layout=Layout(("w",), ((1,),)), steps=2)
-    w, _, _ = play(method, state, start, C, [2, 2][:1], lambda k, rows: ShiftedLine())
+    w, _, _ = play(method, state, start, C, [2], lambda k, rows: ShiftedLine())
     assert flat(w) == exactly(-1 / 128)
     assert flat(state["Lambda"]) == exactly(45 / 32)
     assert flat(state["delta"]) == exactly(13 / 64)
@@ -403,7 +383,7 @@ class World:
         for self.t, active in enumerate(COHORTS):
             labels = [self.order.index(i) for i in active]
             sizes = [self.sizes[i] for i in self.order]
-            C = cohort(labels, sizes, self.gradient, self.t, LAYOUT, self.weighted, steps=3, lr=0.2)
+            C = cohort(labels, sizes, self.gradient, self.t, LAYOUT, self.weighted, steps=3)
 
             def minibatches(k, rows, index=C.clients, t=self.t):
                 return lambda W: self.gradient(W, index, t, k)

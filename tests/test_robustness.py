@@ -59,7 +59,7 @@ def _wait_for_rounds(process: multiprocessing.Process, out: Path, number: int) -
     end = time.monotonic() + PATIENCE
     while _rounds(out) < number and process.is_alive():
         assert time.monotonic() < end, f"{_rounds(out)} of {number} rounds after {PATIENCE} s"
-        time.sleep(0.001)
+        time.sleep(0.005)
 
 
 def _kill_at_a_random_moment(words: list[str], out: Path, rng: np.random.Generator) -> bool:

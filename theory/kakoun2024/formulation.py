@@ -96,17 +96,19 @@ def linearised_value(scale: float = 1.0) -> Verdict:
 
     Statement: the maximum in (3.5) is F + rho |grad F|, so (3.4) and (3.8) are the same problem.
     Assumptions: as for eq. (3.6); at grad F = 0 both sides are F.
-    Method: substitute v* (two clients, d = 2).
+    Method: linearity in v (three clients, d = 2), then substitute v* = rho grad F/|grad F|.
     Verdict: proved; (3.7) prints theta_k in the second gradient where theta is meant, as (3.8) does.
     Reference: Al Kakoun 2024, eqs. (3.7), (3.8).
     """
-    rho = sp.Symbol("rho", positive=True)
-    p, g, m = vectors(2)
-    length = sp.sqrt(m.dot(m))
-    star = rho * m / length
-    value = sum(w * star.dot(x) for w, x in zip(p, g, strict=True))
+    rho, n = sp.symbols("rho n", positive=True)
+    p, g, m = vectors(3)
+    v = sp.Matrix(sp.symbols("v_1 v_2", real=True))
+    linear = identity(
+        sum(w * v.dot(x) for w, x in zip(p, g, strict=True)), v.dot(m), label="sum p_k <v,g_k> = <v,grad F>"
+    )
+    value = rho * n**2 / n
     return decide_identity(
-        value**2, (sp.Rational(str(scale)) * rho) ** 2 * m.dot(m), label="(sum p_k <v*,g_k>)^2 = rho^2 |grad F|^2"
+        value, sp.Rational(str(scale)) * rho * n, label="<v*,grad F>, n = |grad F|", linearity=linear
     )
 
 

@@ -344,7 +344,7 @@ def fixed_points() -> Verdict:
     )
 
 
-def saddle_run(rounds: int = 2000) -> dict[str, list[float]]:
+def saddle_run(rounds: int = 1200) -> dict[str, list[float]]:
     """Distance to theta* from 0.001 (1, -1) after ``rounds`` of Global FedSAM: rho = 1/20 (rho L < 1) and rho = 6."""
     hessians, gradients = saddle_clients(0.1)
     centres = [

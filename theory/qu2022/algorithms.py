@@ -16,7 +16,7 @@ from artifact.algorithms import build
 from artifact.rounds import simulate
 from theory.kit.verdict import Replay, Verdict, check
 from theory.qu2022 import figures
-from theory.qu2022.common import instance, proved, ratio, refuted, repaired, require, require_identity
+from theory.qu2022.common import compared, instance, proved, ratio, refuted, repaired, require, require_identity
 from theory.qu2022.recursions import fedavg_round, fedcm_round, fedsam_round, mofedsam_round, quadratic
 
 
@@ -207,7 +207,7 @@ def mofedsam_without_momentum() -> Verdict:
         {"eta_l": "1/10", "K": 5, "eta_g": 1},
         r"for $\beta=1$ MoFedSAM with $\eta_g^{Mo}=K\eta_l\,\eta_g^{Fed}$ is FedSAM",
         certificate,
-        ratio(mo, fed),
+        None,
         same_eta_g={"mofedsam": str(mo), "fedsam": str(fed)},
     )
 
@@ -309,37 +309,41 @@ def _replay_memory(evidence) -> Replay:
     return Replay({"beta in (0, 1)": 0 < v["beta"] < 1}, momentum, claimed, "==")
 
 
-#: printed powers of beta in B.1, D.3 and D.6 as (coefficient exponent in beta, power of eta, power of rho)
+#: printed term -> (power of beta, of eta, of rho, of G), and the unit (loss, length) that its place asks for
+BETA_TERMS = {
+    "B.1: 2 K^2 beta^2 eta^2 rho^2": ((2, 2, 2, 0), [0, 2]),
+    "D.3: 6 K^2 eta^2 beta^4 rho^2": ((4, 2, 2, 0), [2, -2]),
+    "D.3: 5 K^2 eta beta^4 rho^2 sigma^2": ((4, 1, 2, 0), [2, -2]),
+    "D.3: 20 K^3 eta^3 beta^2 G^2": ((2, 3, 0, 2), [2, -2]),
+    "D.3: 16 K^3 eta^4 beta^6 rho^2": ((6, 4, 2, 0), [2, -2]),
+}
+
+
 @check("qu22-lemB.1-beta")
 def beta_or_smoothness() -> Verdict:
     """beta in Lemma B.1 and in the statements of Lemmas D.3 and D.6.
 
     Statement: beta denotes the smoothness constant in these places, not the momentum parameter.
-    Assumptions: units: F in l, w in x, so that L is l/x^2, eta is x^2/l, rho is x; a bound of a squared gradient has
-        l^2/x^2, a bound of a squared displacement x^2.
+    Assumptions: units: F in l, w in x, so that L is l/x^2, eta is x^2/l, rho is x, G is l/x; a bound of a squared
+        gradient has l^2/x^2, a bound of a squared displacement x^2.
     Method: unit of every printed term under both readings; value of Lemma B.1 for beta = 0.1 and L = 1, 10.
-    Verdict: consistent: with beta = L the bound of B.1 and the terms with even powers of eta in D.3 get the right
-        unit, with the dimensionless momentum none does.
+    Verdict: consistent: with beta = L the bound of B.1 (as its proof has it) and the two terms of D.3 with even
+        powers of eta get the right unit; with the dimensionless momentum no term does. The two terms with odd powers
+        of eta are off by one power of eta under either reading.
     Reference: Qu et al. 2022, Lemma B.1, proof of Lemma B.3, statements of Lemmas D.3 and D.6.
     """
-    smooth, step, radius = (1, -2), (-1, 2), (0, 1)  # exponents of (l, x)
 
-    def unit(beta, power_beta, power_step, power_radius):
-        return [beta[i] * power_beta + step[i] * power_step + radius[i] * power_radius for i in range(2)]
+    def unit(beta: tuple[int, int], powers: tuple[int, ...]) -> list[int]:
+        factors = (beta, (-1, 2), (0, 1), (1, -1))  # beta, eta, rho, G as exponents of (l, x)
+        return [sum(power * factor[i] for power, factor in zip(powers, factors, strict=True)) for i in range(2)]
 
-    printed = {"B.1": (2, 2, 2), "D.3 first": (4, 2, 2), "D.3 fourth": (6, 4, 2)}
-    expected = {"B.1": [0, 2], "D.3 first": [2, -2], "D.3 fourth": [2, -2]}
-    as_smoothness = {name: unit(smooth, *powers) for name, powers in printed.items()}
-    as_momentum = {name: unit((0, 0), *powers) for name, powers in printed.items()}
-    values = {f"L = {level}": [0.1**2, float(level) ** 2] for level in (1, 10)}
-    require(all(as_momentum[name] != expected[name] for name in expected), "the momentum reading has the wrong units")
-    return compared_units(expected, as_smoothness, as_momentum, values)
-
-
-def compared_units(expected, as_smoothness, as_momentum, values) -> Verdict:
-    """Verdict from exponents of (loss, length) under both readings."""
-    from theory.qu2022.common import compared
-
+    right = {
+        reading: [term for term, (powers, expected) in BETA_TERMS.items() if unit(beta, powers) == expected]
+        for reading, beta in (("smoothness", (1, -2)), ("momentum", (0, 0)))
+    }
     return compared(
-        expected, as_smoothness, expected == as_smoothness, units_with_momentum=as_momentum, beta2_against_L2=values
+        "beta is the smoothness constant",
+        {"terms with the right unit": right},
+        len(right["smoothness"]) >= 3 and not right["momentum"],
+        beta2_against_L2={f"L = {level}": [0.1**2, float(level) ** 2] for level in (1, 10)},
     )

@@ -74,17 +74,21 @@ def variance_of_unit_vectors(scale: float = 1.0) -> Verdict:
     return proved(certificate + "; the maximum 4 sin^2(pi/2) = 4 is attained at v = -u", worst, smallest_constant=4)
 
 
-@check("qu22-lemB.1-arc")
-def unit_vectors_and_angles() -> Verdict:
+@check("qu22-lemB.1-arc", mutations=((0.4, "refuted"), (2.0, "proved")), replay=_replay_chord)
+def unit_vectors_and_angles(scale: float = 1.0) -> Verdict:
     """Distance of unit vectors and angle.
 
     Statement: |a/|a| - b/|b||^2 <= angle(a, b)^2 for non-zero a, b.
     Assumptions: a, b not 0.
-    Method: chord and arc.
+    Method: chord and arc; ``scale`` multiplies the squared angle, and opposite vectors have 4 against pi^2.
     Verdict: proved.
     Reference: Qu et al. 2022, proof of Lemma B.1, (8).
     """
-    return proved(chord_below_arc(), 1.0)
+    point = {"u": [1], "v": [-1], "scale": str(Fraction(scale))}
+    if _replay_chord(point).violated:
+        return refuted(point, None)
+    require(scale >= 1, "the right side is at least the squared angle")
+    return proved(chord_below_arc(), 1 / scale)
 
 
 def _replay_variance(evidence) -> Replay:

@@ -421,6 +421,9 @@ def dissimilarity_of_assumption_2() -> Verdict:
     mean = sum(curvatures) / 2
     bound = max(curvatures) / mean
     require(all(a <= bound * mean for a in curvatures), "(0, B) holds with B = 4/3")
-    require(max(curvatures) > 0, "the gradients are unbounded on the line, so that no (G, 0) holds")
+    level = Fraction(1000)
+    require(
+        min(curvatures) * (level + 1) > level, "at x = G + 1 every client gradient exceeds G, so that no (G, 0) holds"
+    )
     printed, derived = ["G", "B"], ["sigma_g"]
     return compared(printed, derived, printed == derived, weaker_condition="(G, B)", example_B=str(bound))

@@ -263,7 +263,7 @@ def second_moment_under_sampling() -> Verdict:
         {"directions": [1, -1], "S": 2, "scale": 1, "relation": "=="},
         r"$\le$ in place of $=$; equality for $S=1$, for equal $x_i$, or for sampling with replacement",
         certificate + " >= 0 by " + sum_of_squares(4) + "; enumerated for N = 2..5",
-        0.0,
+        None,
     )
 
 

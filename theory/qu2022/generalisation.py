@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import ceil, log
+from math import ceil, comb, log
 from typing import Any
 
 import numpy as np
@@ -97,8 +97,15 @@ def condition_of_c2() -> Verdict:
     )
 
 
-@check("qu22-C.3-elem")
-def elementary_inequalities() -> Verdict:
+def _replay_power(evidence) -> Replay:
+    v = instance(evidence)
+    depth = int(v["d"])
+    bound = mp.e * mpf(v["scale"])
+    return Replay({"d >= 2": depth >= 2}, mpf(Fraction(depth + 1, depth) ** depth), bound)
+
+
+@check("qu22-C.3-elem", mutations=((0.9, "refuted"), (1.1, "proved")), replay=_replay_power)
+def elementary_inequalities(scale: float = 1.0) -> Verdict:
     """Elementary inequalities of Appendix C.
 
     Statement: (1 + 1/d)^d <= e, 1/e <= (1 - 1/d)^(d-1) for d >= 2; if each spectral norm changes by at most a factor
@@ -111,6 +118,10 @@ def elementary_inequalities() -> Verdict:
     """
     y, d = sp.symbols("y d", positive=True)
     slope = require_identity(sp.diff(y - sp.log(1 + y), y), y / (1 + y), "derivative of y - log(1 + y)")
+    point = {"d": 50, "scale": str(Fraction(scale))}
+    if _replay_power(point).violated:
+        return refuted(point, None)
+    require(scale >= 1, "the constant is at least e")
     inverse = require_identity(1 / (1 - 1 / d), 1 + 1 / (d - 1), "1/(1 - 1/d) = 1 + 1/(d - 1)")
     for depth in (2, 3, 10, 50):
         require(Fraction(depth + 1, depth) ** depth < Fraction(2719, 1000), f"(1 + 1/d)^d at d = {depth}")
@@ -380,7 +391,7 @@ def _replay_radius(evidence) -> Replay:
     return Replay({"rho grows": v["rho_small"] < v["rho_large"], "everything else fixed": True}, small, large, "<")
 
 
-def _failure_ratio(x: np.ndarray) -> float:
+def _failure_ratio(x: np.ndarray, scale: float) -> float:
     """Bound of P(some of k predictors violates the lemma)/zeta, uniform prior, Bernoulli errors."""
     error, size, zeta, many = (
         1 / (1 + np.exp(-x[0])),
@@ -389,12 +400,26 @@ def _failure_ratio(x: np.ndarray) -> float:
         np.exp(x[3]),
     )
     m, k = int(size), int(np.clip(many, 1, 1000))
-    slack = 4 * np.sqrt((np.log(k) + np.log(6 * m / zeta)) / (m - 1))
+    slack = scale * 4 * np.sqrt((np.log(k) + np.log(6 * m / zeta)) / (m - 1))
     return k * float(binom.cdf(np.ceil(m * (error - slack)) - 1, m, error)) / zeta
 
 
-@check("qu22-lemC.1")
-def pac_bayes_margin_lemma() -> Verdict:
+def _exact_failure(v) -> tuple[Fraction, Any]:
+    """(P(error > empirical error + slack), zeta) for one predictor with Bernoulli errors; exact binomial law."""
+    m, p = int(v["m"]), v["error"]
+    slack = mpf(v["scale"]) * 4 * mp.sqrt(mp.log(6 * m / mpf(v["zeta"])) / (m - 1))
+    weights = [comb(m, k) * p**k * (1 - p) ** (m - k) for k in range(m + 1)]
+    return sum((w for k, w in enumerate(weights) if mp.mpf(k) / m < mpf(p) - slack), Fraction(0)), v["zeta"]
+
+
+def _replay_failure(evidence) -> Replay:
+    v = instance(evidence)
+    left, right = _exact_failure(v)
+    return Replay({"one predictor, prior = posterior, KL = 0": True, "m >= 2": v["m"] >= 2}, left, right)
+
+
+@check("qu22-lemC.1", mutations=((0.05, "refuted"), (2.0, "holds")), replay=_replay_failure)
+def pac_bayes_margin_lemma(scale: float = 1.0) -> Verdict:
     """PAC-Bayes margin lemma on finite classes.
 
     Statement: L <= Lhat_gamma + 4 sqrt((KL + log(6m/zeta))/(m-1)) with probability 1 - zeta, for all w with the
@@ -402,13 +427,17 @@ def pac_bayes_margin_lemma() -> Verdict:
     Assumptions: point-mass posteriors (perturbation 0), uniform prior on k predictors, hence KL = log k; Bernoulli
         errors.
     Method: failure probability by the exact binomial law and the union over k predictors, divided by zeta; maximised
-        over error rate, m, zeta and k by random draws and ascent.
+        over error rate, m, zeta and k by random draws and ascent. ``scale`` multiplies the square root.
     Verdict: holds on this class (constants of the cited source; the constants printed in the paper are damaged). The
         proof is not redone.
     Reference: Qu et al. 2022, Lemma C.1; Neyshabur et al. 2018, Lemma 1.
     """
+    point = {"error": "1/2", "m": 10, "zeta": "1/10", "scale": str(Fraction(scale))}
+    failure, level = _exact_failure(instance(point))
+    if failure > level:
+        return refuted(point, float(failure / level))
     search = worst_ratio(
-        _failure_ratio,
+        lambda x: _failure_ratio(x, scale),
         lambda rng: np.array([rng.normal(0, 3), rng.uniform(0, 9), rng.normal(0, 4), rng.uniform(0, 7)]),
         draws=1500,
         restarts=4,

@@ -78,7 +78,7 @@ def momentum_rate_by_substitution() -> Verdict:
         r"FL}{\sqrt{RKN}}+\frac{\sigma_g^2}{RK}+\frac{L\sigma_l^2}{R^2\beta}+\frac{L^2}{R^2\beta^2}+\dots\big)$"
         r" from the printed $\Phi$: no factor $\beta$ in the leading term",
         certificate,
-        0.1,
+        None,
         monomials=[str(t) for t in terms],
         exponent_of_beta_needed={"leading term": str(leading[0]), "noise term": str(noise[0])},
     )
@@ -116,7 +116,7 @@ def momentum_partial_rate_by_substitution() -> Verdict:
         r"$O\big(\frac{\mathcal FL}{\sqrt{RKS}}+\frac{\sqrt K\sigma_g^2}{\sqrt{RS}}+\dots\big)$ from the "
         r"printed $\Phi$",
         f"{first}; {second}",
-        0.1,
+        None,
         monomials=[str(t) for t in terms],
     )
 

@@ -11,6 +11,7 @@ from theory.kit.exact import mp
 from theory.kit.verdict import Replay, Verdict, check
 from theory.qu2022 import figures
 from theory.qu2022.common import instance, proved, refuted, repaired, require, require_identity
+from theory.qu2022.printed import RATE_FULL, L
 from theory.qu2022.recursions import fedsam_round, quadratic, sign
 
 
@@ -115,7 +116,7 @@ def maximum_of_the_average() -> Verdict:
         {"slopes": [1, -1], "rho": "1/2"},
         r"$\tilde f(\tilde w)\le\frac1N\sum_i\tilde f_i(\tilde w)$",
         certificate + "; take the maximum over delta on the left",
-        0.0,
+        None,
     )
 
 
@@ -327,8 +328,6 @@ def smoothness_and_speed(scale: float = 1.0) -> Verdict:
     Verdict: proved.
     Reference: Qu et al. 2022, Remark 2.1, Theorem 3.1.
     """
-    from theory.qu2022.printed import RATE_FULL, L
-
     slope = sp.expand(sp.diff(sum(RATE_FULL), L))
     require(all(term.is_positive for term in sp.Add.make_args(slope)), "every term of the derivative is positive")
     kappa = sp.symbols("kappa", positive=True)

@@ -21,9 +21,11 @@ from theory.qu2022.printed import (
     C,
     K,
     L,
+    N,
     R,
     S,
     eta,
+    eta_g,
     gap,
     rho,
     sg,
@@ -123,8 +125,6 @@ def feasibility_of_the_step_sizes() -> Verdict:
     Reference: Qu et al. 2022, Theorems 3.1, B.6, B.9.
     """
     first = require_identity((10 * K * L * eta).subs(STEPS_FULL), 10 / sp.sqrt(R), "10 K L eta_l")
-    from theory.qu2022.printed import N, eta_g
-
     second = require_identity((K * L * eta * eta_g).subs(STEPS_FULL), sp.sqrt(K * N / R), "K L eta_g eta_l")
     condition = sp.Rational(1, 2) - 30 * K**2 * L**2 * eta**2
     condition -= L * eta_g * eta / (2 * S) * (3 * K + 180 * K**3 * L**2 * eta**2)

@@ -151,10 +151,12 @@ class Stall:
 
     @property
     def start(self) -> Fraction:
+        """Server model at which both methods stand still."""
         return Fraction(7, 2) * self.rho
 
     @property
     def clients(self) -> list[Gradient]:
+        """Gradients of the four clients."""
         return [quadratic(a, c * self.rho) for a, c in ((1, 0), (1, 0), (3, 4), (3, 4))]
 
     def gradient(self, x) -> Fraction:

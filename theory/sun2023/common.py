@@ -1,4 +1,4 @@
-"""Shared pieces of the checks of Sun et al. 2023: exact rounds with exact local solves, and small verdict helpers.
+"""Shared pieces of the checks of Sun et al. 2023: rounds with exact local solves in rational arithmetic, verdicts.
 
 Notation of the paper: m clients, n active, ``lam`` the client duals, ``w_bar`` the mean of the active local models,
 ``w_tilde`` the virtual local minimisers of eq. (20), beta the penalty, r the perturbation radius.

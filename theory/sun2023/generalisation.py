@@ -78,7 +78,7 @@ def _linear_bound_ratio(x: np.ndarray) -> float:
     data /= np.linalg.norm(data, axis=1, keepdims=True)
     labels = np.where(data[:, 0] > 0, 1, -1) * np.where(rng.random(size) < 0.1, -1, 1)
     w = np.exp(np.clip(x[1], -5, 5)) * (labels[:, None] * data).mean(axis=0)
-    eps = np.exp(np.clip(x[2], -5, 5)) * np.linalg.norm(w)
+    eps = np.exp(np.clip(x[2], -5, 5))  # fixed before the sample, because the variance of the prior follows from it
     angle = np.arccos(np.clip(w[0] / np.linalg.norm(w), -1, 1)) / np.pi
     risk = 0.1 + 0.8 * angle
     empirical = np.mean(2 * labels * (data @ w) <= eps)

@@ -43,9 +43,7 @@ def repaired_bound_certificate() -> str:
     local = (1 - 12 * beta**2 * L**2) * v - 30 * beta**2 * L**2 * r**2 - 36 * beta**2 * L**2 * dp - 12 * beta**2 * g
     drift = dn - on_delta * dp - on_v * v
     total = sp.expand(descent + p * local + q * drift)
-    solved = {
-        p: (L * (1 + 2 * beta * L) / 2 + q * on_v) / (1 - 12 * beta**2 * L**2),
-    }
+    solved = {p: (L * (1 + 2 * beta * L) / 2 + q * on_v) / (1 - 12 * beta**2 * L**2)}
     target = fn + q * dn - fp - (36 * p * beta**2 * L**2 + q * on_delta) * dp
     target += (beta / 2 - 12 * p * beta**2) * g - (1 + 30 * p * beta) * beta * L**2 * r**2
     summed = identity(total.subs(solved), target.subs(solved), label="(26) + p (27) + q (28) with (29)")
@@ -58,10 +56,10 @@ def repaired_bound_certificate() -> str:
         ),
         nonnegative(sp.Rational(2) - (1 + 30 * (sp.Rational(1, 32) - sp.Rational(1, 32) / (1 + u)))),
     ]
-    _, q_value = repaired_coefficients(L, B, 1 / THETA, sp.Integer(1))
-    p_value, _ = repaired_coefficients(L, B, 1 / THETA, sp.Integer(1))
+    p_value, q_value = repaired_coefficients(L, B, 1 / THETA, sp.Integer(1))
     ratio = identity(q_value, 36 * p_value * B**2 * (2 - THETA) / THETA, label="q with 1 - A = theta/(2 - theta)")
-    last = "q = 36 (p beta) L b (2-theta)/theta <= (36/32)(2/24) L = 3L/32 for b <= theta/24"
+    largest = 36 * B * L / 32 * 2 / THETA  # p <= L/(32 b) and 2 - theta <= 2 in the line before
+    last = identity(largest.subs(B, THETA / 24), 3 * L / 32, label="q at most 3L/32 for b <= theta/24")
     return "; ".join(
         [
             "sun23-lemC4, lemC5 (with lemC5-run), lemC6 repaired, eq26",

@@ -355,6 +355,8 @@ def _draw_mechanism(axes, evidence) -> None:
     for key, label in (("penalty", "L^act"), ("top_W1", "layer 1"), ("top_W2", "layer 2"), ("top", "overall")):
         axes.loglog([r["c"] for r in rows], [r[key] for r in rows], "o-", label=label)
     axes.set(xlabel="rescaling c (same function, same loss)", ylabel="penalty and top eigenvalues")
+    axes.set_xticks([r["c"] for r in rows], [str(r["c"]) for r in rows])
+    axes.minorticks_off()
     axes.legend()
 
 

@@ -77,7 +77,7 @@ def matrix_preliminaries() -> Verdict:
 
 
 def lemma_errors(network: Mlp, samples: int, batch) -> list[dict[str, float]]:
-    """Per layer, worst over samples: |H_{W_l} - M_l (x) a a^T| entrywise, power iteration (relative), formula of eq. (49)."""
+    """Per layer, worst over samples: |H_{W_l} - M_l (x) a a^T|, power iteration (relative), formula of eq. (49)."""
     inputs, labels = batch
     rows = []
     for layer in range(1, network.depth + 1):

@@ -189,10 +189,10 @@ def stationary_points() -> Verdict:
     c^2 L^act: the derivative of f at c = 1 is 2 zeta L^act. Hence no point with a non-zero hidden activation is
     stationary, and f has no local minimum there. Checked by automatic differentiation on digits networks with three
     layers; exact stationary point of a two-sample problem with loss log 2, while l has infimum 0.
-    Verdict: repaired. Every stationary point of f is a constant classifier, for every zeta > 0, whether or not the
-    logits are penalised as well; inf f = inf l, approached by hidden weights shrinking and last weights growing. Weight
-    decay is what gives the penalty an effect: at a stationary point 2 zeta L^act = lambda (||W_L||^2 - ||W_1||^2 - sum
-    of ||b_l||^2), so only zeta/lambda matters.
+    Verdict: repaired. Every stationary point of f is a constant classifier on the training data, for every zeta > 0,
+    whether or not the logits are penalised as well. Without penalised logits inf f = inf l, approached by hidden
+    weights shrinking and last weights growing. Weight decay is what makes the penalty well posed: at a stationary point
+    2 zeta L^act = lambda (||W_L||^2 - ||W_1||^2 - sum of ||b_l||^2), so its strength along this path is zeta/lambda.
     Reference: Yashwanth et al. 2024, Secs. 3.2.4-3.2.5.
     """
     c, w, v, x, b, A, zeta, lam, h, o = sp.symbols("c w v x b A zeta lambda h o", positive=True)

@@ -1,0 +1,197 @@
+#!/usr/bin/env bash
+# The whole artifact from one script; `./reproduce.sh help` says what each verb does.
+# Everything can be interrupted and started again: finished runs are looked up, unfinished ones go on.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+# ---- what is run, one command per line -------------------------------------------------------------------------------
+# minutes on two cores (a table's name: as its file in experiments/ says) | what it shows | arguments of python -m
+steps() {
+    local profile=$1 figures=out/$1/figures variants=$1
+    [[ $profile == paper ]] && variants=laptop # the discrepancies have no larger setting of their own
+    cat <<STEPS
+4 | theory claims decided on toy problems, compared with the ledger | checks --no-store
+kakoun2024/5.3 | thesis, Table 5.3 (MLP), ours beside the paper's | artifact table kakoun2024/5.3 --profile $profile --figures $figures
+kakoun2024/5.4 | thesis, Table 5.4 (CNN), ours beside the paper's | artifact table kakoun2024/5.4 --profile $profile --figures $figures
+discrepancies/variants | what the released codes change, paired by seed | artifact variants --profile $variants --figures $figures
+1 | what every method costs, counted, beside the papers' figures | artifact costs
+STEPS
+}
+
+# data sets that a profile needs beyond the handwritten digits, which ship with scikit-learn
+data_sets() { [[ $1 == quick ]] || echo fashion-mnist; }
+
+# ---- set-up ----------------------------------------------------------------------------------------------------------
+LOCK=requirements.lock
+STAMP=.venv/fedsharp-lock            # hash of the lock that .venv was filled from
+UNFINISHED=.venv/fedsharp-unfinished # there while this script fills a .venv that it made
+
+say() { printf '%s\n' "$@"; }
+
+fail() {
+    printf 'error: %s\n' "$*" >&2
+    exit 2
+}
+
+# Exit code 0 when this interpreter has every package of the lock in its version (GPU libraries aside).
+suits() {
+    "$1" - "$LOCK" 2>/dev/null <<'PYTHON'
+import re
+import sys
+from importlib import metadata
+
+if sys.version_info < (3, 11):
+    sys.exit(1)
+for name, version in re.findall(r"^([\w.-]+)==([^\s;\\]+)", open(sys.argv[1]).read(), re.M):
+    if not name.startswith(("nvidia-", "cuda-", "triton")) and metadata.version(name).split("+")[0] != version:
+        sys.exit(1)
+PYTHON
+}
+
+new_enough() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }
+
+base_python() {
+    local name
+    for name in "${PYTHON:-python3.11}" python3.11 python3.12 python3.13 python3; do
+        if new_enough "$name"; then
+            command -v "$name"
+            return
+        fi
+    done
+    fail "python: no Python 3.11 or newer is here; install one, or name it: PYTHON=/path/to/python3 ./reproduce.sh"
+}
+
+# Sets PY, the interpreter that everything else uses.
+setup() {
+    local wanted active
+    wanted=$(sha256sum "$LOCK" | cut -d' ' -f1)
+    active=$(command -v python3 || true)
+    if [[ -n $active ]] && suits "$active"; then
+        PY=$active
+        say "environment: $PY (active, has the pinned packages)"
+        return
+    fi
+    PY=$PWD/.venv/bin/python
+    if [[ -e $UNFINISHED ]]; then
+        say "environment: .venv is from an interrupted set-up and is made anew"
+        rm -rf .venv
+    elif [[ -f $STAMP && $(<"$STAMP") == "$wanted" ]] || { [[ -x $PY ]] && suits "$PY"; }; then
+        say "environment: .venv (has the pinned packages)"
+        echo "$wanted" >"$STAMP"
+        return
+    fi
+    fill "$wanted"
+}
+
+fill() {
+    local wanted=$1
+    say "environment: filling .venv from $LOCK: about 5 GB on disk; 5 to 15 minutes, by the speed of the network"
+    if [[ ! -d .venv ]]; then
+        local base
+        base=$(base_python)
+        mkdir .venv
+        touch "$UNFINISHED"
+        "$base" -m venv .venv || fail "venv: $base cannot make one; on Debian: apt install python3-venv"
+    fi
+    export PIP_DISABLE_PIP_VERSION_CHECK=1
+    "$PY" -m pip install --require-hashes -r "$LOCK"
+    "$PY" -m pip install --no-deps --no-build-isolation -e .
+    echo "$wanted" >"$STAMP"
+    rm -f "$UNFINISHED"
+}
+
+# ---- verbs -----------------------------------------------------------------------------------------------------------
+
+# The steps of a profile with their minutes as numbers.
+timed_steps() {
+    steps "$1" | "$PY" -c '
+import sys, tomllib
+from pathlib import Path
+
+def minutes(text):
+    paper, _, table = text.partition("/")
+    if not table:
+        return float(text)
+    tables = tomllib.loads(Path("experiments", paper + ".toml").read_text())["table"]
+    (profiles,) = (t["profiles"] for t in tables if t["id"] == table)
+    return profiles[sys.argv[1] if sys.argv[1] in profiles else "laptop"]["minutes"]
+
+for line in sys.stdin:
+    estimate, what, command = (part.strip() for part in line.split("|"))
+    print(f"{minutes(estimate):g}|{what}|{command}")
+' "$1"
+}
+
+duration() { # seconds as text
+    local s=$1
+    if ((s >= 3600)); then
+        printf '%d h %02d min' $((s / 3600)) $((s % 3600 / 60))
+    else
+        printf '%d min %02d s' $((s / 60)) $((s % 60))
+    fi
+}
+
+reproduce() {
+    local profile=$1 plan total number=0 failed=0 minutes what command start log data
+    plan=$(timed_steps "$profile")
+    total=$(awk -F'|' '{ sum += $1 } END { printf "%d", sum + 0.5 }' <<<"$plan")
+    say "" "profile $profile: $(wc -l <<<"$plan") steps, about $(duration $((total * 60))) on two cores when nothing is done yet"
+    awk -F'|' '{ printf "  %d. %s (about %g min)\n", NR, $2, $1 }' <<<"$plan"
+    say "outputs and figures: out/$profile/   runs: $([[ $profile == quick ]] && echo out/quick/ || echo results/)"
+    mkdir -p "out/$profile"
+    for data in $(data_sets "$profile"); do
+        "$PY" -m artifact data status "$data" --json | grep -q '"available": true' ||
+            "$PY" -m artifact data fetch "$data"
+    done
+    while IFS='|' read -r minutes what command <&3; do
+        number=$((number + 1)) start=$SECONDS
+        log=out/$profile/$number-$(tr -c 'a-z0-9.\n' '-' <<<"${command%% --*}").txt
+        say "" "[$number] $what" "    python -m $command   (about $minutes min)"
+        # shellcheck disable=SC2086  # the command is a list of words
+        if "$PY" -m $command | tee "$log"; then
+            say "[$number] done in $(duration $((SECONDS - start))); text in $log"
+        else
+            failed=$((failed + 1))
+            say "[$number] FAILED after $(duration $((SECONDS - start))): python -m $command"
+        fi
+    done 3<<<"$plan"
+    say "" "outputs: $PWD/out/$profile/" "figures: $PWD/out/$profile/figures/"
+    say "total: $(duration $SECONDS), $failed of $number steps failed"
+    ((failed == 0))
+}
+
+test_all() {
+    local bad=0
+    say "" "tests: ruff, then pytest on tests/ and checks/; under 15 minutes on two idle cores"
+    "$PY" -m ruff check . || bad=1
+    "$PY" -m ruff format --check . || bad=1
+    "$PY" -m pytest || bad=1
+    return $bad
+}
+
+usage() {
+    cat <<'USAGE'
+usage: ./reproduce.sh [setup | quick | laptop | paper | test]
+  setup   make .venv from the lock file, unless the active environment already has the pinned packages
+  quick   (default) every table, figure and claim in miniature on data that ship with scikit-learn; minutes
+  laptop  the thesis' Fashion-MNIST tables at their own scale; hours, goes on where it was stopped
+  paper   the papers' settings as far as they are declared in experiments/; stated per table
+  test    ruff and pytest
+USAGE
+}
+
+trap 'say "" "interrupted: the same command goes on from here"; exit 130' INT TERM
+
+case ${1:-quick} in
+setup) setup ;;
+quick | laptop | paper)
+    setup
+    reproduce "${1:-quick}"
+    ;;
+test)
+    setup
+    test_all
+    ;;
+help | -h | --help) usage ;;
+*) fail "verb: '$1' is not possible; allowed: setup, quick, laptop, paper, test" ;;
+esac
