@@ -22,7 +22,7 @@ from matplotlib.transforms import Bbox
 
 from artifact.claims import Claim, load
 from artifact.errors import UserError
-from checks.report import margin_text
+from checks.text import margin_text
 from theory.kit.tables import compare
 from theory.kit.verdict import HEADINGS, Check, registry
 

@@ -8,17 +8,13 @@ from typing import Any
 
 from artifact.claims import PAPERS, TITLES, VERDICTS, Claim
 from checks.runner import Outcome
+from checks.text import margin_text
 
 COLUMNS = (("id", 26), ("title", 44), ("verdict", 13), ("expected", 13), ("margin", 9), ("seconds", 7))
 
 
 def _fit(text: str, width: int) -> str:
     return text.ljust(width) if len(text) <= width else text[: width - 1] + "~"
-
-
-def margin_text(margin: float | str | None) -> str:
-    """Margin with four significant digits; empty where a check has none."""
-    return "" if margin is None else f"{float(margin):.4g}"
 
 
 def table(outcomes: Sequence[Outcome]) -> str:

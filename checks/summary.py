@@ -15,7 +15,7 @@ from artifact.claims import FOLDER, TITLES, Claim, select
 from artifact.errors import UserError
 from checks import runner
 from checks.figures import draw, sections
-from checks.report import margin_text
+from checks.text import margin_text
 from theory.kit.loss_figures import plot_scenario
 from theory.kit.losses import SCENARIOS
 from theory.kit.verdict import registry

@@ -65,7 +65,7 @@ CASES = {
         "batch": 4,
         "active": PARTIAL,
         "scale": 25.0,
-        "hp": {"lr": 0.05, "rho": 0.2, "alpha": 0.7, "lamb": 0.4},
+        "hp": {"lr": 0.05, "rho": 0.2, "alpha": 0.7, "lamb": 0.4, "eta2": 1e-5},
     },
     "ragged": {
         "sizes": [12, 9, 12, 7, 10, 11],
@@ -81,7 +81,15 @@ CASES = {
         "shapes": [[7, 5], [7], [3, 7], [3]],
         "active": [[4], [0, 1, 3, 4, 5], [0, 4], [1, 2, 3, 4, 5]],
         "scale": 6.0,
-        "hp": {"lr": 0.15, "lr_decay": 0.7, "lamb": 0.5, "global_lr": 1.2, "alpha": 0.6, "alpha_coef": 0.2},
+        "hp": {
+            "lr": 0.15,
+            "lr_decay": 0.7,
+            "lamb": 0.5,
+            "global_lr": 1.2,
+            "alpha": 0.6,
+            "alpha_coef": 0.2,
+            "eta2": 1e-3,
+        },
     },
 }
 
