@@ -68,6 +68,7 @@ class Schedule:
 
 def schedule(pools: list[Tensor], clients: list[int], batch: int, steps: list[int], seed: int, t: int) -> Schedule:
     """Each epoch walks a client's samples in a new random order; the last batch of an epoch may be short."""
+    batch = min(batch, max(len(pool) for pool in pools))
     indices = torch.zeros(len(clients), max(steps), batch, dtype=torch.int64)
     lengths = []
     for row, (pool, client, K) in enumerate(zip(pools, clients, steps, strict=True)):

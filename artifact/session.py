@@ -132,8 +132,11 @@ def train(
     after_round: Callable[[Trainer, dict], None] | None,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
 ) -> None:
-    """Play the rounds that are left; checkpoint every ``checkpoint_seconds`` and on interruption."""
-    config, saved = trainer.config, time.monotonic()
+    """Play the rounds that are left; checkpoint every ``checkpoint_seconds`` and on interruption.
+
+    A large state is saved less often, so that saving takes at most about a twentieth of the time.
+    """
+    config, saved, saving = trainer.config, time.monotonic(), 0.0
     label = f"{config.algorithm} {config.dataset} {config.model} {config.split} seed {config.seed}"
     silent = quiet or not sys.stderr.isatty()
     with (
@@ -149,10 +152,12 @@ def train(
             bar.update()
             if "server" in metrics:
                 bar.set_postfix(accuracy=f"{100 * metrics['server']['accuracy']:.2f} %")
-            due = time.monotonic() - saved >= checkpoint_seconds
+            due = time.monotonic() - saved >= max(checkpoint_seconds, 20 * saving)
             if due or interruption.asked or trainer.completed == config.rounds or "diverged" in metrics:
+                began = time.monotonic()
                 _save(run, trainer)
                 saved = time.monotonic()
+                saving = saved - began
             if interruption.asked:
                 raise KeyboardInterrupt
             if "diverged" in metrics:

@@ -7,7 +7,9 @@ from fractions import Fraction as Q
 import sympy as sp
 
 from theory.fan2024.common import combination, exact, lesam_path, refuted, repaired
+from theory.kit.certificates import z3_implies
 from theory.kit.exact import fractions_of
+from theory.kit.second_certificate import inexact_step_by_pepit, second_certificate
 from theory.kit.symbolic import identity, implies
 from theory.kit.verdict import Replay, Verdict, check
 
@@ -97,14 +99,22 @@ def _replay_cancellation(evidence) -> Replay:
     )
 
 
+def _cancellation_by_z3(limit: sp.Rational) -> str:
+    """eta_g eta_l E L <= limit makes the coefficient of S non-positive."""
+    step, server, smooth, steps, clients = sp.symbols("eta_l eta_g L E N", real=True)
+    premises = [step > 0, server > 0, smooth > 0, steps >= 1, clients >= 1, server * step * steps * smooth <= limit]
+    coefficient = -step * server / (2 * steps * clients**2) + smooth / 2 * server**2 * step**2 / clients**2
+    return z3_implies(premises, coefficient <= 0)
+
+
 @check("fan24-lem6-stepsize", mutations=((0.9, "repaired"), (1.1, "refuted")), replay=_replay_cancellation)
 def step_size_condition(scale: float = 1.0) -> Verdict:
     """Condition that removes the squared gradient sum.
 
     Statement: -eta_l eta_g/(2EN^2) S + L/2 eta_g^2 eta_l^2/N^2 S <= 0 (S = |sum grad|^2) if eta_l <= 1/(2E).
     Assumptions: S >= 0.
-    Method: factor the coefficient; exact example with L = 100; the step sizes of Theorem 1 inserted. The mutated
-    constant is the limit 1 of the repaired condition.
+    Method: factor the coefficient; exact example with L = 100; the step sizes of Theorem 1 inserted. z3 proves that the
+    repaired condition suffices. The mutated constant is its limit 1.
     Verdict: repaired: the condition is eta_g eta_l E L <= 1, which the step sizes of Theorem 1 turn into T >= E N.
     Reference: Fan et al. 2024, App. B.2, proof of Lemma 6.
     """
@@ -122,6 +132,7 @@ def step_size_condition(scale: float = 1.0) -> Verdict:
         {"L": 100, "eta_l": Q(1, 2), "eta_g": 1, "E": 1, "N": 1, "gradient_sum": 1},
         r"The two terms are non-positive if and only if $\eta_g\eta_lEL\le1$; for Theorem 1's step sizes: $T\ge EN$.",
         f"{factored}; {product}",
+        solver=second_certificate("z3", lambda: _cancellation_by_z3(limit)),
     )
 
 
@@ -154,7 +165,7 @@ def descent_lemma(scale: float = 1.0) -> Verdict:
     Assumptions: L-smooth, deterministic FedLESAM.
     Method: F = w^2/2, one client, w^0 = 2, rho = 1, eta_l = 1/20: after 60 rounds w is near -rho, the perturbed point
     is near the minimum, and F(w^{t+1}) = 0.37 against a right side of 0.03 (exact run). Repair: descent from F(w^t), a
-    sharp inequality; the mutated constant multiplies its error term.
+    sharp inequality (squares, and PEPit for a L = 1 and 1/2); the mutated constant multiplies its error term.
     Verdict: repaired. The proof replaces F(w^{t+1}) by F(wt^{t+1}); at w itself the perturbation leaves an error of
     order rho^2 that does not shrink with eta_l.
     Reference: Fan et al. 2024, App. B.2, Lemma 6.
@@ -168,6 +179,7 @@ def descent_lemma(scale: float = 1.0) -> Verdict:
         r"F(w^t)\|^2+\frac{\eta_g\eta_lE}2\|e^t\|^2$, $e^t=\frac1{NE}\sum_{i,k}\nabla F_i(\tilde w_{i,k})-\nabla "
         r"F(w^t)$, $\|e^t\|\le L(\rho+\max_{i,k}\|w_{i,k}-w^t\|)$.",
         f"{descent_certificate()}; |e| <= L(rho + drift) by smoothness and the triangle inequality",
+        solver=second_certificate("PEPit", lambda: "; ".join(map(inexact_step_by_pepit, (1.0, 0.5)))),
     )
 
 

@@ -6,7 +6,9 @@ from fractions import Fraction
 
 import sympy as sp
 
+from theory.kit.certificates import z3_implies
 from theory.kit.exact import mp
+from theory.kit.second_certificate import dunkl_williams_by_z3, second_certificate
 from theory.kit.verdict import Replay, Verdict, check
 from theory.qu2022 import corrected, figures, numerics
 from theory.qu2022.common import instance, proved, ratio, refuted, repaired, require, require_identity
@@ -88,7 +90,8 @@ def drift_of_the_own_perturbation() -> Verdict:
     Statement: |delta_{i,k} - delta_{i,0}|^2 <= 2 K^2 L^2 eta_l^2 rho^2 for one client with deterministic gradients.
     Assumptions: eta_l <= 1/(4KL), k < K.
     Method: F = x^2/2, K = 2, eta = 1/8, start rho/20: the first step leads across the minimiser and the perturbation
-        turns from rho to -rho, exact run. Repair: Dunkl-Williams for inner-product spaces and smoothness.
+        turns from rho to -rho, exact run. Repair: Dunkl-Williams for inner-product spaces (a factorisation, and z3)
+        and smoothness.
     Verdict: repaired: the drift is controlled by the step relative to the gradient, not by the step alone.
     Reference: Qu et al. 2022, proof of Lemma B.1.
     """
@@ -101,6 +104,7 @@ def drift_of_the_own_perturbation() -> Verdict:
         r"F_i(w_{i,0})\|^2\big)$",
         unit_vector_bound() + "; |a - b| <= L |w_{i,k} - w_{i,0}| and |a| + |b| >= |grad F_i(w_{i,0})|; |u - v| <= 2",
         ratio(left, 8 * (eta * rho) ** 2),
+        solver=second_certificate("z3", dunkl_williams_by_z3),
     )
 
 
@@ -253,6 +257,14 @@ def _replay_growth(evidence) -> Replay:
     return Replay({"K >= 2": k >= 2, "eta_l = 1/(10KL)": True}, left, v["scale"] / (k - 1))
 
 
+def _growth_by_z3(factor: Fraction) -> str:
+    """The inequality for real K and x = K L eta in [0, 1/10], without monotonicity in eta."""
+    k, x = sp.symbols("K x", real=True)
+    left = 1 / (2 * k - 1) + 12 * x**2 / k + 2 * x**2 / k**2
+    limit = sp.Rational(factor.numerator, factor.denominator) / (k - 1)
+    return z3_implies([k >= 2, x >= 0, x <= sp.Rational(1, 10)], left <= limit)
+
+
 @check("qu22-lemB.2-step", mutations=((0.5, "refuted"), (2.0, "proved")), replay=_replay_growth)
 def growth_factor_per_step(scale: float = 1.0) -> Verdict:
     """Growth factor per local step.
@@ -260,7 +272,8 @@ def growth_factor_per_step(scale: float = 1.0) -> Verdict:
     Statement: 1 + 1/(2K-1) + 12 K eta^2 L^2 + 2 L^2 eta^2 <= 1 + 1/(K-1) for K >= 2 and eta <= 1/(10KL).
     Assumptions: K >= 2; for K = 1 the right side is undefined and no growth occurs.
     Method: the left side increases with eta; at eta = 1/(10KL) the difference times its positive denominators is a
-        polynomial with positive coefficients in K - 2. ``scale`` multiplies 1/(K-1).
+        polynomial with positive coefficients in K - 2. z3 decides it again for real K and every admissible eta.
+        ``scale`` multiplies 1/(K-1).
     Verdict: proved.
     Reference: Qu et al. 2022, proof of Lemma B.2, step (a) of the averaging.
     """
@@ -277,7 +290,10 @@ def growth_factor_per_step(scale: float = 1.0) -> Verdict:
     top, bottom = sp.fraction(sp.together(difference))
     coefficients = sp.Poly(sp.expand(top), m).all_coeffs() + sp.Poly(sp.expand(bottom), m).all_coeffs()
     require(all(c > 0 for c in coefficients), "positive coefficients")
-    return proved(f"right - left = ({sp.expand(top)})/({sp.expand(bottom)}), m = K - 2 >= 0, all coefficients positive")
+    return proved(
+        f"right - left = ({sp.expand(top)})/({sp.expand(bottom)}), m = K - 2 >= 0, all coefficients positive",
+        solver=second_certificate("z3", lambda: _growth_by_z3(factor)),
+    )
 
 
 #: noise that keeps the direction (sigma_l = 0): factor 1/2 with probability 1 - q, large with probability q

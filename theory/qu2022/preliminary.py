@@ -6,6 +6,8 @@ from fractions import Fraction
 
 import sympy as sp
 
+from theory.kit import certificates
+from theory.kit.second_certificate import second_certificate, three_term_split_by_z3
 from theory.kit.verdict import Replay, Verdict, check
 from theory.qu2022 import figures
 from theory.qu2022.common import instance, proved, ratio, refuted, repaired, require, require_identity
@@ -49,6 +51,12 @@ def sum_of_squares(count: int) -> str:
     return f"tau sum v_i^2 - (sum v_i)^2 = sum over pairs of (v_i - v_j)^2 expands to 0 for tau = {count}"
 
 
+def gram_matrix(count: int) -> str:
+    """The same difference as z^T Q z with a rational Q, positive semidefinite by exact elimination."""
+    v = sp.symbols(f"v0:{count}")
+    return certificates.sum_of_squares(count * sum(x**2 for x in v) - sum(v) ** 2, basis=list(v))
+
+
 def _replay_equal(evidence) -> Replay:
     v = instance(evidence)
     values = v["vectors"]
@@ -63,7 +71,8 @@ def relaxed_triangle_inequality(scale: float = 1.0) -> Verdict:
     Statement: |sum v_i|^2 <= tau sum |v_i|^2, and E|sum x_i|^2 <= n E sum |x_i|^2 without independence.
     Assumptions: square-integrable random vectors for the second form.
     Method: Lagrange's identity, tau sum v_i^2 - (sum v_i)^2 is a sum of squares, per coordinate and pointwise, for
-        tau = 1..10 by expansion; ``scale`` multiplies the right side, equal vectors attain it.
+        tau = 1..10 by expansion, and for tau = 4 a semidefinite Gram matrix from cvxpy, tested exactly; ``scale``
+        multiplies the right side, equal vectors attain it.
     Verdict: proved.
     Reference: Qu et al. 2022, Lemma A.1 (2), Lemma A.2.
     """
@@ -72,7 +81,8 @@ def relaxed_triangle_inequality(scale: float = 1.0) -> Verdict:
         return refuted(point, 1 / scale)
     require(scale >= 1, "the right side is at least the printed one")
     text = [sum_of_squares(count) for count in range(1, 11)]
-    return proved(f"{text[-1]}, and for tau = 1..9; taking expectations keeps the sign", 1 / scale)
+    solver = second_certificate("cvxpy", lambda: gram_matrix(4))
+    return proved(f"{text[-1]}, and for tau = 1..9; taking expectations keeps the sign", 1 / scale, solver=solver)
 
 
 @check("qu22-lemA.3")
@@ -267,7 +277,7 @@ def dissimilarity_at_perturbed_points(scale: float = 1.0) -> Verdict:
     Assumptions: F_i and hence F are L-smooth, |grad F_i(w) - grad F(w)| <= sigma_g, |delta_i|, |delta| <= rho.
     Method: three-term split and Lemma A.1 (2); 3 (L rho)^2 + 3 sigma_g^2 + 3 (L rho)^2. One client against N - 1
         opposite ones shows that the constant is the best possible as N grows (ratio above 0.998 at N = 1000, sigma_g
-        = L rho); ``scale`` multiplies the right side.
+        = L rho); ``scale`` multiplies the right side, also in z3's proof for the three norms.
     Verdict: proved.
     Reference: Qu et al. 2022, Lemma A.5.
     """
@@ -279,7 +289,11 @@ def dissimilarity_at_perturbed_points(scale: float = 1.0) -> Verdict:
     a, b, c = sp.symbols("Lrho sigma_g Lrho2", positive=True)
     total = require_identity(3 * (a**2 + b**2 + a**2), 3 * b**2 + 6 * a**2, "3 (|A|^2 + |B|^2 + |C|^2)")
     split = f"A + B + C with |A|, |C| <= L rho and |B| <= sigma_g ({c.name} = Lrho): "
-    return proved(split + sum_of_squares(3) + "; " + total, ratio(sides["left"], Fraction(scale) * sides["right"]))
+    factor = Fraction(scale)
+    solver = second_certificate("z3", lambda: three_term_split_by_z3(sp.Rational(factor.numerator, factor.denominator)))
+    return proved(
+        split + sum_of_squares(3) + "; " + total, ratio(sides["left"], factor * sides["right"]), solver=solver
+    )
 
 
 def _averages(rho: Fraction) -> tuple[Fraction, Fraction]:
