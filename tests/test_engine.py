@@ -170,7 +170,11 @@ def test_schedule_covers_every_sample_once_per_epoch():
     later = schedule(pools, [4, 7, 9], 5, steps, seed=1, t=4)
     assert not torch.equal(plan.indices, later.indices)
     alone = schedule(pools[1:2], [7], 5, steps[1:2], seed=1, t=3)
-    assert torch.equal(alone.indices[0], plan.indices[1, :2])
+    assert alone.lengths == plan.lengths[1:2]
+    assert torch.equal(alone.indices[0, :, :4], plan.indices[1, :2, :4])
+    huge = schedule(pools, [4, 7, 9], 10**12, [2, 2, 2], seed=1, t=3)
+    assert huge.indices.shape == (3, 2, 11)
+    assert huge.lengths == [[11, 11], [4, 4], [10, 10]]
 
 
 # ---- local steps --------------------------------------------------------------------------------------------------

@@ -132,7 +132,7 @@ def step_size_condition(scale: float = 1.0) -> Verdict:
         {"L": 100, "eta_l": Q(1, 2), "eta_g": 1, "E": 1, "N": 1, "gradient_sum": 1},
         r"The two terms are non-positive if and only if $\eta_g\eta_lEL\le1$; for Theorem 1's step sizes: $T\ge EN$.",
         f"{factored}; {product}",
-        solver=second_certificate("z3", lambda: _cancellation_by_z3(limit)),
+        solver=second_certificate("z3", "the repaired condition suffices", lambda: _cancellation_by_z3(limit)),
     )
 
 
@@ -179,7 +179,11 @@ def descent_lemma(scale: float = 1.0) -> Verdict:
         r"F(w^t)\|^2+\frac{\eta_g\eta_lE}2\|e^t\|^2$, $e^t=\frac1{NE}\sum_{i,k}\nabla F_i(\tilde w_{i,k})-\nabla "
         r"F(w^t)$, $\|e^t\|\le L(\rho+\max_{i,k}\|w_{i,k}-w^t\|)$.",
         f"{descent_certificate()}; |e| <= L(rho + drift) by smoothness and the triangle inequality",
-        solver=second_certificate("PEPit", lambda: "; ".join(map(inexact_step_by_pepit, (1.0, 0.5)))),
+        solver=second_certificate(
+            "PEPit",
+            "n = |grad F(w)|^2 + |e|^2, F(w - a (grad F(w) + e)) <= F(w) - (a/2)|grad F(w)|^2 + (a/2)|e|^2",
+            lambda: "; ".join(map(inexact_step_by_pepit, (1.0, 0.5))),
+        ),
     )
 
 

@@ -75,7 +75,11 @@ def inner_product_bound(scale: float = 1.0) -> Verdict:
     cases = [(1, 2), (2, 2), (2, 3), (3, 2)]
     return proved(
         ". ".join(_inner_product_certificate(clients, steps, factor) for clients, steps in cases),
-        solver=second_certificate("PEPit", lambda: two_client_inner_product_by_pepit(float(factor))),
+        solver=second_certificate(
+            "PEPit",
+            "the lemma for N = 2, E = 2; n = |first gradients|^2 + squares of drift and perturbation change",
+            lambda: two_client_inner_product_by_pepit(float(factor)),
+        ),
     )
 
 
@@ -124,7 +128,7 @@ def sam_perturbation_drift(scale: float = 1.0) -> Verdict:
         r"$\|\delta_{i,k}-\delta_{i,0}\|\le\min\Big\{2\rho,\frac{2\rho L\|w_{i,k}-w_{i,0}\|}{\|\nabla "
         r"F_i(w_{i,k})\|+\|\nabla F_i(w_{i,0})\|}\Big\}$.",
         f"{dunkl} >= 0 for -1 <= c <= 1, with |a-b| <= L|w_k - w_0| by smoothness; |u-v| <= 2 for unit vectors",
-        solver=second_certificate("z3", dunkl_williams_by_z3),
+        solver=second_certificate("z3", "Dunkl-Williams, p = |a|, q = |b|, c = cosine", dunkl_williams_by_z3),
     )
 
 
@@ -153,7 +157,7 @@ def gradient_difference_after_perturbation(scale: float = 1.0) -> Verdict:
         (3, L**2 * rho**2 - c**2, "smoothness of F"),
         (factor - 1, 3 * sigma_g**2 + 6 * L**2 * rho**2, "square"),
     ]
-    solver = second_certificate("z3", lambda: three_term_split_by_z3(factor))
+    solver = second_certificate("z3", "split with the norms a, b, c", lambda: three_term_split_by_z3(factor))
     return proved(combination(target, slacks), margin=float(1 / factor), solver=solver)
 
 

@@ -135,7 +135,9 @@ def gradient_by_gap() -> Verdict:
     """
     g, L = sp.symbols("g L", positive=True)
     text = f"{SELF_BOUND[1]}; {identity(-(g**2) / L + L / 2 * (g / L) ** 2, -(g**2) / (2 * L))}"
-    solver = second_certificate("PEPit", lambda: gradient_by_decrease_by_pepit(2.0))
+    solver = second_certificate(
+        "PEPit", "|grad F|^2 <= 2L (F(x) - F(x - grad F(x)/L))", lambda: gradient_by_decrease_by_pepit(2.0)
+    )
     return decide(GAP, points=[{"c": 1, "x": 0, "L": 1}], repair=(SELF_BOUND[0], text), solver=solver)
 
 
@@ -192,7 +194,8 @@ def convexity_at_perturbed_point(scale: float = 1.0) -> Verdict:
         -2 * (ft - fs) - mu * dist + L * vv - left, slack_convex + slack_smooth, label="right - left = sum of slacks"
     )
     point = {"a": 2, "mu": 2, "L": 2, "theta": 1, "v": "1/2", "star": 0}
-    solver = second_certificate("PEPit", lambda: perturbed_convexity_by_pepit(0.1))
+    name = "the statement, n = |x - x*|^2 + |v|^2"
+    solver = second_certificate("PEPit", name, lambda: perturbed_convexity_by_pepit(0.1))
     proof = f"{text}; both slacks are >= 0 by definition of mu and L"
     return decide(CONVEXITY, scale, points=[point], proof=proof, **({"solver": solver} if scale >= 1 else {}))
 
@@ -350,7 +353,9 @@ def perturbed_distance(scale: float = 1.0) -> Verdict:
     d, r = sp.symbols("d r", nonnegative=True)
     text = identity((d - r) ** 2 - sp.Rational(9, 16) * d**2, (d / 4 - r) * (7 * d / 4 - r), label="(d-r)^2 - 9d^2/16")
     proof = f"{text}; both factors >= 0 for 0 <= r <= d/4; 9/16 - 1/2 = {Fraction(9, 16) - Fraction(1, 2)}"
-    more = {"solver": second_certificate("z3", lambda: _distance_by_z3(scale))} if scale >= 1 else {}
+    more = {}
+    if scale >= 1:
+        more["solver"] = second_certificate("z3", "D = |x|^2, V = |v|^2, t = <x, v>", lambda: _distance_by_z3(scale))
     return decide(DISTANCE, scale, points=[{"x": 1, "y": 0, "v": "-1/4", "w": 0}], proof=proof, **more)
 
 

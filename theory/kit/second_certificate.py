@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from importlib.metadata import version
 from typing import Any
 
 import sympy as sp
@@ -18,15 +19,17 @@ from theory.kit import certificates
 TOLERANCE = 1e-4
 
 
-def second_certificate(solver: str, prove: Callable[[], str]) -> dict[str, str]:
+def second_certificate(solver: str, statement: str, prove: Callable[[], str]) -> dict[str, str]:
     """Entry for ``evidence["solver"]``: the solver's package and its certificate, or why there is none.
 
-    solver: a key of ``certificates.SOLVERS``. prove: returns the certificate and raises where the statement fails.
+    solver: a key of ``certificates.SOLVERS``. statement: what is certified, in words. prove: returns the certificate,
+    raises where the statement fails.
     """
     package = certificates.SOLVERS[solver]
     if not certificates.available(solver):
-        return {"package": package, "left_out": f"{package} is not installed; the verdict does not depend on it"}
-    return {"package": package, "certificate": prove()}
+        reason = f"{package} is not installed; the verdict does not depend on it"
+        return {"package": package, "statement": statement, "left_out": reason}
+    return {"package": f"{package} {version(package)}", "statement": statement, "certificate": prove()}
 
 
 def dunkl_williams_by_z3() -> str:

@@ -104,7 +104,7 @@ def drift_of_the_own_perturbation() -> Verdict:
         r"F_i(w_{i,0})\|^2\big)$",
         unit_vector_bound() + "; |a - b| <= L |w_{i,k} - w_{i,0}| and |a| + |b| >= |grad F_i(w_{i,0})|; |u - v| <= 2",
         ratio(left, 8 * (eta * rho) ** 2),
-        solver=second_certificate("z3", dunkl_williams_by_z3),
+        solver=second_certificate("z3", "Dunkl-Williams, p = |a|, q = |b|, c = cosine", dunkl_williams_by_z3),
     )
 
 
@@ -292,7 +292,7 @@ def growth_factor_per_step(scale: float = 1.0) -> Verdict:
     require(all(c > 0 for c in coefficients), "positive coefficients")
     return proved(
         f"right - left = ({sp.expand(top)})/({sp.expand(bottom)}), m = K - 2 >= 0, all coefficients positive",
-        solver=second_certificate("z3", lambda: _growth_by_z3(factor)),
+        solver=second_certificate("z3", "the statement for real K, x = K L eta", lambda: _growth_by_z3(factor)),
     )
 
 

@@ -81,7 +81,7 @@ def relaxed_triangle_inequality(scale: float = 1.0) -> Verdict:
         return refuted(point, 1 / scale)
     require(scale >= 1, "the right side is at least the printed one")
     text = [sum_of_squares(count) for count in range(1, 11)]
-    solver = second_certificate("cvxpy", lambda: gram_matrix(4))
+    solver = second_certificate("cvxpy", "right - left for tau = 4, per coordinate", lambda: gram_matrix(4))
     return proved(f"{text[-1]}, and for tau = 1..9; taking expectations keeps the sign", 1 / scale, solver=solver)
 
 
@@ -290,7 +290,8 @@ def dissimilarity_at_perturbed_points(scale: float = 1.0) -> Verdict:
     total = require_identity(3 * (a**2 + b**2 + a**2), 3 * b**2 + 6 * a**2, "3 (|A|^2 + |B|^2 + |C|^2)")
     split = f"A + B + C with |A|, |C| <= L rho and |B| <= sigma_g ({c.name} = Lrho): "
     factor = Fraction(scale)
-    solver = second_certificate("z3", lambda: three_term_split_by_z3(sp.Rational(factor.numerator, factor.denominator)))
+    limit = sp.Rational(factor.numerator, factor.denominator)
+    solver = second_certificate("z3", "split with the norms a, b, c", lambda: three_term_split_by_z3(limit))
     return proved(
         split + sum_of_squares(3) + "; " + total, ratio(sides["left"], factor * sides["right"]), solver=solver
     )
