@@ -84,9 +84,9 @@ class FedAvg:
         """w^{t+1} from the cohort's mean update Delta [P]."""
         return w + self.server_lr * Delta
 
-    def local_steps(self, C: Cohort) -> Tensor | float:
-        """K_i, where a method divides by it."""
-        return C.K
+    def elapsed(self, C: Cohort) -> Tensor | float:
+        """K_i eta_t, the length of a client's local path, where a method divides by it."""
+        return C.K * C.lr
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ class FedCM(FedAvg):
 
     def momentum(self, Delta, C):
         """M^{t+1} [P] in gradient units; the server forms it from the updates that it receives anyway."""
-        return -(Delta / (self.local_steps(C) * C.lr)).mean(0)
+        return -(Delta / self.elapsed(C)).mean(0)
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,8 @@ class HalfPenalty:
 
 @switch("GEN-4", "released", (Scaffold, FedCM), "K = E*N_0/B of client 0 is used for every client", FORK)
 class StepsOfFirstClient:
-    def local_steps(self, C):
-        return C.K_first
+    def elapsed(self, C):
+        return C.K_first * C.lr
 
 
 @switch("SAM-4", "released", (FedSAM, FedSMOO, FedSpeed), "1e-7 is added to the norm that the ascent divides by", FORK)
@@ -78,7 +78,7 @@ class VariatesBySize:
     def correction(self, c):
         return c.c / c.relative_size - c.c_i
 
-    def variate_scale(self, C):
+    def elapsed(self, C):
         return C.K_mean * C.first_lr
 
     def server_variate(self, c, c_plus, c_i, C):
@@ -105,7 +105,7 @@ class DriftVariatesBySize:
     def sent_variate(self, g, C):
         return g / C.relative_size
 
-    def variate_scale(self, C):
+    def elapsed(self, C):
         return C.K_mean * C.first_lr
 
     def variate_weight(self, C):

@@ -27,13 +27,10 @@ class Scaffold(FedAvg):
 
     def finish(self, state, c, w, W, C):
         w_next = super().finish(state, c, w, W, C)
-        c_plus = c.c_i - c.c - (W - w) / self.variate_scale(C)  # c_i^+
+        c_plus = c.c_i - c.c - (W - w) / self.elapsed(C)  # c_i^+
         state["c"] = self.server_variate(state["c"], c_plus, c.c_i, C)
         state["c_i"][C.clients] = c_plus
         return w_next
-
-    def variate_scale(self, C):
-        return self.local_steps(C) * C.lr  # K_i eta_t
 
     def server_variate(self, c, c_plus, c_i, C):
         return c + C.sum(c_plus - c_i) / C.m
@@ -74,13 +71,10 @@ class FedDC(FedAvg):
 
     def finish(self, state, c, w, W, C):
         h = c.h + (W - w)  # h_i^+
-        g_plus = c.g_i - c.server_g - (W - w) / self.variate_scale(C)
+        g_plus = c.g_i - c.server_g - (W - w) / self.elapsed(C)
         state["g"] = state["g"] + C.sum(g_plus - c.g_i, self.variate_weight(C)) / C.m
         state["h"][C.clients], state["g_i"][C.clients] = h, g_plus
         return self.server_drift(state, W, h, C)
-
-    def variate_scale(self, C):
-        return self.local_steps(C) * C.lr
 
     def variate_weight(self, C):
         return 1.0
