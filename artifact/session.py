@@ -134,7 +134,8 @@ def train(
 ) -> None:
     """Play the rounds that are left; checkpoint every ``checkpoint_seconds`` and on interruption.
 
-    A large state is saved less often, so that saving takes at most about a twentieth of the time.
+    A large state is saved less often, so that saving takes at most about a twentieth of the time; with 0 seconds every
+    round is saved.
     """
     config, saved, saving = trainer.config, time.monotonic(), 0.0
     label = f"{config.algorithm} {config.dataset} {config.model} {config.split} seed {config.seed}"
@@ -152,7 +153,8 @@ def train(
             bar.update()
             if "server" in metrics:
                 bar.set_postfix(accuracy=f"{100 * metrics['server']['accuracy']:.2f} %")
-            due = time.monotonic() - saved >= max(checkpoint_seconds, 20 * saving)
+            pause = max(checkpoint_seconds, 20 * saving) if checkpoint_seconds else 0.0
+            due = time.monotonic() - saved >= pause
             if due or interruption.asked or trainer.completed == config.rounds or "diverged" in metrics:
                 began = time.monotonic()
                 _save(run, trainer)
