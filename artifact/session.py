@@ -113,7 +113,8 @@ def _create(run: Run, content: dict[str, Any], trainer: Trainer) -> None:
 
 def _sweep(run: Run) -> None:
     """Remove the temporary files of a process that was killed while it wrote; called with the lock held."""
-    for leftover in run.folder.glob(".*.tmp"):
+    # ours end in .tmp; safetensors writes to a name of its own, .tmp and six letters, before it takes the one we gave
+    for leftover in (*run.folder.glob(".*.tmp"), *run.folder.glob(".tmp*")):
         leftover.unlink(missing_ok=True)
 
 
