@@ -12,8 +12,8 @@ import matplotlib
 import numpy as np
 
 from artifact.errors import UserError
+from artifact.files import replacing, write_atomic
 from artifact.stats import t_interval
-from artifact.store import replacing, write_atomic
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt

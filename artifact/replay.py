@@ -18,9 +18,9 @@ from torch import Tensor, nn
 from artifact.algorithms import FedAvg, build, canonical, hyperparameters
 from artifact.cohort import Cohort
 from artifact.errors import UserError
+from artifact.files import replacing
 from artifact.oracle import BACKENDS, Group, Oracle, Penalty
 from artifact.rounds import play
-from artifact.store import replacing
 
 FIELDS = {"X": 2, "y": 1, "sizes": 1, "w0": 1, "active_mask": 2, "meta": 0}
 META = ("algo", "source", "param_names", "param_shapes", "batch", "epochs", "hp", "active")

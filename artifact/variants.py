@@ -13,8 +13,9 @@ import click
 import numpy as np
 
 from artifact import experiments, figures, tables
+from artifact.files import write_atomic
 from artifact.stats import Interval, holm, paired_difference, sign_flip_p, t_interval
-from artifact.store import Run, write_atomic
+from artifact.store import Run
 from artifact.tables import Entry
 
 TABLE = "discrepancies/variants"

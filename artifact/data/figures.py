@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ import torch
 
 from artifact.data.partition import Partition
 from artifact.errors import UserError
+from artifact.files import replacing
 
 
 def partition_heatmap(
@@ -36,14 +36,10 @@ def partition_heatmap(
         axes.set_yticks(range(width), [str(name) for name in classes[:width]])
     axes.set_title(f"{partition.spec}, {clients} clients, {int(counts.sum())} samples")
     figure.colorbar(image, ax=axes, label="samples")
-    temporary = path.with_name(f".{path.name}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(temporary, format=path.suffix[1:], bbox_inches="tight")
-        os.replace(temporary, path)
     except OSError as error:
         raise UserError("figure", str(path), f"a folder that can be written ({error.strerror})") from error
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
+    with replacing(path) as temporary:
+        figure.savefig(temporary, format=path.suffix[1:], bbox_inches="tight")
     return path
