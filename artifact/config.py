@@ -32,6 +32,7 @@ class RunConfig(BaseModel):
     man_zeta, man_layers: MAN's penalty (0: none; hidden layers, with-logits as MAN-3
     allows, or the list of the released Tiny-ImageNet code, MAN-2).  augment: policy.
     evaluate, eval_every, eval_train: which models are tested, how often, and whether on the training set too.
+    eval_last: so many of the last rounds are all evaluated, for a mean over rounds that costs little.
     probes: what is measured on evaluated rounds beside the accuracy (``artifact.probes``); changes no other number.
     seed: of every random stream.  dtype, backend, device: how gradients are computed; part of the key.
     """
@@ -68,6 +69,7 @@ class RunConfig(BaseModel):
     augment: Literal["none", "flip-crop", "flip-crop-always"] = "none"
     evaluate: tuple[Literal["server", "active", "all"], ...] = ("server",)
     eval_every: Count = 1
+    eval_last: Count = 1
     eval_train: bool = False
     probes: tuple[Literal["perturbation"], ...] = ()
     seed: Annotated[int, Field(ge=0)] = 0

@@ -148,7 +148,7 @@ class Trainer:
     def play_round(self) -> dict:
         """Play the next round; returns its metrics (evaluation and probes only on the rounds that the config names)."""
         config, t = self.config, self.completed
-        evaluated = (t + 1) % config.eval_every == 0 or t + 1 == config.rounds
+        evaluated = (t + 1) % config.eval_every == 0 or t >= config.rounds - config.eval_last
         clients = draw_cohort(config.seed, t, config.clients, config.cohort, config.cohort_rule)
         members = clients.tolist()
         pools = [self.pools[i] for i in members]
