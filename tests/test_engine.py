@@ -311,8 +311,8 @@ def test_evaluation_rounds_and_the_training_set():
     _, metrics = train(3, eval_every=2, eval_train=True)
     assert ["server" in m for m in metrics] == [False, True, True]
     assert 0 <= metrics[1]["train"]["accuracy"] <= 1
-    _, metrics = train(5, eval_every=10, eval_last=2)
-    assert ["server" in m for m in metrics] == [False, False, False, True, True]
+    trainer = Trainer(config(rounds=5, eval_every=10, eval_last=2), data())
+    assert ["server" in trainer.play_round() for _ in range(5)] == [False, False, False, True, True]
 
 
 def test_a_probe_changes_no_number():
