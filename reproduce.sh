@@ -5,21 +5,31 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
 # ---- what is run, one command per line -------------------------------------------------------------------------------
-# minutes on two cores (a table's name: as its file in experiments/ says) | what it shows | arguments of python -m
+# minutes on two cores, ? where the step itself says how long it will take | what it shows | arguments of python -m
 steps() {
-    local profile=$1 figures=out/$1/figures variants=$1
+    local profile=$1 out=out/$1 training=? variants=$1
+    [[ $profile == quick ]] && training=3
     [[ $profile == paper ]] && variants=laptop # the discrepancies have no larger setting of their own
     cat <<STEPS
-4 | theory claims decided on toy problems, compared with the ledger | checks --no-store
-kakoun2024/5.3 | thesis, Table 5.3 (MLP), ours beside the paper's | artifact table kakoun2024/5.3 --profile $profile --figures $figures
-kakoun2024/5.4 | thesis, Table 5.4 (CNN), ours beside the paper's | artifact table kakoun2024/5.4 --profile $profile --figures $figures
-discrepancies/variants | what the released codes change, paired by seed | artifact variants --profile $variants --figures $figures
-1 | what every method costs, counted, beside the papers' figures | artifact costs
+0.7 | theory claims decided on toy problems, compared with the ledger | checks --no-store
+$training | every run that a table or a figure needs | artifact sweep --profile $profile
+0.5 | every table, ours beside the paper's, paired by seed | artifact table all --profile $profile --figures $out/figures
+1 | every figure: PNG, PDF, data | artifact figure all --profile $profile --folder $out/figures
+0.1 | what the released codes change, paired by seed | artifact variants --profile $variants --figures $out/figures
+0.5 | what every method costs, counted, beside the papers' figures | artifact costs
+0.2 | what the stored runs say of the claims that training decides | artifact verdicts
+2 | the notebooks, executed | notebooks
+1 | the report | artifact report --draw
 STEPS
 }
 
 # data sets that a profile needs beyond the handwritten digits, which ship with scikit-learn
-data_sets() { [[ $1 == quick ]] || echo fashion-mnist; }
+data_sets() {
+    case $1 in
+    laptop) echo fashion-mnist cifar10 ;;
+    paper) echo mnist fashion-mnist emnist cifar10 cifar100 ;;
+    esac
+}
 
 # ---- set-up ----------------------------------------------------------------------------------------------------------
 LOCK=requirements.lock
@@ -102,24 +112,10 @@ fill() {
 
 # ---- verbs -----------------------------------------------------------------------------------------------------------
 
-# The steps of a profile with their minutes as numbers.
-timed_steps() {
-    steps "$1" | "$PY" -c '
-import sys, tomllib
-from pathlib import Path
-
-def minutes(text):
-    paper, _, table = text.partition("/")
-    if not table:
-        return float(text)
-    tables = tomllib.loads(Path("experiments", paper + ".toml").read_text())["table"]
-    (profiles,) = (t["profiles"] for t in tables if t["id"] == table)
-    return profiles[sys.argv[1] if sys.argv[1] in profiles else "laptop"]["minutes"]
-
-for line in sys.stdin:
-    estimate, what, command = (part.strip() for part in line.split("|"))
-    print(f"{minutes(estimate):g}|{what}|{command}")
-' "$1"
+# Hash of all that the numbers come from; a step that ended well with the same hash and command has nothing to do.
+sources() {
+    find artifact theory checks claims experiments notebooks results "$LOCK" -type f ! -path '*/__pycache__/*' \
+        ! -name '*.safetensors' ! -name .lock -print0 | sort -z | xargs -0 sha256sum | sha256sum | cut -d' ' -f1
 }
 
 duration() { # seconds as text
@@ -132,32 +128,48 @@ duration() { # seconds as text
 }
 
 reproduce() {
-    local profile=$1 plan total number=0 failed=0 minutes what command start log data
-    plan=$(timed_steps "$profile")
+    local profile=$1 number=0 failed=0 minutes what command data
+    local plan total
+    plan=$(steps "$profile" | sed 's/ *| */|/g')
     total=$(awk -F'|' '{ sum += $1 } END { printf "%d", sum + 0.5 }' <<<"$plan")
     say "" "profile $profile: $(wc -l <<<"$plan") steps, about $(duration $((total * 60))) on two cores when nothing is done yet"
-    awk -F'|' '{ printf "  %d. %s (about %g min)\n", NR, $2, $1 }' <<<"$plan"
+    [[ $plan == *"?|"* ]] && say "and the step marked ?, which says how long it will take before it starts"
+    awk -F'|' '{ printf "  %d. %s (about %s min)\n", NR, $2, $1 }' <<<"$plan"
     say "outputs and figures: out/$profile/   runs: $([[ $profile == quick ]] && echo out/quick/ || echo results/)"
-    mkdir -p "out/$profile"
+    mkdir -p "out/$profile/.done"
     for data in $(data_sets "$profile"); do
         "$PY" -m artifact data status "$data" --json | grep -q '"available": true' ||
             "$PY" -m artifact data fetch "$data"
     done
     while IFS='|' read -r minutes what command <&3; do
-        number=$((number + 1)) start=$SECONDS
-        log=out/$profile/$number-$(tr -c 'a-z0-9.\n' '-' <<<"${command%% --*}").txt
+        number=$((number + 1))
         say "" "[$number] $what" "    python -m $command   (about $minutes min)"
-        # shellcheck disable=SC2086  # the command is a list of words
-        if "$PY" -m $command | tee "$log"; then
-            say "[$number] done in $(duration $((SECONDS - start))); text in $log"
-        else
-            failed=$((failed + 1))
-            say "[$number] FAILED after $(duration $((SECONDS - start))): python -m $command"
-        fi
+        step "$profile" "$number" "$command" || failed=$((failed + 1))
     done 3<<<"$plan"
     say "" "outputs: $PWD/out/$profile/" "figures: $PWD/out/$profile/figures/"
     say "total: $(duration $SECONDS), $failed of $number steps failed"
+    say "report: $PWD/out/report/index.html"
     ((failed == 0))
+}
+
+# One step, its text kept; passed over when it ended well before and nothing that it depends on has changed.
+step() {
+    local profile=$1 number=$2 command=$3 start=$SECONDS name log before
+    name=$(tr -c 'a-z0-9.\n' '-' <<<"${command%% --*}")
+    log=out/$profile/$number-$name.txt
+    before="$(sources) $command"
+    if [[ -s $log && -d out/$profile/figures && -f out/$profile/.done/$name && $(<"out/$profile/.done/$name") == "$before" ]]; then
+        say "[$number] nothing has changed since it was done; its text is in $log"
+        return
+    fi
+    # shellcheck disable=SC2086  # the command is a list of words
+    if "$PY" -m $command | tee "$log"; then
+        echo "$before" >"out/$profile/.done/$name"
+        say "[$number] done in $(duration $((SECONDS - start))); text in $log"
+    else
+        say "[$number] FAILED after $(duration $((SECONDS - start))): python -m $command"
+        return 1
+    fi
 }
 
 test_all() {
@@ -174,8 +186,8 @@ usage() {
 usage: ./reproduce.sh [setup | quick | laptop | paper | test]
   setup   make .venv from the lock file, unless the active environment already has the pinned packages
   quick   (default) every table, figure and claim in miniature on data that ship with scikit-learn; minutes
-  laptop  the thesis' Fashion-MNIST tables at their own scale; hours, goes on where it was stopped
-  paper   the papers' settings as far as they are declared in experiments/; stated per table
+  laptop  Fashion-MNIST at the thesis' scale, a CIFAR-10 subset for the others; hours, goes on where it was stopped
+  paper   the papers' settings as declared in experiments/; needs a GPU or weeks
   test    ruff and pytest
 USAGE
 }

@@ -16,7 +16,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Exit code: 0 well, 2 bad input, 130 interrupted (a run keeps its last checkpoint)."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        commands(arguments).main(arguments, prog_name="python -m artifact", standalone_mode=False)
+        code = commands(arguments).main(arguments, prog_name="python -m artifact", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
         return 2
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort):
         print("interrupted; the same command with --resume goes on from the last checkpoint", file=sys.stderr)
         return 130
-    return 0
+    return code if isinstance(code, int) else 0
 
 
 def _explain(error: click.ClickException | UserError | OSError) -> str:

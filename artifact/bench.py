@@ -1,103 +1,180 @@
-"""``artifact bench``: seconds per round, per model and backend, interleaved in one run."""
+"""``artifact bench``: seconds per round of models, methods and backends, and of a clone of the released simulator."""
 
 from __future__ import annotations
 
 import json
-import statistics
-import time
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import click
 import torch
 
-from artifact import config
-from artifact.engine import Trainer
+from artifact import data
+from artifact.benchmark import page
+from artifact.benchmark.cases import CASES, METHODS, RELEASED, contender
+from artifact.benchmark.flops import limits
+from artifact.benchmark.measure import interleave, ratios, row
+from artifact.benchmark.precision import measure as compare_precision
+from artifact.benchmark.scaling import measure as scaling_curves
 from artifact.errors import UserError
+from artifact.files import write_atomic
 from artifact.oracle import BACKENDS
-from artifact.session import load_data
 from artifact.store import environment
 
-#: model -> data set and the share of it that a round works on
-CASES: dict[str, dict[str, Any]] = {
-    "mlp": {"dataset": "fashion-mnist", "batch_size": 32, "local_epochs": 1},
-    "cnn-fmnist": {"dataset": "fashion-mnist", "batch_size": 32, "local_epochs": 1},
-    "lenet": {"dataset": "cifar10", "batch_size": 50, "local_epochs": 1},
-    "resnet18-gn": {"dataset": "cifar10", "batch_size": 50, "local_steps": 1},
-}
+BACKENDS_FILE = Path(__file__).with_name("backends.toml")
 
 
-def measure(model: str, algorithms: list[str], backends: list[str], rounds: int, device: str) -> list[dict[str, Any]]:
-    """Seconds of a round's training part: after one warm-up round each, the contenders play in turn."""
-    contenders = {}
-    for algorithm in algorithms:
-        for backend in backends:
-            values = CASES[model] | {"clients": 100, "cohort": 10, "rounds": 10**6, "eval_every": 10**6}
-            run = config.make(algorithm=algorithm, model=model, backend=backend, device=device, **values)
-            contenders[algorithm, backend] = Trainer(run, load_data(run))
-    seconds: dict[tuple[str, str], list[float]] = {name: [] for name in contenders}
-    for repeat in range(rounds + 1):
-        for name, trainer in contenders.items():
-            start = time.perf_counter()
-            trainer.play_round()
-            if trainer.device.type == "cuda":
-                torch.cuda.synchronize()
-            if repeat:
-                seconds[name].append(time.perf_counter() - start)
-    return [_row(model, *name, contenders[name], values) for name, values in seconds.items()]
+def available(models: Iterable[str]) -> list[str]:
+    """Those of the models whose data are here."""
+    found = []
+    for model in models:
+        try:
+            data.load(CASES[model]["dataset"])
+        except UserError as error:
+            click.echo(f"{model}: left out, {error}", err=True)
+        else:
+            found.append(model)
+    return found
 
 
-def _row(model: str, algorithm: str, backend: str, trainer: Trainer, seconds: list[float]) -> dict[str, Any]:
-    steps = trainer.local_steps(trainer.pools[: trainer.config.cohort])
-    examples = sum(steps) * trainer.config.batch_size
-    median = statistics.median(seconds)
-    return {
-        "model": model,
-        "algorithm": algorithm,
-        "backend": backend,
-        "rounds": len(seconds),
-        "median_seconds": median,
-        "min_seconds": min(seconds),
-        "max_seconds": max(seconds),
-        "examples_per_second": examples / median,
-    }
+def measure(
+    models: Iterable[str],
+    algorithms: Iterable[str],
+    kinds: Iterable[str],
+    rounds: int,
+    reference: Path | None = None,
+    **asked: Any,
+) -> dict[str, Any]:
+    """Environment, limits, one row per contender and, with a reference, its ratios to each of ours.
+
+    kinds: backends, auto or bfloat16.  asked: further entries for the contenders (cores, evaluate, visited).
+    """
+    machine = limits()
+    rows, quotients = [], []
+    for model in models:
+        for algorithm in algorithms:
+            work = [contender(model, algorithm, kind) | asked for kind in kinds]
+            if reference is not None and algorithm in RELEASED:
+                work.insert(0, contender(model, algorithm, "reference") | {"path": str(reference)} | asked)
+            played = interleave(work, rounds)
+            for one in played:
+                rows.append(row(one, machine["limit"]))
+                click.echo(line(rows[-1]), err=True)
+            if played[0].asked["kind"] == "reference":
+                for ours in played[1:]:
+                    quotients.append(ratios(played[0], ours))
+                    click.echo(ratio_line(quotients[-1]), err=True)
+    return {"environment": environment(torch.device("cpu")), "limits": machine, "rows": rows, "ratios": quotients}
 
 
-@click.command("bench", help="Seconds per round (training part) per model and backend; medians of interleaved rounds.")
+def line(result: dict[str, Any]) -> str:
+    train, whole = result["train"], result["whole"]
+    text = f"{result['model']:<12} {result['algorithm']:<9} {result['contender']:<10}"
+    text += f" train {train['median']:8.3f} s [{train['min']:.3f}, {train['max']:.3f}]"
+    text += f"  cpu {result['train_cpu']['median']:8.3f} s  whole {whole['median']:8.3f} s  n={train['n']}"
+    if "examples_per_second" in result:
+        text += f"  {result['examples_per_second']:8.0f} examples/s  {100 * result['share_of_limit']:5.1f} % of limit"
+    return text + f"  peak {result['peak_mib']:6.0f} MiB  others {100 * result['others']['median']:.0f} %"
+
+
+def ratio_line(result: dict[str, Any]) -> str:
+    text = f"{result['model']:<12} {result['algorithm']:<9} reference / {result['contender']:<9}"
+    for name in ("train", "evaluate", "whole"):
+        value, cpu = result[name], result[name + "_cpu"]
+        text += f" {name} {value['median']:5.2f}x [{value['min']:.2f}, {value['max']:.2f}] (cpu {cpu['median']:.2f}x)"
+    return text + f" n={result['train']['n']}"
+
+
+def write_backends(rounds: int, models: Iterable[str]) -> str:
+    """Time every backend per model with FedSAM and write the fastest of each to ``backends.toml``; its text."""
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    kinds = ("loop", "batched", "explicit")
+    result = measure(models, ["fedsam"], kinds, rounds, evaluate=False)
+    fastest: dict[str, tuple[str, str]] = {}
+    for model in dict.fromkeys(r["model"] for r in result["rows"]):
+        rows = [r for r in result["rows"] if r["model"] == model and r["backend"] == r["contender"]]
+        best = min(rows, key=lambda r: r["train"]["median"])
+        timings = ", ".join(f"{r['backend']} {1000 * r['train']['median']:.0f} ms" for r in rows)
+        fastest[model] = (best["backend"], timings)
+    write_atomic(BACKENDS_FILE, merge(BACKENDS_FILE.read_text(encoding="utf-8"), device, fastest, result))
+    return BACKENDS_FILE.read_text(encoding="utf-8")
+
+
+def merge(text: str, device: str, fastest: dict[str, tuple[str, str]], result: dict[str, Any]) -> str:
+    """The table with one device's section replaced; a family (``mlp-*``) takes what its measured member has."""
+    old = tomllib.loads(text)
+    entries = {name: (backend, "not measured here") for name, backend in old[device].items()}
+    for model, measured in fastest.items():
+        entries[f"{model.split('-')[0]}-*" if model.startswith("mlp-") else model] = measured
+    environment, rounds = result["environment"], result["rows"][0]["train"]["n"]
+    lines = ["# Fastest backend per device and model; written by `python -m artifact bench --write`."]
+    for section in ("cpu", "cuda"):
+        lines += ["", f"[{section}]"]
+        if section != device:
+            lines += [f'"{name}" = "{backend}"' for name, backend in old[section].items()]
+            continue
+        lines.append(f"# {environment['processor']}, {environment['cores']} cores, torch {environment['torch']},")
+        lines.append(f"# FedSAM, 10 of 100 clients, medians of {rounds} rounds")
+        lines += [f'"{name}" = "{backend}"  # {note}' for name, (backend, note) in sorted(entries.items())]
+    return "\n".join(lines) + "\n"
+
+
+@click.command("bench", help="Seconds per round per model, method and backend; medians of interleaved rounds.")
+@click.option("--model", "models", multiple=True, type=click.Choice(list(CASES)), help="Default: all.")
+@click.option("--algorithm", "algorithms", multiple=True, default=METHODS, show_default=True)
 @click.option(
-    "--model", "models", multiple=True, help="One of " + ", ".join(CASES) + "; default all whose data are here."
+    "--backend",
+    "kinds",
+    multiple=True,
+    type=click.Choice([*BACKENDS, "auto", "bfloat16"]),
+    default=("auto",),
+    show_default=True,
+    help="bfloat16: the default backend in that precision.",
 )
-@click.option("--algorithm", "algorithms", multiple=True, default=("fedavg", "fedsam"), show_default=True)
-@click.option("--backend", "backends", multiple=True, type=click.Choice(BACKENDS), default=BACKENDS, show_default=True)
 @click.option("--rounds", type=click.IntRange(1), default=5, show_default=True, help="Counted rounds of each.")
-@click.option("--device", default="auto", show_default=True)
-@click.option("--json", "as_json", is_flag=True)
+@click.option("--cores", type=click.IntRange(1), help="Cores that every contender may use; default all.")
+@click.option("--visited", is_flag=True, help="Every client has state already, as after many rounds (memory).")
+@click.option("--reference", type=click.Path(path_type=Path), help="Checkout of the released FL-Simulator to time too.")
+@click.option("--write", is_flag=True, help="Write the fastest backend of each model to artifact/backends.toml.")
+@click.option("--scaling", type=click.Path(path_type=Path), help="Measure how cost scales; data and figure go here.")
+@click.option("--precision", is_flag=True, help="Accuracy of bfloat16 against float32, three paired seeds.")
+@click.option("--render", type=click.Path(path_type=Path, exists=True), help="Page whose tables are made anew.")
+@click.option("--out", type=click.Path(path_type=Path), help="File for the JSON result.")
+@click.option("--json", "as_json", is_flag=True, help="Print the JSON result.")
 def bench(
     models: tuple[str, ...],
     algorithms: tuple[str, ...],
-    backends: tuple[str, ...],
+    kinds: tuple[str, ...],
     rounds: int,
-    device: str,
+    cores: int | None,
+    visited: bool,
+    reference: Path | None,
+    write: bool,
+    scaling: Path | None,
+    precision: bool,
+    render: Path | None,
+    out: Path | None,
     as_json: bool,
 ) -> None:
-    for model in models:
-        if model not in CASES:
-            raise UserError("model", model, ", ".join(CASES))
-    rows = []
-    for model in models or CASES:
-        try:
-            measured = measure(model, list(algorithms), list(backends), rounds, device)
-        except UserError as error:
-            if models or error.field != "dataset":
-                raise
-            click.echo(f"{model}: left out, {error}", err=True)
-            continue
-        rows += measured
-        for row in measured if not as_json else ():
-            click.echo(
-                f"{row['model']:<12} {row['algorithm']:<10} {row['backend']:<8} {row['median_seconds']:8.3f} s/round "
-                f"[{row['min_seconds']:.3f}, {row['max_seconds']:.3f}] n={row['rounds']}  "
-                f"{row['examples_per_second']:10.0f} examples/s"
-            )
+    if render is not None:
+        page.render(render)
+        return
+    if reference is not None and not (reference / "server" / "server.py").is_file():
+        raise UserError("reference", str(reference), "a checkout of woodenchild95/FL-Simulator")
+    chosen = available(models or CASES)
+    if write:
+        click.echo(write_backends(rounds, chosen))
+        return
+    if scaling is not None:
+        result = scaling_curves(rounds, scaling)
+    elif precision:
+        result = compare_precision()
+    else:
+        result = measure(chosen, algorithms, kinds, rounds, reference, cores=cores, visited=visited)
+    text = json.dumps(result, indent=1)
+    if out is not None:
+        write_atomic(out, text + "\n")
     if as_json:
-        machine = environment(torch.device("cuda" if torch.cuda.is_available() and device != "cpu" else "cpu"))
-        click.echo(json.dumps({"environment": machine, "rows": rows}, indent=1))
+        click.echo(text)

@@ -1,7 +1,9 @@
 """The claims ledger: one TOML file per paper, one ``[[claim]]`` per statement, read and validated.
 
 A claim is data, written by hand and never computed. Its verdict comes from ``python -m checks`` (theory and arithmetic)
-or from the experiments (``decided_by = "experiments"``); ``expected`` is the verdict that the checker is held to.
+or from the experiments (``decided_by = "experiments"``); ``expected`` is the verdict that the checker is held to. A
+claim that the checks decide from the printed numbers can carry a predicate too: then the stored runs give an empirical
+verdict beside the first one.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from artifact.errors import UserError
+from artifact.predicates import AnyPredicate, parse
 
 FOLDER = Path(__file__).resolve().parents[1] / "claims"
 PAPERS = ("qu2022", "sun2023", "fan2024", "yashwanth2023", "kakoun2024")
@@ -38,6 +41,8 @@ VERDICTS = (
     "contradicted",
     "not-run",
 )
+#: what the stored runs can say of a claim
+EMPIRICAL = VERDICTS[VERDICTS.index("reproduced") :]
 CHOICES = {
     "kind": (
         "algorithm",
@@ -64,7 +69,7 @@ class Claim:
     id: unique over all papers. paper: stem of its file. location: section, equation, table or figure. kind, difficulty,
     needs, decided_by, expected: one of ``CHOICES``. statement: self-contained, TeX. how_to_check: what would decide it.
     expected: verdict that CI expects ("" while unchecked). note: where the entry was corrected against the paper's
-    text.
+    text. predicate: what the stored runs must show. undecided: why no run of this project decides it.
     """
 
     id: str
@@ -79,11 +84,27 @@ class Claim:
     expected: str = ""
     decided_by: str = "checks"
     note: str = ""
+    predicate: AnyPredicate | None = None
+    undecided: str = ""
 
     def __post_init__(self):
         for name, allowed in CHOICES.items():
             if getattr(self, name) not in allowed:
                 raise UserError(f"claim {self.id}: {name}", getattr(self, name), ", ".join(filter(None, allowed)))
+        if self.empirical and self.expected_empirical not in EMPIRICAL:
+            raise UserError(f"claim {self.id}: expected", self.expected_empirical, ", ".join(EMPIRICAL))
+
+    @property
+    def empirical(self) -> bool:
+        """Whether the stored runs have a say."""
+        return self.decided_by == "experiments" or self.predicate is not None
+
+    @property
+    def expected_empirical(self) -> str:
+        """Verdict that the committed store gives: of the claim itself, or beside the one that the checks give."""
+        if self.decided_by == "experiments":
+            return self.expected
+        return self.predicate.expected if self.predicate else ""
 
 
 def load(papers: Sequence[str] = PAPERS, folder: Path = FOLDER) -> tuple[Claim, ...]:
@@ -135,5 +156,6 @@ def _claim(entry: dict[str, Any], paper: str) -> Claim:
     for name in ("id", "location", "kind", "title", "statement", "how_to_check", "needs"):
         if not str(entry.get(name, "")).strip():
             raise UserError(f"claim {entry.get('id')} of {paper}: field", name, "a text that is not empty")
-    texts = {name: str(value).strip() for name, value in entry.items()}
-    return Claim(paper=paper, **texts)
+    texts = {name: str(value).strip() for name, value in entry.items() if name != "predicate"}
+    predicate = parse(entry["predicate"], texts["id"]) if "predicate" in entry else None
+    return Claim(paper=paper, **texts, predicate=predicate)

@@ -12,15 +12,22 @@ from typing import Any
 
 import click
 
-from artifact import algorithms, config, data, experiments, models, replay, session, tables
+from artifact import algorithms, config, data, experiments, listing, models, replay, session, tables
 from artifact.algorithms.switches import OPTIONS, SAME_EQUATION, SWITCHES
 from artifact.bench import bench
+from artifact.compare import compare_command
 from artifact.config import RunConfig
 from artifact.costs import costs_command
 from artifact.data.figures import partition_heatmap
 from artifact.errors import UserError
 from artifact.oracle import BACKENDS
+from artifact.panels.command import figure_command
 from artifact.readme import readme_command
+from artifact.report.command import report_command
+from artifact.reproduction import verdicts_command
+from artifact.sharpness import sharpness_command
+from artifact.surfaces import landscape_command
+from artifact.sweep import sweep_command
 from artifact.variants import variants_command
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
@@ -38,9 +45,16 @@ def commands(arguments: Sequence[str]) -> click.Group:
         replay_command,
         data_group,
         tables.table_command,
+        figure_command,
         variants_command,
+        verdicts_command,
+        sweep_command,
+        compare_command,
         costs_command,
         readme_command,
+        report_command,
+        sharpness_command,
+        landscape_command,
         bench,
     ):
         group.add_command(command)
@@ -135,16 +149,19 @@ LISTS = {
     "experiments": _experiments,
     "claims": _claims,
     "discrepancies": _discrepancies,
+    "cells": listing.cells,
 }
 
 
 def list_command() -> click.Command:
     @click.command("list", help="What there is: " + ", ".join(LISTS) + ".")
     @click.argument("what", type=click.Choice(list(LISTS)))
+    @click.option("--paper", help="Cells of this paper only.")
+    @click.option("--profile", type=click.Choice(experiments.PROFILES), default="laptop", help="Profile of the cells.")
     @click.option("--markdown", is_flag=True, help="As a Markdown table.")
     @AS_JSON
-    def show(what: str, markdown: bool, as_json: bool) -> None:
-        rows = LISTS[what]()
+    def show(what: str, paper: str | None, profile: str, markdown: bool, as_json: bool) -> None:
+        rows = listing.cells(paper, profile) if what == "cells" else LISTS[what]()
         if as_json:
             click.echo(json.dumps(rows, indent=1, default=str))
             return
@@ -155,7 +172,7 @@ def list_command() -> click.Command:
             return
         for row in rows:
             first, *others = row.values()
-            click.echo(f"{first:<18}" + "  ".join(_short(value) for value in others))
+            click.echo(f"{first:<17} " + "  ".join(_short(value) for value in others))
 
     return show
 
@@ -243,8 +260,9 @@ def _run(
 
 def _config(given: dict[str, Any]) -> RunConfig:
     values = {name: value for name, value in given.items() if value not in (None, ()) and not name.startswith("hyper_")}
-    if "evaluate" in values:
-        values["evaluate"] = values["evaluate"].split(",")
+    for name in ("evaluate", "probes"):
+        if name in values:
+            values[name] = values[name].split(",")
     if "algorithm" not in values:
         raise UserError("algorithm", None, ", ".join(algorithms.ALGORITHMS))
     hyper = {name.removeprefix("hyper_"): value for name, value in given.items() if name.startswith("hyper_")}

@@ -65,7 +65,7 @@ class Cohort:
     def sum(self, X: Tensor, weights: Tensor | float = 1.0) -> Tensor:
         """Clients to server: [S, P] -> [P], sum of weights_i * X_i."""
         self.traffic.up += X.shape[-1] / self.layout.numel
-        return (weights * X).sum(0)
+        return X.sum(0) if isinstance(weights, float) and weights == 1 else (weights * X).sum(0)
 
     def mean(self, X: Tensor) -> Tensor:
         """Clients to server: [S, P] -> [P], uniform or size-weighted mean over the cohort."""
@@ -138,14 +138,40 @@ class Context:
         self.applied = d
         omega = penalty + self.weight_decay
         if torch.is_tensor(omega) or omega != 0:
-            d = d + omega * W
-        return W - self.lr * self.optimiser.update(d, self)
+            d = (omega * W).add_(d)
+        step = self.lr * self.optimiser.update(d, self)
+        return torch.sub(W, step, out=step)  # W - lr * d with one buffer less
 
     def select(self, rows: Tensor, size: int) -> Context:
         """The context of some of the ``size`` clients."""
         part = Context.__new__(Context)
         vars(part).update({name: v[rows] if _is_row(v, size) else v for name, v in vars(self).items()})
         return part
+
+    def part(self, rows: slice, size: int) -> Context:
+        """As ``select``, for neighbouring clients, without copying."""
+        part = Context.__new__(Context)
+        vars(part).update({name: v[rows] if _is_row(v, size) else v for name, v in vars(self).items()})
+        return part
+
+    def settle(self, part: Context, rows: slice, size: int) -> None:
+        """Take the entries of some clients, as their steps have left them, out of a part made by ``part``."""
+        part.forget()
+        for name, value in list(vars(part).items()):
+            if not _is_row(value, rows.stop - rows.start):
+                continue
+            whole = vars(self).get(name)
+            if not _is_row(whole, size) or not whole.is_contiguous():
+                whole = vars(self)[name] = value.new_empty(size, *value.shape[1:])
+            if whole[rows].data_ptr() != value.data_ptr():
+                whole[rows] = value
+            del vars(part)[name]
+
+    def forget(self) -> None:
+        """Drop what only the next local step would need."""
+        self.applied = None
+        for name in ("buffer", "first", "second"):
+            vars(self).pop(name, None)
 
     def merge(self, part: Context, rows: Tensor, size: int) -> None:
         """Write back what ``part``, made by ``select``, has rebound; clients outside keep their last entries."""

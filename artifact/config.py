@@ -17,6 +17,19 @@ Count = Annotated[int, Field(ge=1)]
 Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
+#: names of ``artifact.probes.PROBES``, which is above this module
+Measured = Literal[
+    "perturbation",
+    "drift",
+    "estimation",
+    "consistency",
+    "staleness",
+    "dissimilarity",
+    "ratios",
+    "sharpness",
+    "layers",
+]
+
 EVALUATED = ("server", "active", "all")
 
 
@@ -34,6 +47,7 @@ class RunConfig(BaseModel):
     evaluate, eval_every, eval_train: which models are tested, how often, and whether on the training set too.
     eval_last: so many of the last rounds are all evaluated, for a mean over rounds that costs little.
     probes: what is measured on evaluated rounds beside the accuracy (``artifact.probes``); changes no other number.
+    probe_radius: of the sharpness probe.
     seed: of every random stream.  dtype, backend, device: how gradients are computed; part of the key.
     """
 
@@ -71,10 +85,11 @@ class RunConfig(BaseModel):
     eval_every: Count = 1
     eval_last: Count = 1
     eval_train: bool = False
-    probes: tuple[Literal["perturbation"], ...] = ()
+    probes: tuple[Measured, ...] = ()
+    probe_radius: Rate = 0.1
     seed: Annotated[int, Field(ge=0)] = 0
     dtype: Literal["float64", "float32", "bfloat16"] = "float32"
-    backend: Literal["auto", "loop", "batched"] = "auto"
+    backend: Literal["auto", "loop", "batched", "explicit"] = "auto"
     device: str = "auto"
 
     @model_validator(mode="after")

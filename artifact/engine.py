@@ -7,29 +7,31 @@ method, so two methods under one seed are a paired comparison and a resumed run 
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from torch.func import functional_call
 
 from artifact import models
 from artifact.algorithms import FedLESAM
 from artifact.cohort import Cohort, LocalOptimiser
 from artifact.config import RunConfig
+from artifact.curvature import EmpiricalRisk
 from artifact.data import Dataset, partition
 from artifact.data.augment import POLICIES, normalise
 from artifact.errors import UserError
 from artifact.flat import Layout, buffers, norm, parameters
-from artifact.oracle import Group, Oracle, Penalty, pixels_last
-from artifact.probes import PerturbationProbe
+from artifact.oracle import Group, Oracle, Penalty, pixels_last, usable_cores
+from artifact.probes import Round, Watch
 from artifact.rounds import play
+from artifact.rows import ClientRows, pack, unpack
 from artifact.streams import stream
 from artifact.taps import hidden_layers
 
 EVALUATION_BATCH = 500
+#: images of one forward pass: their activations stay in the cache
+CACHED_BATCH = 100
 
 
 def draw_cohort(seed: int, t: int, clients: int, size: int, rule: str) -> Tensor:
@@ -117,15 +119,15 @@ class Trainer:
             self._penalty(),
             config.resolved_backend,
             bfloat16=config.dtype == "bfloat16",
-            threads=(os.cpu_count() or 1) if self.device.type == "cpu" else 0,
+            threads=usable_cores() if self.device.type == "cpu" else 0,
         )
         self.w = Layout.of(parameters(self.model)).flatten(parameters(self.model)).detach().clone()
         running = buffers(self.model)
         self.statistics = self.oracle.buffer_layout.flatten(running).clone() if running else None
         self.state = self.algorithm.init(self.w, config.clients)
-        self.last = self.w.repeat(config.clients, 1) if "all" in config.evaluate else None
-        probed = "perturbation" in config.probes and isinstance(self.algorithm, FedLESAM)
-        self.last_seen = self.w.repeat(config.clients, 1) * torch.nan if probed else None
+        self.last = ClientRows(config.clients, self.w) if "all" in config.evaluate else None
+        probed = {"perturbation", "staleness"} & {*config.probes} and isinstance(self.algorithm, FedLESAM)
+        self.last_seen = ClientRows(config.clients, self.w * torch.nan) if probed else None
         self.completed = 0
         self.full_passes = 0
 
@@ -158,7 +160,7 @@ class Trainer:
         C = self.cohort(clients, steps)
         local = None if self.statistics is None else self.statistics.repeat(len(members), 1)
         self.full_passes, before = 0, self.oracle.passes
-        probe = self.probe(C) if evaluated and "perturbation" in config.probes else None
+        watch = self.watch(C) if evaluated and config.probes else None
         w, W, _ = play(
             self.algorithm,
             self.state,
@@ -169,7 +171,8 @@ class Trainer:
             weight_decay=config.weight_decay,
             clip=self.clip_norm,
             optimiser=LocalOptimiser(config.optimiser, config.momentum),
-            probe=probe,
+            probe=watch,
+            workers=self.oracle,
         )
         metrics = {"round": t + 1, "lr": C.lr, "cohort": len(members), "update_norm": norm(w - self.w).item()}
         metrics["cost"] = self.cost(C, self.oracle.passes - before, steps)
@@ -184,15 +187,35 @@ class Trainer:
             metrics["diverged"] = True
         elif evaluated:
             active = (C.p * W).sum(0) if C.weighted else W.mean(0)
-            metrics |= {"perturbation": probe.summary()} if probe is not None else {}
+            metrics |= watch.results(w, W) if watch is not None else {}
             metrics |= self.evaluate({"server": w, "active": active, "all": self._mean_of_all(C)})
         return metrics
 
-    def probe(self, C: Cohort) -> PerturbationProbe:
-        everyone = self.gradients_of(self.w, list(range(self.config.clients)))
-        weights = self.sizes.to(self.device) / self.sizes.sum().item()
-        last_seen = None if self.last_seen is None else self.last_seen[C.clients]
-        return PerturbationProbe(self.algorithm, self.w, weights @ everyone, last_seen, self.oracle.uncounted)
+    def watch(self, C: Cohort) -> Watch:
+        """The config's probes at the start of a round."""
+        config, everyone = self.config, list(range(self.config.clients))
+        view = Round(
+            method=self.algorithm,
+            C=C,
+            w=self.w,
+            weights=self.sizes.to(self.device) / self.sizes.sum().item(),
+            client_gradients=lambda w: self.gradients_of(w, everyone),
+            risk=self.risk,
+            cohort_of=lambda t: draw_cohort(config.seed, t, config.clients, config.cohort, config.cohort_rule),
+            last_seen=None if self.last_seen is None else self.last_seen[C.clients],
+            uncounted=self.oracle.uncounted,
+            radius=config.probe_radius,
+        )
+        return Watch(config.probes, view)
+
+    def risk(self, most: int | None = None) -> EmpiricalRisk:
+        """Mean loss over the data of all clients, or over ``most`` samples of them, the same in every round."""
+        index = torch.cat(self.pools)
+        if most is not None and most < len(index):
+            index = index[torch.randperm(len(index), generator=stream(0, "probe/samples"))[:most].sort().values]
+        x = pixels_last(normalise(self.data.train_x[index.to(self.device)], self.data, self.dtype))
+        running = {} if self.statistics is None else self.oracle.buffer_layout.views(self.statistics)
+        return EmpiricalRisk(self.model, None, (x, self.data.train_y[index.to(self.device)]), buffers=running)
 
     @property
     def clip_norm(self) -> float | None:
@@ -215,8 +238,7 @@ class Trainer:
 
     def cohort(self, clients: Tensor, steps: list[int]) -> Cohort:
         config = self.config
-        clients = clients.to(self.device)
-        sizes = self.sizes[clients.cpu()].to(self.device)[:, None]
+        sizes = self.sizes[clients].to(self.device)[:, None]
         one_client = config.local_epochs * len(self.pools[0]) / config.batch_size
         return Cohort(
             clients=clients,
@@ -288,7 +310,7 @@ class Trainer:
     def cost(self, C: Cohort, passes: int, steps: list[int]) -> dict:
         """What the round cost, as counted: gradients per local step, extra full passes, models sent and kept."""
         P, m = self.oracle.layout.numel, self.config.clients
-        kept = sum(v.numel() / m for v in self.state.values() if v.dim() >= 2 and v.shape[0] == m)
+        kept = sum(math.prod(v.shape[1:]) for v in self.state.values() if len(v.shape) >= 2 and v.shape[0] == m)
         extra = 0 if self.statistics is None else len(self.statistics) / P
         return {
             "gradients_per_step": passes / sum(steps),
@@ -304,7 +326,8 @@ class Trainer:
         if self.last is None:
             return None
         weights = self.sizes.to(self.device) / self.sizes.sum().item()
-        return weights @ self.last if C.weighted or "AVG-4" in self.algorithm.switches else self.last.mean(0)
+        weighted = C.weighted or "AVG-4" in self.algorithm.switches
+        return self.last.weighted_sum(weights) if weighted else self.last.mean(0)
 
     def evaluate(self, candidates: dict[str, Tensor | None]) -> dict:
         """Test results of the models that the config names, and of the training set when it asks for it."""
@@ -338,29 +361,28 @@ class Trainer:
         """Everything that the next round depends on."""
         own = {"w": self.w, "statistics": self.statistics, "last": self.last, "last_seen": self.last_seen}
         own |= {f"state.{name}": value for name, value in self.state.items()}
-        return {name: value for name, value in own.items() if value is not None}
+        return pack({name: value for name, value in own.items() if value is not None})
 
     def restore(self, tensors: dict[str, Tensor], completed: int) -> None:
-        moved = {name: value.to(self.device) for name, value in tensors.items()}
-        self.w, self.statistics = moved["w"], moved.get("statistics")
-        self.last, self.last_seen = moved.get("last"), moved.get("last_seen")
-        self.state = {name.removeprefix("state."): v for name, v in moved.items() if name.startswith("state.")}
+        rows = {"last": self.last, "last_seen": self.last_seen}
+        rows |= {f"state.{name}": value for name, value in self.state.items()}
+        rows = {name: value for name, value in rows.items() if isinstance(value, ClientRows)}
+        own = unpack({name: value.to(self.device) for name, value in tensors.items()}, rows)
+        self.w, self.statistics = own["w"], own.get("statistics")
+        self.state = {name.removeprefix("state."): v for name, v in own.items() if name.startswith("state.")}
         self.completed = completed
 
 
 def _confusion(trainer: Trainer, w: Tensor, images: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, float]:
     """(correct per class, images per class, mean loss) of a model on a labelled set."""
     classes = len(trainer.data.classes)
-    tensors = trainer.oracle.layout.views(w)
-    if trainer.statistics is not None:
-        tensors |= trainer.oracle.buffer_layout.views(trainer.statistics)
 
     @torch.no_grad()
     def batch(start: int) -> tuple[Tensor, Tensor]:
         part = slice(start, start + EVALUATION_BATCH)
         x, y = pixels_last(normalise(images[part], trainer.data, trainer.dtype)), labels[part]
-        with trainer.oracle.evaluating() as model:
-            logits = functional_call(model, tensors, (x,))
+        with trainer.oracle.evaluating(w, trainer.statistics) as model:
+            logits = torch.cat([model(piece) for piece in x.split(CACHED_BATCH)])
         correct = torch.bincount(y[logits.argmax(1) == y], minlength=classes)
         return correct, F.cross_entropy(logits, y, reduction="sum").double()
 

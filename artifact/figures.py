@@ -1,10 +1,12 @@
-"""Static figures: PNG and PDF, with the plotted numbers as CSV beside them."""
+"""Static figures: PNG and PDF with the plotted numbers beside them, and one colour and marker per method everywhere."""
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,64 @@ import matplotlib.pyplot as plt
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
 STYLES = ("-", "--", "-.", ":")
 
+#: colour and marker of every method, the same in every figure; a marker tells apart what two colours may not
+METHODS = {
+    "FedAvg": ("#000000", "o"),
+    "SCAFFOLD": ("#8C6D31", "s"),
+    "FedRobust": ("#8A8A8A", "D"),
+    "FedCM": ("#E69F00", "^"),
+    "MimeLite": ("#56B4E9", "v"),
+    "FedSAM": ("#0072B2", "P"),
+    "MoFedSAM": ("#D55E00", "X"),
+    "FedSMOO": ("#CC79A7", "*"),
+    "FedLESAM": ("#009E73", "p"),
+    "FedLESAM-S": ("#66C2A5", "h"),
+    "FedLESAM-D": ("#14532D", "H"),
+    "FedDyn": ("#6A3D9A", "<"),
+    "FedDC": ("#B2182B", ">"),
+    "FedAdam": ("#A69B00", "d"),
+    "FedASAM": ("#44AA99", "8"),
+    "FedSpeed": ("#882255", "1"),
+    "FedGAMMA": ("#00B5D8", "2"),
+    "Global FedSAM": ("#A65628", "3"),
+    "DynReg+SAM": ("#332288", "4"),
+    "centralised": ("#006D77", "+"),
+    "FedAvg, Dirichlet 0.6": ("#555555", "s"),
+    "FedAvg, Dirichlet 0.06": ("#B0B0B0", "v"),
+}
+_SAME = {"Local FedSAM": "FedSAM", "DynReg": "FedDyn", "FedProx": "FedAvg"}
+
 Curves = Mapping[str, Sequence[Sequence[Mapping[str, Any]]]]
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a line of a figure looks."""
+
+    colour: str
+    marker: str
+    line: str = "-"
+
+    def plot(self) -> dict[str, Any]:
+        """Keyword arguments for ``Axes.plot``."""
+        return {"color": self.colour, "marker": self.marker, "linestyle": self.line}
+
+
+def style(label: str, position: int = 0) -> Style:
+    """Colour and marker of the method that a label names; its released form is dotted, with MAN it is dashed.
+
+    A label that names no method takes the next colour by its position in the figure.
+    """
+    base, line = label, "-"
+    if re.search(r"\+ ?MAN\b", label):
+        base, line = re.sub(r" ?\+ ?MAN\b", "", base), "--"
+    if "released" in label:
+        base, line = re.split(r",? \(?released", base)[0], ":"
+    base = re.sub(r" \(.*\)$", "", base).strip()
+    base = _SAME.get(base, base)
+    if base in METHODS:
+        return Style(*METHODS[base], line)
+    return Style(COLOURS[position % len(COLOURS)], "os^vDPX*"[position % 8], line)
 
 
 def save(figure: plt.Figure, folder: Path, stem: str) -> list[Path]:
@@ -43,6 +102,16 @@ def _undated(path: Path) -> dict[str, Any] | None:
     return {"CreationDate": None} if path.suffix == ".pdf" else None
 
 
+def smooth(rounds: Sequence[float], values: np.ndarray, half_width: float) -> np.ndarray:
+    """Values [R] averaged with a Hanning window over the rounds, for display only; spacing may be uneven.
+
+    half_width: in rounds; a value weighs (1 + cos(pi d / half_width)) / 2 at distance d, none beyond.
+    """
+    distance = np.abs(np.subtract.outer(np.asarray(rounds, float), np.asarray(rounds, float)))
+    weights = np.where(distance < half_width, 0.5 * (1 + np.cos(np.pi * distance / half_width)), 0.0)
+    return weights @ np.asarray(values, float) / weights.sum(1)
+
+
 def band(runs: Sequence[Sequence[Mapping[str, Any]]], model: str) -> tuple[np.ndarray, np.ndarray]:
     """(rounds [R], accuracies in per cent [n, R]) on the rounds that every run has evaluated."""
     series = [{line["round"]: 100 * line[model]["accuracy"] for line in run if model in line} for run in runs]
@@ -59,9 +128,11 @@ def curves(panels: Mapping[str, Curves], model: str, title: str, folder: Path, s
             rounds, values = band(runs, model)
             if not len(rounds):
                 continue
-            colour, style = COLOURS[index % len(COLOURS)], STYLES[index % len(STYLES)]
-            axis.plot(rounds, values.mean(0), style, color=colour, label=f"{label} (n={len(values)})", linewidth=1.6)
-            axis.fill_between(rounds, values.min(0), values.max(0), color=colour, alpha=0.15, linewidth=0)
+            look = style(label, index)
+            every = max(1, len(rounds) // 8)
+            name = f"{label} (n={len(values)})"
+            axis.plot(rounds, values.mean(0), **look.plot(), markevery=every, markersize=4, label=name, linewidth=1.4)
+            axis.fill_between(rounds, values.min(0), values.max(0), color=look.colour, alpha=0.15, linewidth=0)
             for r, column in zip(rounds, values.T, strict=True):
                 i = t_interval(column)
                 rows.append([panel, label, int(r), i.n, i.mean, i.low, i.high, column.min(), column.max()])
@@ -69,9 +140,13 @@ def curves(panels: Mapping[str, Curves], model: str, title: str, folder: Path, s
         axis.set_xlabel("communication round")
         axis.grid(alpha=0.3)
     axes[0][0].set_ylabel(f"test accuracy of the {model} model (%)")
-    handles, labels = axes[0][0].get_legend_handles_labels()
+    entries: dict[str, Any] = {}
+    for axis in axes[0]:
+        for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
+            entries.setdefault(label, handle)
     figure.suptitle(title, y=1.04)
-    figure.legend(handles, labels, loc="lower center", ncols=min(4, max(1, len(labels))), bbox_to_anchor=(0.5, -0.1))
+    columns = min(4, max(1, len(entries)))
+    figure.legend(entries.values(), entries, loc="upper center", ncols=columns, bbox_to_anchor=(0.5, -0.02))
     paths = save(figure, folder, stem)
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)

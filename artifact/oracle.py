@@ -1,18 +1,22 @@
 """The gradient oracle: [S, P] -> [S, P], row i is the gradient of client i's loss on ITS current minibatch.
 
-Two backends give one answer. ``loop`` differentiates one client at a time, clients spread over threads that each use
-one core; ``batched`` differentiates many clients in one call (``torch.func.vmap``). Which is faster depends on model
-and device: ``default_backend`` holds what ``python -m artifact bench`` measured.
+Three backends give one answer. ``loop`` differentiates one client at a time, clients spread over threads that each use
+one core; ``batched`` differentiates many clients in one call (``torch.func.vmap``); ``explicit`` has hand-written
+gradients of fully connected networks, for many clients at once, and falls back on ``batched`` elsewhere. Which is
+fastest depends on model and device: ``default_backend`` reads what ``python -m artifact bench --write`` measured.
 """
 
 from __future__ import annotations
 
-import copy
+import os
 import threading
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 import torch
@@ -20,15 +24,30 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 
+from artifact.explicit import Perceptron
 from artifact.flat import Layout, buffers, parameters
-from artifact.taps import mean_square_activations
+from artifact.replica import Replica
+from artifact.taps import hidden_layers, mean_square_activations
 
-BACKENDS = ("loop", "batched")
+BACKENDS = ("loop", "batched", "explicit")
+
+
+@cache
+def _measured() -> dict[str, dict[str, str]]:
+    return tomllib.loads(files("artifact").joinpath("backends.toml").read_text(encoding="utf-8"))
 
 
 def default_backend(model: str, device: torch.device) -> str:
-    """Convolutions of different weights per client do not batch well on a CPU; fully connected layers do."""
-    return "batched" if device.type == "cuda" or model.startswith("mlp") else "loop"
+    """The fastest backend of a model on a device as ``backends.toml`` has it: its own entry, its family's, any."""
+    entries = _measured()["cuda" if device.type == "cuda" else "cpu"]
+    return entries.get(model) or entries.get(f"{model.split('-')[0]}-*") or entries["*"]
+
+
+def usable_cores() -> int:
+    """Cores that this process may run on; $OMP_NUM_THREADS, where it is set, asks for fewer."""
+    here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    asked = os.environ.get("OMP_NUM_THREADS", "")
+    return min(here, int(asked)) if asked.isdigit() and int(asked) else here
 
 
 @dataclass(frozen=True)
@@ -61,7 +80,7 @@ class Oracle:
     """Gradients of the mean cross-entropy, plus MAN's penalty, of one architecture.
 
     memory: bytes that one batched call may take for activations and gradients.
-    threads: workers of the loop backend, one core each, so that results do not depend on their number; 0 works inline.
+    threads: workers, one core each, so that the loop's results do not depend on their number; 0 works inline.
     passes: minibatch gradients evaluated so far, summed over clients (the measured cost of a method).
     """
 
@@ -73,14 +92,26 @@ class Oracle:
     memory: int = 4 << 30
     passes: int = 0
     _local: threading.local = field(default_factory=threading.local, repr=False)
+    _counting: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def __post_init__(self):
         self.layout = Layout.of(parameters(self.model))
         self.buffer_layout = Layout.of(buffers(self.model))
-        self._pool = ThreadPoolExecutor(self.threads, initializer=_one_core) if self.threads else None
-        if self._pool is not None and self.backend == "loop":
-            _one_core()  # the workers keep the cores busy; a team of threads in this one would spin beside them
+        self._pool = ThreadPoolExecutor(self.threads, initializer=self._enlist) if self.threads else None
         self._floats_per_sample: int | None = None
+        watched = hidden_layers(self.model) if self.penalty.layers is None else self.penalty.layers
+        whole = self.backend == "explicit" and not self.bfloat16 and not self.penalty.variances
+        self._perceptron = Perceptron.of(self.model, self.layout, watched, self.penalty.zeta) if whole else None
+        if self.backend == "explicit" and self._perceptron is None:
+            self.backend = "batched"
+        if self._pool is not None and self.backend != "batched":
+            torch.set_num_threads(1)  # the workers keep the cores busy; a team of threads here would spin beside them
+
+    def _enlist(self) -> None:
+        """What a worker does first: one core each, so that results do not depend on their number; its own model."""
+        torch.set_num_threads(1)
+        self._local.worker = True
+        self._replica()
 
     def minibatch(
         self, groups: Sequence[Group], statistics: Tensor | None = None, rows: Tensor | None = None
@@ -92,37 +123,64 @@ class Oracle:
         """
         return Minibatch(self, groups, statistics, rows)
 
-    def loss(
-        self, model: nn.Module, w: Tensor, b: dict[str, Tensor] | None, x: Tensor, y: Tensor, u: Tensor | None
-    ) -> Tensor:
-        """Penalised loss of one client at one flat vector; the running statistics ``b`` are updated in place."""
-        tensors = self.layout.views(w) | (b or {})
-        precision = torch.autocast(x.device.type, torch.bfloat16) if self.bfloat16 else nullcontext()
+    def _loss(self, model: nn.Module, call: Callable[..., Tensor], x: Tensor, y: Tensor, u: Tensor | None) -> Tensor:
+        """Penalised loss of one client; ``call`` maps images, and dropout draws, to logits by way of ``model``."""
         arguments = (x,) if u is None else (x, u)
-        with precision:
+        with self._precision(x.device):
             if self.penalty.zeta == 0:
-                return F.cross_entropy(functional_call(model, tensors, arguments).to(w.dtype), y)
+                return F.cross_entropy(call(*arguments).to(x.dtype), y)
             with mean_square_activations(model, self.penalty.layers, variances=self.penalty.variances) as squares:
-                logits = functional_call(model, tensors, arguments)
-            return F.cross_entropy(logits.to(w.dtype), y) + self.penalty.zeta * sum(squares.values()).to(w.dtype)
+                logits = call(*arguments)
+            return F.cross_entropy(logits.to(x.dtype), y) + self.penalty.zeta * sum(squares.values()).to(x.dtype)
+
+    def _precision(self, device: torch.device) -> AbstractContextManager:
+        """A parameter is used once a pass, so casts of it need not be kept."""
+        return torch.autocast(device.type, torch.bfloat16, cache_enabled=False) if self.bfloat16 else nullcontext()
+
+    def loss(self, w: Tensor, b: dict[str, Tensor] | None, x: Tensor, y: Tensor, u: Tensor | None) -> Tensor:
+        """Penalised loss at one flat vector, for ``torch.func``; the running statistics ``b`` are updated in place."""
+        tensors = self.layout.views(w) | (b or {})
+        # functional_call swaps a module's tensors in place, so every worker needs its own
+        model = self._replica().model if hasattr(self._local, "worker") else self.model
+        return self._loss(model, lambda *inputs: functional_call(model, tensors, inputs), x, y, u)
 
     def gradients(self, W: Tensor, b: Tensor | None, group: Group) -> Tensor:
         """[R, P] -> [R, P]; ``b`` [R, Q] is updated in place."""
-        self.passes += len(W)
-        return self._loop(W, b, group) if self.backend == "loop" else self._batched(W, b, group)
+        with self._counting:
+            self.passes += len(W)
+        if self.backend == "loop":
+            return self._loop(W, b, group)
+        if self._perceptron is not None:
+            return self._perceptron.gradients(W, group.x, group.y, group.uniforms)
+        return self._batched(W, b, group)
 
     def _loop(self, W: Tensor, b: Tensor | None, group: Group) -> Tensor:
         out = torch.empty_like(W)
 
         def one(i: int) -> None:
-            w = W[i].detach().requires_grad_()
             u = None if group.uniforms is None else group.uniforms[i]
-            own = None if b is None else self.buffer_layout.views(b[i])
-            loss = self.loss(self._own_model(), w, own, pixels_last(group.x[i]), group.y[i], u)
-            (out[i],) = torch.autograd.grad(loss, w)
+            replica = self._replica()
+            replica.point(W[i], None if b is None else b[i])
+            loss = self._loss(replica.model, replica.model, pixels_last(group.x[i]), group.y[i], u)
+            gradients = torch.autograd.grad(loss, replica.parameters, materialize_grads=True)
+            for view, gradient in zip(self.layout.views(out[i]).values(), gradients, strict=True):
+                view.copy_(gradient)
 
         self.map(one, range(len(W)))
         return out
+
+    def teams(self, size: int) -> list[list[int]]:
+        """Members of a cohort that one worker takes through all their local steps before the next ones.
+
+        One client at a time keeps its weights in the cache and needs no waiting for the others; where clients are
+        batched, every worker has a share of them.
+        """
+        if self._pool is None or self.backend == "batched":
+            return [list(range(size))]
+        if self.backend == "loop":
+            return [[i] for i in range(size)]
+        share = -(-size // self.threads)
+        return [list(range(start, min(start + share, size))) for start in range(0, size, share)]
 
     @contextmanager
     def uncounted(self) -> Iterator[None]:
@@ -134,32 +192,32 @@ class Oracle:
             self.passes = counted
 
     def map(self, work: Callable[[int], Any], items: Iterable[int]) -> list[Any]:
-        """Results of independent pieces of work, in order, spread over the workers."""
-        return list(map(work, items) if self._pool is None else self._pool.map(work, items))
+        """Results of independent pieces of work, in order, spread over the workers; a worker does its own inline."""
+        alone = self._pool is None or hasattr(self._local, "worker")
+        return list(map(work, items) if alone else self._pool.map(work, items))
 
     @contextmanager
-    def evaluating(self) -> Iterator[nn.Module]:
-        """This thread's module in evaluation mode."""
-        model = self._own_model()
-        model.eval()
+    def evaluating(self, w: Tensor, statistics: Tensor | None) -> Iterator[nn.Module]:
+        """This thread's module at w [P], in evaluation mode."""
+        replica = self._replica()
+        replica.point(w, statistics)
+        replica.model.eval()
         try:
-            yield model
+            yield replica.model
         finally:
-            model.train()
+            replica.model.train()
 
-    def _own_model(self) -> nn.Module:
-        """``functional_call`` swaps a module's tensors in place, so every thread works on its own copy."""
-        if self._pool is None:
-            return self.model
-        if not hasattr(self._local, "model"):
-            self._local.model = copy.deepcopy(self.model)
-        return self._local.model
+    def _replica(self) -> Replica:
+        if not hasattr(self._local, "replica"):
+            plain = self.penalty.zeta == 0
+            self._local.replica = Replica(self.model, self.layout, self.buffer_layout, pool_first=plain)
+        return self._local.replica
 
     def _batched(self, W: Tensor, b: Tensor | None, group: Group) -> Tensor:
         def client(w, own, x, y, u):
             # torch's batching rule updates only running statistics that are tensors of their own, not views of a row
             own = None if own is None else {name: v.clone() for name, v in self.buffer_layout.views(own).items()}
-            gradient = grad(lambda v: self.loss(self.model, v, own, x, y, u))(w)
+            gradient = grad(lambda v: self.loss(v, own, x, y, u))(w)
             return (gradient,) if own is None else (gradient, self.buffer_layout.flatten(own))
 
         axes = (0, None if b is None else 0, 0, 0, None if group.uniforms is None else 0)
@@ -189,7 +247,7 @@ class Oracle:
         def client(w, L, d, x, y):
             def shifted(w, L, d):
                 moved = torch.einsum("ij,bj...->bi...", L, x) + d.reshape(-1, *[1] * (x.dim() - 2))
-                return self.loss(self.model, w, None, moved, y, None)
+                return self.loss(w, None, moved, y, None)
 
             return grad(shifted, argnums=(0, 1, 2))(w, L, d)
 
@@ -213,17 +271,24 @@ class Minibatch:
             if self.statistics is None
             else self.statistics[slice(None) if self.rows is None else self.rows].clone()
         )
-        out = torch.empty_like(W)
-        for group in self.groups:
-            rows = slice(None) if group.rows is None else group.rows
-            part = None if own is None else own[rows]
-            out[rows] = self.oracle.gradients(W[rows], part, group)
-            if part is not None:
-                own[rows] = part
+        if len(self.groups) == 1 and self.groups[0].rows is None:
+            out = self.oracle.gradients(W, own, self.groups[0])
+        else:
+            out = torch.empty_like(W)
+            for group in self.groups:
+                self._group(group, W, own, out)
         if own is not None and self.first:
             self.statistics[slice(None) if self.rows is None else self.rows] = own
         self.first = False
         return out
+
+    def _group(self, group: Group, W: Tensor, own: Tensor | None, out: Tensor) -> None:
+        """Gradients of one group's rows into ``out``; their running statistics ``own`` move."""
+        rows = slice(None) if group.rows is None else group.rows
+        part = None if own is None else own[rows]
+        out[rows] = self.oracle.gradients(W[rows], part, group)
+        if part is not None:
+            own[rows] = part
 
     def affine(self, W: Tensor, Lambda: Tensor, delta: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         out = tuple(torch.empty_like(t) for t in (W, Lambda, delta))
@@ -265,7 +330,3 @@ def pixels_last(x: Tensor) -> Tensor:
     if C == 1:
         return x.contiguous().as_strided((B, C, H, W), (H * W, 1, W, 1))
     return x.contiguous(memory_format=torch.channels_last)
-
-
-def _one_core() -> None:
-    torch.set_num_threads(1)

@@ -16,11 +16,14 @@ import torch
 from torch import Tensor, nn
 
 from artifact.algorithms import FedAvg, build, canonical, hyperparameters
+from artifact.algorithms.base import State
 from artifact.cohort import Cohort
 from artifact.errors import UserError
 from artifact.files import replacing
+from artifact.models import Chain
 from artifact.oracle import BACKENDS, Group, Oracle, Penalty
 from artifact.rounds import play
+from artifact.rows import ClientRows
 
 FIELDS = {"X": 2, "y": 1, "sizes": 1, "w0": 1, "active_mask": 2, "meta": 0}
 META = ("algo", "source", "param_names", "param_shapes", "batch", "epochs", "hp", "active")
@@ -29,21 +32,14 @@ NO_SERVER_RATE = ("mimelite", "fedrobust", "globalfedsam", "globalfedsam-norm")
 RELEASED_SOURCES = {"FL-Simulator": "fl-simulator", "FedLESAM": "fedlesam", "fedMAN": "fedman"}
 
 
-class Chain(nn.Module):
+def perceptron(shapes: list[tuple[int, ...]], names: list[str]) -> Chain:
     """Fully connected layers with ReLU between, from the shapes of their weights and biases."""
-
-    def __init__(self, shapes: list[tuple[int, ...]], names: list[str]):
-        super().__init__()
-        layers = [name.split(".")[0] for name in names[::2]]
-        for name, (outputs, inputs) in zip(layers, shapes[::2], strict=True):
-            self.add_module(name, nn.Linear(inputs, outputs))
-        self.layers = layers
-        self.activations = nn.ModuleList(nn.ReLU() for _ in layers[:-1])
-
-    def forward(self, x: Tensor) -> Tensor:
-        for name, activation in zip(self.layers[:-1], self.activations, strict=True):
-            x = activation(getattr(self, name)(x))
-        return getattr(self, self.layers[-1])(x)
+    layers: dict[str, nn.Module] = {}
+    for name, (outputs, inputs) in zip(names[::2], shapes[::2], strict=True):
+        layers[name.split(".")[0]] = nn.Linear(inputs, outputs)
+        layers[f"relu_{name.split('.')[0]}"] = nn.ReLU()
+    layers.popitem()
+    return Chain(layers)
 
 
 class Case:
@@ -141,14 +137,14 @@ def method(case: Case, variant: str | None = None) -> FedAvg:
 def replay(path: str | Path, variant: str | None = None, backend: str = "batched") -> dict[str, np.ndarray]:
     """Trajectory of a case: ``server_params`` [rounds, P] and the traces that its method has.
 
-    variant: paper or released; None takes what the file was made with.  backend: loop or batched.
+    variant: paper or released; None takes what the file was made with.  backend: one of BACKENDS.
     """
     if backend not in BACKENDS:
         raise UserError("backend", backend, ", ".join(BACKENDS))
     case = Case(path)
     algorithm = method(case, variant)
     zeta = case.hp["mu_mean"] * algorithm.man_scale if case.man else 0.0
-    model = Chain(case.shapes, case.meta["param_names"]).double()
+    model = perceptron(case.shapes, case.meta["param_names"]).double()
     oracle = Oracle(model, Penalty(zeta), backend)
     recorder = Recorder(case, algorithm)
     w, state = case.w0, algorithm.init(case.w0, len(case.sizes))
@@ -255,8 +251,9 @@ class Recorder:
         self.previous = case.w0
         self.traces: dict[str, list[Tensor]] = {}
 
-    def record(self, w: Tensor, W: Tensor, c: Any, state: dict[str, Tensor], C: Cohort) -> None:
+    def record(self, w: Tensor, W: Tensor, c: Any, state: State, C: Cohort) -> None:
         self.last[C.clients] = W
+        state = {name: v.dense() if isinstance(v, ClientRows) else v for name, v in state.items()}
         entries = {"server_params": w} | {self.SAME[name]: value for name, value in state.items() if name in self.SAME}
         entries |= self._duals(state)
         entries |= self._released(w, W, c, C) if self.released else self._repaired(W, c, state, C)

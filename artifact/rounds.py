@@ -6,6 +6,7 @@ checked is what is run.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Protocol
@@ -14,11 +15,22 @@ import torch
 from torch import Tensor
 
 from artifact.algorithms.base import FedAvg, State
+from artifact.allocator import returning
 from artifact.cohort import Cohort, Context, LocalOptimiser
 from artifact.flat import Layout
 
 #: (local step k, rows [R] still at work or None for all) -> G of that step for these rows
 Minibatches = Callable[[int, Tensor | None], Callable[[Tensor], Tensor]]
+
+
+class Workers(Protocol):
+    """Threads among which the cohort's clients can be divided; they do not interact during local steps."""
+
+    def teams(self, size: int) -> list[list[int]]:
+        """Members of a cohort of ``size`` that are trained together."""
+
+    def map(self, work: Callable[[list[int]], None], teams: list[list[int]]) -> list[None]:
+        """Do the work of every team."""
 
 
 class Probe(Protocol):
@@ -43,35 +55,68 @@ def play(
     clip: float | None = None,
     optimiser: LocalOptimiser | None = None,
     probe: Probe | None = None,
+    workers: Workers | None = None,
 ) -> tuple[Tensor, Tensor, Context]:
     """Server model [P] -> (next server model [P], last local models [S, P], context).
 
     steps: local steps of every active client; one that has finished keeps its model while the others go on.
-    The model itself is sent to the cohort here, so it counts as one model down.
+    workers: train the cohort in teams, at the same time; a probe sees the whole cohort at every step, so then there
+    is one team. The model itself is sent to the cohort here, so it counts as one model down.
     """
     C.broadcast(w)
-    c = Context(w, C.lr, **algorithm.begin(state, w, C))
+    size, cohort_bytes = len(steps), len(steps) * w.nbytes
+    with returning(cohort_bytes):
+        c, W = Context(w, C.lr, **algorithm.begin(state, w, C)), w.repeat(size, 1)
     c.weight_decay, c.clip, c.clip_total = weight_decay, clip, algorithm.clip_total
     c.optimiser = optimiser or LocalOptimiser()
-    size = len(steps)
-    W = w.repeat(size, 1)
-    for k in range(max(steps)):
-        going = [i for i in range(size) if steps[i] > k]
-        rows = None if len(going) == size else torch.tensor(going, device=W.device)
+    teams = [list(range(size))] if workers is None or probe is not None else workers.teams(size)
+    if len(teams) == 1:
+        W = _local_steps(algorithm, W, c, teams[0], steps, minibatches, probe)
+    else:
+        own, taking = {team[0]: c.part(slice(team[0], team[-1] + 1), size) for team in teams}, threading.Lock()
+
+        def train(team: list[int]) -> None:
+            rows, part = slice(team[0], team[-1] + 1), own.pop(team[0])
+            W[rows] = _local_steps(algorithm, W[rows], part, team, steps, minibatches)
+            with taking:
+                c.settle(part, rows, size)
+
+        workers.map(train, teams)
+    c.forget()
+    with returning(cohort_bytes):
+        return algorithm.finish(state, c, w, W, C), W, c
+
+
+def _local_steps(
+    algorithm: FedAvg,
+    W: Tensor,
+    c: Context,
+    team: list[int],
+    steps: Sequence[int],
+    minibatches: Minibatches,
+    probe: Probe | None = None,
+) -> Tensor:
+    """All local steps of a team; W and c are its rows, ``team`` its members' positions in the cohort."""
+    size = len(team)
+    for k in range(max(steps[i] for i in team)):
+        going = [position for position, i in enumerate(team) if steps[i] > k]
+        whole = len(going) == size
+        rows = None if whole else torch.tensor(going, device=W.device)
+        members = None if len(going) == len(steps) else torch.tensor([team[position] for position in going])
         c.k = k
-        part = c if rows is None else c.select(rows, size)
-        moving, G = W if rows is None else W[rows], minibatches(k, rows)
+        part = c if whole else c.select(rows, size)
+        moving, G = W if whole else W[rows], minibatches(k, members)
         if probe is not None:
             probe.before(moving, G, part, rows)
         moved = algorithm.step(moving, G, part)
         if probe is not None:
             probe.after(moved, part, rows)
-        if rows is None:
+        if whole:
             W = moved
         else:
             W = W.index_copy(0, rows, moved)
             c.merge(part, rows, size)
-    return algorithm.finish(state, c, w, W, C), W, c
+    return W
 
 
 def simulate(

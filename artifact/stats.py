@@ -1,7 +1,8 @@
-"""Statistics for few seeds: Student t intervals, paired differences on common random numbers, exact sign-flip tests.
+"""Statistics for three to five seeds: t intervals, paired differences, exact tests, censored rounds, trends.
 
 Three seeds are too few for a bootstrap (its nominal 95 % interval covers about 75 %); Student's t covers 95 % for the
-normal data that means over many test images are close to.
+normal data that means over many test images are close to. Exact tests need no normality, and at n = 3 their smallest
+two-sided p value is 1/4, so they stand beside the intervals and do not decide alone.
 """
 
 from __future__ import annotations
@@ -11,9 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from numpy.typing import ArrayLike
+from scipy import special, stats
 
 from artifact.errors import UserError
+
+#: Page's exact distribution is enumerated up to so many levels; beyond, its normal approximation
+_EXACT_LEVELS = 8
 
 
 @dataclass(frozen=True)
@@ -33,9 +38,18 @@ class Interval:
     def half_width(self) -> float:
         return (self.high - self.low) / 2
 
+    @property
+    def signed(self) -> str:
+        """``+1.20 [+0.40, +2.00] (n=3)``; no interval where there is none."""
+        bounds = "" if self.n < 2 else f" [{self.low:+.2f}, {self.high:+.2f}]"
+        return f"{self.mean:+.2f}{bounds} (n={self.n})"
+
     def excludes(self, value: float) -> bool:
         """Whether the interval lies wholly on one side of ``value``; False where there is no interval."""
         return self.low > value or self.high < value
+
+
+# ---- intervals -------------------------------------------------------------------------------------------------------
 
 
 def t_interval(values: Sequence[float], level: float = 0.95) -> Interval:
@@ -46,10 +60,14 @@ def t_interval(values: Sequence[float], level: float = 0.95) -> Interval:
     mean = float(data.mean())
     if data.size == 1:
         return Interval(mean, math.nan, math.nan, 1, level)
-    if np.ptp(data) == 0:  # scipy's interval of a constant sample is nan
-        return Interval(mean, mean, mean, data.size, level)
-    interval = stats.ttest_1samp(data, 0.0).confidence_interval(level)
-    return Interval(mean, float(interval.low), float(interval.high), data.size, level)
+    if np.ptp(data) == 0:  # exactly, whatever the rounding of the mean
+        return Interval(float(data[0]), float(data[0]), float(data[0]), data.size, level)
+    half = float(_standard_error(data) * special.stdtrit(data.size - 1, (1 + level) / 2))
+    return Interval(mean, mean - half, mean + half, data.size, level)
+
+
+def _standard_error(data: np.ndarray) -> float:
+    return data.std(ddof=1) / math.sqrt(data.size)
 
 
 def paired_difference(a: Sequence[float], b: Sequence[float], level: float = 0.95) -> Interval:
@@ -57,6 +75,31 @@ def paired_difference(a: Sequence[float], b: Sequence[float], level: float = 0.9
     if len(a) != len(b):
         raise UserError("pairs", (len(a), len(b)), "two sequences of one length, paired by seed")
     return t_interval(np.asarray(a, dtype=float) - np.asarray(b, dtype=float), level)
+
+
+def unpaired_difference(a: Sequence[float], b: Sequence[float], level: float = 0.95) -> Interval:
+    """Welch's interval of mean(a) - mean(b) for runs that share nothing; n is the smaller sample's size.
+
+    Raises UserError for a sample of fewer than two values.
+    """
+    if min(len(a), len(b)) < 2:
+        raise UserError("samples", (len(a), len(b)), "at least two values on each side")
+    mean = float(np.mean(a) - np.mean(b))
+    if np.ptp(a) == 0 and np.ptp(b) == 0:
+        return Interval(mean, mean, mean, min(len(a), len(b)), level)
+    interval = stats.ttest_ind(a, b, equal_var=False).confidence_interval(level)
+    return Interval(mean, float(interval.low), float(interval.high), min(len(a), len(b)), level)
+
+
+def simultaneous_intervals(samples: Sequence[Sequence[float]], level: float = 0.95) -> list[Interval]:
+    """t intervals of several means that hold together with the stated level (Bonferroni, any dependence).
+
+    The multiplicity of a table: all differences of its rows to one baseline, for example.
+    """
+    return [t_interval(sample, 1 - (1 - level) / len(samples)) for sample in samples]
+
+
+# ---- tests -----------------------------------------------------------------------------------------------------------
 
 
 def sign_flip_p(differences: Sequence[float]) -> float:
@@ -70,6 +113,34 @@ def sign_flip_p(differences: Sequence[float]) -> float:
     return float(result.pvalue)
 
 
+def permutation_p(a: Sequence[float], b: Sequence[float]) -> float:
+    """Exact two-sided p value for the difference of two unpaired means; smallest value 2 / C(n + m, n) for n = m."""
+    if min(len(a), len(b)) < 1:
+        raise UserError("samples", (len(a), len(b)), "at least one value on each side")
+    result = stats.permutation_test(
+        (np.asarray(a, dtype=float), np.asarray(b, dtype=float)),
+        lambda x, y, axis: np.mean(x, axis=axis) - np.mean(y, axis=axis),
+        permutation_type="independent",
+        alternative="two-sided",
+        n_resamples=np.inf,
+        vectorized=True,
+    )
+    return float(result.pvalue)
+
+
+def p_greater(differences: Sequence[float], margin: float = 0.0) -> float:
+    """One-sided p value of Student's t test for mean <= margin; 1 for fewer than two values.
+
+    It is at most (1 - level) / 2 exactly where the lower end of ``t_interval`` at that level is at least the margin.
+    """
+    data = np.asarray(differences, dtype=float)
+    if data.size < 2:
+        return 1.0
+    if np.ptp(data) == 0:
+        return 0.0 if data[0] > margin else 1.0
+    return float(special.stdtr(data.size - 1, (margin - data.mean()) / _standard_error(data)))
+
+
 def holm(p_values: Sequence[float]) -> list[float]:
     """Holm's step-down adjusted p values, in the given order."""
     order = np.argsort(p_values)
@@ -78,3 +149,113 @@ def holm(p_values: Sequence[float]) -> list[float]:
         largest = max(largest, min(1.0, (len(order) - rank) * p_values[index]))
         adjusted[index] = largest
     return adjusted.tolist()
+
+
+def page_p(values: ArrayLike) -> float:
+    """One-sided p value of Page's test that values [seeds, levels] increase with the level; 1 for under two seeds.
+
+    Exact for up to eight levels (the permutation distribution within each seed), else its normal approximation.
+    Raises UserError for fewer than three levels.
+    """
+    data = np.asarray(values, dtype=float)
+    if data.ndim != 2 or data.shape[1] < 3:
+        raise UserError("levels", data.shape, "values of at least three levels, one row per seed")
+    if len(data) < 2:
+        return 1.0
+    method = "exact" if data.shape[1] <= _EXACT_LEVELS else "asymptotic"
+    return float(stats.page_trend_test(data, method=method).pvalue)
+
+
+def linear_contrasts(values: ArrayLike) -> np.ndarray:
+    """Per seed, the rise of the least-squares line over the levels, first to last [seeds]; levels count as equidistant.
+
+    In the unit of the values; its t interval over seeds is the interval of a trend.
+    """
+    data = np.asarray(values, dtype=float)
+    position = np.arange(data.shape[1]) - (data.shape[1] - 1) / 2
+    return data @ position / (position @ position) * (data.shape[1] - 1)
+
+
+# ---- curves ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """When a curve first reached a target.
+
+    rounds: first evaluated round at or above the target, or the horizon for a curve that never was.
+    grid: rounds since the evaluation before, by which the true first round may be earlier; 0 when censored.
+    censored: never reached; the first round then is larger than the horizon by an unknown number.
+    """
+
+    rounds: int
+    grid: int
+    censored: bool
+    horizon: int
+
+
+def rounds_to_target(rounds: Sequence[int], values: Sequence[float], target: float) -> Crossing:
+    """First evaluated round [R] whose value [R] is at least the target. Raises UserError for an empty curve."""
+    if len(rounds) == 0 or len(rounds) != len(values):
+        raise UserError("curve", (len(rounds), len(values)), "as many values as evaluated rounds, at least one")
+    horizon, before = int(rounds[-1]), 0
+    for current, value in zip(rounds, values, strict=True):
+        if value >= target:
+            return Crossing(int(current), int(current) - before - 1, False, horizon)
+        before = int(current)
+    return Crossing(horizon, 0, True, horizon)
+
+
+def restricted_difference(a: Sequence[Crossing], b: Sequence[Crossing], level: float = 0.95) -> Interval:
+    """Interval of the paired difference of restricted mean rounds, E[min(T_a, H)] - E[min(T_b, H)].
+
+    Estimator: mean over seeds of min(T, H) with H the common horizon. A run that never reaches the target enters with
+    H, which is its restricted time itself and no guess of T; the estimand is therefore a lower bound of how much later
+    a censored method is, never of how much later it would have been. Because T is known only up to the evaluation
+    grid, the t interval is widened by the mean grid of each side.
+    Raises UserError for different lengths or horizons.
+    """
+    if len(a) != len(b) or len({c.horizon for c in (*a, *b)}) != 1:
+        raise UserError("crossings", (len(a), len(b)), "pairs by seed with one common horizon")
+    inner = paired_difference([c.rounds for c in a], [c.rounds for c in b], level)
+    earlier, later = np.mean([c.grid for c in a]), np.mean([c.grid for c in b])
+    return Interval(inner.mean, float(inner.low - earlier), float(inner.high + later), inner.n, level)
+
+
+@dataclass(frozen=True)
+class Wins:
+    """Pairs in which a reached the target first, b did, or it cannot be told; p: exact two-sided sign test."""
+
+    a: int
+    b: int
+    tied: int
+    p: float
+
+
+def first_to_target(a: Sequence[Crossing], b: Sequence[Crossing]) -> Wins:
+    """Paired win counts; a pair is tied when both are censored or both crossed between the same two evaluations.
+
+    Ties carry no sign, so the exact sign test leaves them out.
+    """
+    signs = [_sign(x, y) for x, y in zip(a, b, strict=True)]
+    wins, losses = signs.count(-1), signs.count(1)
+    p = float(stats.binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
+    return Wins(wins, losses, signs.count(0), p)
+
+
+def _sign(x: Crossing, y: Crossing) -> int:
+    if x.censored != y.censored:
+        return 1 if x.censored else -1
+    return int(np.sign(x.rounds - y.rounds))
+
+
+def area_under_curve(rounds: Sequence[float], values: Sequence[float]) -> float:
+    """Trapezoidal area over the evaluated rounds divided by their span: the mean height, in the unit of the values."""
+    if len(rounds) == 1:
+        return float(values[0])
+    return float(np.trapezoid(values, rounds) / (rounds[-1] - rounds[0]))
+
+
+def slope(rounds: Sequence[float], values: Sequence[float]) -> float:
+    """Least-squares slope per round; 0 for a single point."""
+    return float(stats.linregress(rounds, values).slope) if len(rounds) > 1 else 0.0

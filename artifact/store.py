@@ -14,6 +14,7 @@ import os
 import platform
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -82,8 +83,8 @@ class Run:
         try:
             yield
         finally:
+            (self.folder / ".lock").unlink(missing_ok=True)  # while it is held: afterwards it may be another's
             lock.release()
-            (self.folder / ".lock").unlink(missing_ok=True)
 
     def append(self, metrics: Mapping[str, Any], timing: Mapping[str, Any]) -> None:
         for path, line in ((self.metrics_file, metrics), (self.timings_file, timing)):
@@ -132,6 +133,24 @@ class Run:
             return 0.0
         lines = self.timings_file.read_text(encoding="utf-8").split("\n")[:-1]
         return sum(json.loads(line)["seconds"] for line in lines)
+
+
+class Finished(Run):
+    """A finished run: its config and metrics no longer change, so each file is read once."""
+
+    def config(self) -> dict[str, Any]:
+        return self._config
+
+    def metrics(self) -> list[dict[str, Any]]:
+        return self._metrics
+
+    @cached_property
+    def _config(self) -> dict[str, Any]:
+        return super().config()
+
+    @cached_property
+    def _metrics(self) -> list[dict[str, Any]]:
+        return super().metrics()
 
 
 def read_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:

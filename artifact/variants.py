@@ -48,10 +48,10 @@ def compare(entries: list[Entry]) -> list[Comparison]:
         if other is None:
             continue
         mine, theirs = tables.by_seed(entry), tables.by_seed(other)
-        seeds = sorted(set(mine) & set(theirs))
+        seeds = sorted(set(entry.values) & set(other.values))
         if not seeds:
             continue
-        released, paper = ([accuracy(entry, side[s]) for s in seeds] for side in (mine, theirs))
+        released, paper = ([side.values[s] for s in seeds] for side in (entry, other))
         difference = np.subtract(released, paper)
         result.append(
             Comparison(
@@ -66,10 +66,6 @@ def compare(entries: list[Entry]) -> list[Comparison]:
             )
         )
     return result
-
-
-def accuracy(entry: Entry, run: Run) -> float:
-    return experiments.value(entry.cell, [run]).mean
 
 
 def perturbation(runs: dict[int, Run], seeds: list[int]) -> dict[str, float | None]:

@@ -90,6 +90,8 @@ def _store(outcome: runner.Outcome) -> None:
 
 def _print(outcomes: Sequence[runner.Outcome], unknown: Sequence[str], failed: int, seconds: float) -> None:
     click.echo(report.table(outcomes) + "\n\n" + report.totals(outcomes) + "\n")
+    if report.beside(outcomes):
+        click.echo(report.beside(outcomes))
     for line in report.problems(outcomes, unknown):
         click.echo(line)
     skipped = sum(1 for o in outcomes if o.skipped)

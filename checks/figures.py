@@ -34,9 +34,13 @@ COLOURS = {
     "inconsistent": "#b2182b",
     "repaired": "#d6604d",
     "vacuous": "#8073ac",
+    "reproduced": "#1b7837",
+    "direction-only": "#5aae61",
+    "inconclusive": "#777777",
+    "contradicted": "#b2182b",
     "not-run": "#777777",
 }
-ROWS = 24  # of a printed-against-derived table
+ROWS = 24  # of a printed-against-derived table, or of the comparisons of an empirical claim
 WIDTH, HEIGHT = 7.2, 4.6  # inches
 DPI = 110
 
@@ -73,6 +77,27 @@ def draw_card(claim: Claim, card: Mapping[str, str], path: Path) -> None:
     """A claim that no check function decides, as text: heading -> text."""
     with _canvas(claim, "not-run", path) as axes:
         text_panel(axes, card)
+
+
+def draw_comparisons(claim: Claim, evidence: Mapping[str, Any], verdict: str, path: Path) -> None:
+    """An empirical claim: every comparison with its 95 % interval, those nearest to failing first."""
+    found = sorted(evidence["comparisons"], key=lambda c: c["low"] - c["margin"])[:ROWS]
+    with _canvas(claim, verdict, path) as axes:
+        for y, row in enumerate(reversed(found)):
+            side = row["low"] > row["margin"], row["high"] < min(0, row["margin"])
+            colour = COLOURS["reproduced"] if side[0] else COLOURS["contradicted"] if side[1] else "#777777"
+            axes.plot([row["low"], row["high"]], [y, y], color=colour, linewidth=2)
+            axes.plot(row["mean"], y, "o", color=colour, markersize=4)
+        axes.axvline(0, color="black", linewidth=0.8)
+        for margin in {row["margin"] for row in found} - {0.0}:
+            axes.axvline(margin, color="black", linewidth=0.8, linestyle=":")
+        wrapped = [textwrap.wrap(row["label"].split(";")[0], 46) for row in reversed(found)]
+        labels = ["\n".join(lines if len(found) <= ROWS // 2 else lines[:1]) for lines in wrapped]
+        axes.set_yticks(range(len(found)), labels, fontsize=6.5, parse_math=False)
+        left = f"; {len(evidence['comparisons']) - ROWS} further ones" if len(evidence["comparisons"]) > ROWS else ""
+        axes.set_xlabel(f"difference in the claimed direction, {evidence['unit'] or 'plain number'}{left}", fontsize=8)
+        text = f"{evidence['says']}. n = {evidence['n']} paired seeds, profile {evidence['profile']}; dotted: margin"
+        axes.set_title("\n".join(textwrap.wrap(text, 84)), fontsize=7.5, loc="left", parse_math=False)
 
 
 @contextmanager

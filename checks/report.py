@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from artifact.claims import PAPERS, TITLES, VERDICTS, Claim
+from artifact.claims import EMPIRICAL, PAPERS, TITLES, VERDICTS, Claim
 from checks.runner import Outcome
 from checks.text import margin_text
 
@@ -49,6 +49,13 @@ def totals(outcomes: Sequence[Outcome]) -> str:
     return "\n".join(lines)
 
 
+def beside(outcomes: Sequence[Outcome]) -> str:
+    """What the stored runs say of the claims that a check decides from printed numbers; empty without such claims."""
+    count = Counter(o.empirical for o in outcomes if o.empirical)
+    counts = ", ".join(f"{count[name]} {name}" for name in EMPIRICAL if count[name])
+    return f"the runs on {count.total()} of these claims (python -m artifact verdicts): {counts}" if count else ""
+
+
 def problems(outcomes: Sequence[Outcome], unknown: Sequence[str] = ()) -> list[str]:
     """One line per error, unexpected verdict, stated skip, undrawn figure and check without a ledger entry."""
     lines = []
@@ -57,10 +64,13 @@ def problems(outcomes: Sequence[Outcome], unknown: Sequence[str] = ()) -> list[s
             lines.append(f"error      {o.claim.id}: {o.evidence['error']}")
         elif o.skipped:
             lines.append(f"skipped    {o.claim.id}: {o.skipped}")
-        elif not o.as_expected:
+        elif not o.decided_as_expected:
             lines.append(
                 f"unexpected {o.claim.id}: {o.verdict}, the ledger expects {o.claim.expected or 'nothing yet'}"
             )
+        elif not o.as_expected:
+            expected = o.claim.expected_empirical
+            lines.append(f"unexpected {o.claim.id}: the runs say {o.empirical}, the ledger expects {expected} of them")
         if o.figure and o.figure.startswith("error: "):
             lines.append(f"no figure  {o.claim.id}: {o.figure.removeprefix('error: ')}")
     lines += [f"unexpected {name}: a check is registered, the ledger has no such claim for it" for name in unknown]

@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from artifact.claims import PAPERS, Claim
+from artifact.verdicts import Verdict, decide_all
 
 WALL_LIMIT_SECONDS = 120.0
 WORKERS = 2
@@ -55,10 +56,11 @@ class Job:
 class Outcome:
     """What came of one claim.
 
-    verdict: of the check; "not-run" where the experiments decide or a solver is missing; "error" where the check
-    failed. evidence: plain data. margin: left/right at the worst point or None. repaired: corrected statement or None.
-    seconds: share of the function's wall time. skipped: why nothing was decided, where that is a stated skip.
-    figure: path of the drawn figure.
+    verdict: of the check, or of the stored runs where the experiments decide; "not-run" where those or a solver are
+    missing; "error" where the check failed. evidence: plain data. margin: left/right at the worst point, or the margin
+    that a paired interval was held against, or None. repaired: corrected statement or None. seconds: share of the
+    function's wall time. skipped: why nothing was decided, where that is a stated skip. figure: path of the drawn
+    figure. empirical: verdict of the stored runs beside that of the check, for a claim that has both.
     """
 
     claim: Claim
@@ -69,11 +71,17 @@ class Outcome:
     seconds: float = 0.0
     skipped: str | None = None
     figure: str | None = None
+    empirical: str | None = None
+
+    @property
+    def decided_as_expected(self) -> bool:
+        """A stated skip is listed, not failed; everything else must equal the ledger's ``expected``."""
+        return self.skipped is not None or (self.verdict == self.claim.expected and self.verdict != "error")
 
     @property
     def as_expected(self) -> bool:
-        """A stated skip is listed, not failed; everything else must equal the ledger's ``expected``."""
-        return self.skipped is not None or (self.verdict == self.claim.expected and self.verdict != "error")
+        """The empirical verdict beside the first one must be the ledger's too."""
+        return self.decided_as_expected and self.empirical in (None, self.claim.expected_empirical)
 
     @property
     def record(self) -> dict[str, Any]:
@@ -264,9 +272,10 @@ def run_claims(
     errors = import_theory(papers)
     by_id = {claim.id: claim for claim in claims}
     outcomes: dict[str, Outcome] = {}
+    empirical = {verdict.id: verdict for verdict in decide_all(claims)}
 
     def keep(claim: Claim, found: tuple[Job, dict[str, Any]] | None) -> None:
-        outcomes[claim.id] = _outcome(claim, found, errors.get(claim.paper))
+        outcomes[claim.id] = _outcome(claim, found, errors.get(claim.paper), empirical.get(claim.id))
         each(outcomes[claim.id])
 
     def progress(job: Job, result: dict[str, Any]) -> None:
@@ -284,32 +293,48 @@ def run_claims(
 
 
 def _draw_undecided(outcomes: Iterable[Outcome], folder: str) -> None:
-    """Cards of the claims that no check function decides: their statement and why."""
-    from checks.figures import draw_card
+    """Figures of the claims that no check function decides: their comparisons, or a card with the reason."""
+    from checks.figures import draw_card, draw_comparisons
 
     for outcome in outcomes:
-        if outcome.claim.decided_by == "experiments" or outcome.skipped:
-            path = Path(folder) / f"{outcome.claim.id}.png"
+        if outcome.claim.decided_by != "experiments" and not outcome.skipped:
+            continue
+        path = Path(folder) / f"{outcome.claim.id}.png"
+        if outcome.evidence.get("comparisons"):
+            draw_comparisons(outcome.claim, outcome.evidence, outcome.verdict, path)
+        else:
             draw_card(outcome.claim, {"Statement": outcome.claim.statement, "Reason": outcome.evidence["reason"]}, path)
 
 
-def _outcome(claim: Claim, found: tuple[Job, dict[str, Any]] | None, import_error: str | None) -> Outcome:
+def _outcome(
+    claim: Claim, found: tuple[Job, dict[str, Any]] | None, import_error: str | None, empirical: Verdict | None = None
+) -> Outcome:
     if claim.decided_by == "experiments":
-        reason = "decided by the experiments (training at scale), not by this command"
-        return Outcome(claim, "not-run", {"reason": reason})
+        return _of_the_runs(claim, empirical)
     if found is None:
         return Outcome(claim, "error", {"error": import_error or "no check function and no decided_by"})
     job, result = found
+    beside = {} if empirical is None else {"empirical": plain(empirical.record)}
     return Outcome(
         claim,
         result["verdict"],
-        result["evidence"],
+        {**result["evidence"], **beside},
         result.get("margin"),
         result.get("repaired"),
         result["seconds"] / len(job.claims),
         result.get("skipped"),
         result["drawn"].get(claim.id),
+        empirical.verdict if empirical else None,
     )
+
+
+def _of_the_runs(claim: Claim, found: Verdict | None) -> Outcome:
+    """A claim that training decides: the verdict of the committed store, with what decided it as the reason."""
+    if found is None:
+        return Outcome(claim, "not-run", {"reason": "decided by the experiments; the store was not asked"})
+    record = plain(found.record)
+    evidence = {"reason": record.pop("text"), **{k: v for k, v in record.items() if k not in ("id", "paper", "title")}}
+    return Outcome(claim, found.verdict, evidence, found.margin if found.interval else None)
 
 
 def unknown_checks(claims: Iterable[Claim]) -> list[str]:

@@ -9,6 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from artifact.claims import Claim
+from artifact.predicates import parse
+from artifact.stats import Interval
+from artifact.verdicts import Verdict as EmpiricalVerdict
 from checks import figures, report, runner
 from checks.__main__ import main
 from theory.kit.certificates import MissingSolver
@@ -94,6 +97,38 @@ def test_claim_without_check_is_an_error_and_one_of_the_experiments_is_not_run()
     assert missing.verdict == "error" and "no check function" in missing.evidence["error"]
     later = runner._outcome(replace(CLAIM, decided_by="experiments", expected="not-run"), None, None)
     assert later.as_expected and later.verdict == "not-run" and later.evidence["reason"]
+
+
+RUNS = EmpiricalVerdict(
+    "demo", "qu2022", "A", "contradicted", "laptop", "a beats b", "a better than b: -2 [-3, -1] points (n=3)",
+    margin=0.5, unit="points", interval=Interval(-2.0, -3.0, -1.0, 3), decided_by="a better than b", n=3,
+)  # fmt: skip
+
+
+def test_claim_of_the_experiments_takes_the_verdict_of_the_runs():
+    claim = replace(CLAIM, decided_by="experiments", expected="contradicted")
+    outcome = runner._outcome(claim, None, None, RUNS)
+    assert outcome.as_expected and outcome.verdict == "contradicted" and outcome.margin == 0.5
+    assert outcome.evidence["reason"] == RUNS.text and outcome.evidence["interval"]["low"] == -3.0
+    assert not runner._outcome(replace(claim, expected="not-run"), None, None, RUNS).as_expected
+
+
+def test_runs_give_a_second_verdict_beside_the_one_of_a_check():
+    predicate = parse(
+        {"type": "ordering", "says": "a beats b", "table": "qu2022/1", "within": ["c"], "order": ["a", "b"],
+         "expected": "contradicted"}, "demo",
+    )  # fmt: skip
+    claim = replace(CLAIM, predicate=predicate)
+    result = {"verdict": "proved", "evidence": {"certificate": "1 = 1"}, "seconds": 1.0, "drawn": {}}
+    outcome = runner._outcome(claim, (runner.Job(("demo",)), result), None, RUNS)
+    assert outcome.verdict == "proved" and outcome.as_expected
+    assert outcome.evidence["certificate"] and outcome.evidence["empirical"]["verdict"] == "contradicted"
+    surprising = replace(outcome, empirical="reproduced")
+    assert surprising.decided_as_expected and not surprising.as_expected
+    text = "unexpected demo: the runs say reproduced, the ledger expects contradicted of them"
+    assert report.problems([surprising]) == [text]
+    assert report.beside([surprising, outcome]).endswith("verdicts): 1 reproduced, 1 contradicted")
+    assert report.beside([_outcome()]) == ""
 
 
 def test_one_function_shares_its_seconds_between_its_claims(monkeypatch):
@@ -196,6 +231,16 @@ def test_generic_figure(verdict, evidence, registered, tmp_path):
     registered(passing)
     figures.draw("demo", {"verdict": verdict, "evidence": evidence}, tmp_path / "demo.png")
     assert (tmp_path / "demo.png").stat().st_size > 5000
+
+
+def test_figure_of_an_empirical_claim(tmp_path):
+    rows = [
+        {"label": f"a better than {i}", "mean": 1.0 - i / 10, "low": 0.5 - i / 10, "high": 1.5 - i / 10, "margin": 0.2}
+        for i in range(30)
+    ]
+    evidence = {"comparisons": rows, "unit": "points", "says": "a beats 30 others", "n": 3, "profile": "laptop"}
+    figures.draw_comparisons(CLAIM, evidence, "contradicted", tmp_path / "demo.png")
+    assert (tmp_path / "demo.png").stat().st_size > 10000
 
 
 def test_disagreeing_rows_come_first():

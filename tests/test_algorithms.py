@@ -16,15 +16,16 @@ from hypothesis import strategies as st
 from artifact.algorithms import build
 from artifact.cohort import Cohort
 from artifact.flat import Layout
-from artifact.oracle import Group, Oracle, Penalty
-from artifact.replay import Chain
+from artifact.oracle import BACKENDS, Group, Oracle, Penalty
+from artifact.replay import perceptron
 from artifact.rounds import play, simulate
+from artifact.rows import ClientRows
 
 BOTH, FIRST, SECOND = [0, 1], [0], [1]
 
 
 def flat(values):
-    return values.flatten().tolist()
+    return (values.dense() if isinstance(values, ClientRows) else values).flatten().tolist()
 
 
 def two_parabolas(W, clients, t, k):
@@ -332,13 +333,13 @@ def test_fedrobust():
     assert flat(state["delta"]) == exactly(13 / 64)
 
 
-@pytest.mark.parametrize("backend", ["loop", "batched"])
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_man(backend):
     """One input 1, one hidden unit 2 * 1 + 1 = 3, two classes with zero weights: both probabilities 1/2, label 0.
     Cross-entropy: d W2 = (-1/2, 1/2) * 3, d b2 = (-1/2, 1/2), nothing below (W2 = 0).
     Penalty zeta a^2, zeta = 1/4: 2 zeta a = 3/2 for the hidden weight and bias.
     """
-    model = Chain([(1, 1), (1,), (2, 1), (2,)], ["a.weight", "a.bias", "b.weight", "b.bias"]).double()
+    model = perceptron([(1, 1), (1,), (2, 1), (2,)], ["a.weight", "a.bias", "b.weight", "b.bias"]).double()
     oracle = Oracle(model, Penalty(0.25), backend)
     W = torch.tensor([[2.0, 1.0, 0.0, 0.0, 0.0, 0.0]], dtype=torch.float64)
     group = Group(None, torch.ones(1, 1, 1, dtype=torch.float64), torch.zeros(1, 1, dtype=torch.int64))
@@ -463,7 +464,7 @@ def test_globalfedsam_ratios_and_radii(name, power, seed):
 @given(seed=seeds, clip=st.sampled_from([None, 0.5]))
 def test_server_estimates_are_means_over_all_clients(name, server, client, seed, clip):
     state = World(name, seed, clip=clip).run().state
-    assert state[client].abs().max() > 1e-3
+    assert state[client].dense().abs().max() > 1e-3
     assert torch.allclose(state[server], state[client].mean(0), rtol=0, atol=1e-12)
 
 
@@ -471,7 +472,7 @@ def test_server_estimates_are_means_over_all_clients(name, server, client, seed,
 def test_fedman_server_variates_are_weighted_by_size(name, server, client):
     state = World(name, 1, variant="released", source="fedman").run().state
     weights = torch.tensor(SIZES).double() / sum(SIZES)
-    assert torch.allclose(state[server], weights @ state[client], rtol=0, atol=1e-12)
+    assert torch.allclose(state[server], weights @ state[client].dense(), rtol=0, atol=1e-12)
 
 
 SEVERAL = ["fedavg", "fedadam", "scaffold", "feddc", "mofedsam", "mimelite", "fedspeed", "fedsmoo", "fedlesam-d"]

@@ -410,6 +410,42 @@ def test_trace_intervals_cover_at_their_level():
     assert 0.95 - 3.3 * 0.011 <= hits / 400 <= 0.95 + 3.3 * 0.011
 
 
+def test_the_space_of_a_certificate_has_the_trace_that_it_says():
+    loss, w, truth, H = quadratic(np.r_[np.linspace(-1, 5, 200), 60.0])
+    found = curvature.top_eigenvalues(loss, w, k=2, keep_space=True)
+    Q = found.space
+    assert len(Q) > 20 and torch.allclose(Q @ Q.T, torch.eye(len(Q), dtype=DOUBLE), atol=1e-9)
+    assert found.space_trace == pytest.approx(float((Q @ H @ Q.T).trace()), rel=1e-9)
+    values = [curvature.trace(loss, w, 30, seed, deflate=found) for seed in range(100)]
+    hits = sum(low <= truth.sum() <= high for low, high in (v.interval(0.95) for v in values))
+    assert hits >= 95 - 3.3 * 2.2
+    assert curvature.top_eigenvalues(loss, w, k=2).space is None
+
+
+@pytest.mark.parametrize("dominant", [(40.0,), (60.0, 30.0), (200.0,)])
+def test_trace_intervals_cover_with_dominant_eigenvalues(dominant):
+    """One eigenvalue as large as the others' Frobenius norm or far above: where plain Hutchinson is most skewed."""
+    loss, w, truth, _ = quadratic(np.r_[np.linspace(-1, 5, 200), dominant])
+    hits = 0
+    for seed in range(400):
+        low, high = curvature.trace(loss, w, samples=20, seed=seed).interval(0.95)
+        hits += low <= truth.sum() <= high
+    assert abs(hits / 400 - 0.95) <= 3.3 * 0.011
+
+
+def test_trace_that_ends_at_its_error_still_covers():
+    loss, w, truth, _ = quadratic(np.r_[np.linspace(-1, 5, 200), 60.0])
+    found = [curvature.trace(loss, w, 500, seed, relative_error=0.01) for seed in range(300)]
+    assert all(24 <= len(f.samples) < 500 and f.standard_error <= 0.01 * f.value for f in found)
+    hits = sum(low <= truth.sum() <= high for low, high in (f.interval(0.95) for f in found))
+    assert hits / 300 >= 0.95 - 3.3 * 0.0126
+
+
+def test_trace_of_a_small_hessian_is_exact():
+    loss, w, truth, _ = quadratic([3.0, -4.0, 1.5])
+    assert curvature.trace(loss, w, samples=10).value == pytest.approx(truth.sum(), rel=1e-12)
+
+
 def test_trace_of_a_diagonal_hessian_is_exact():
     d = torch.linspace(0.1, 2, 50, dtype=DOUBLE)
     found = curvature.trace(lambda w: 0.5 * (d * w * w).sum(), torch.ones(50, dtype=DOUBLE), samples=5)
@@ -419,8 +455,11 @@ def test_trace_of_a_diagonal_hessian_is_exact():
 def test_deflation_keeps_the_trace_and_takes_the_variance():
     loss, w, truth, H = quadratic(np.r_[np.linspace(-1, 1, 60), 20, 30])
     top = torch.linalg.eigh(H)[1].T[-2:]
-    plain, deflated = curvature.trace(loss, w, samples=40), curvature.trace(loss, w, samples=40, deflate=top)
+    plain, deflated = (curvature.trace(loss, w, samples=40, sketch=0, deflate=Q) for Q in (None, top))
     assert deflated.standard_error < 0.25 * plain.standard_error
+    assert curvature.trace(loss, w, samples=40).standard_error < 0.25 * plain.standard_error, "the sketch finds them"
+    known = curvature.trace(loss, w, samples=40, deflate=curvature.top_eigenvalues(loss, w, k=2))
+    assert known.value == pytest.approx(deflated.value, rel=1e-6)
     arbitrary = [torch.linalg.qr(normal(62, 3, seed=seed))[0].T for seed in range(200)]
     values = [curvature.trace(loss, w, samples=20, seed=i, deflate=Q).value for i, Q in enumerate(arbitrary)]
     assert np.mean(values) == pytest.approx(truth.sum(), abs=3.3 * np.std(values) / 200**0.5), "unbiased for any rows"

@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
 
+PACKAGES = ("artifact", "theory", "checks", "notebooks", "tests")
 #: import name -> distribution, where they differ
 DISTRIBUTIONS = {
     "PIL": "pillow",
@@ -86,8 +87,8 @@ def test_locked_versions_are_what_is_installed():
 
 def test_every_import_is_declared():
     """Third-party imports of the project's code, against pyproject.toml."""
-    files = [path for folder in ("artifact", "theory", "checks", "tests") for path in (ROOT / folder).rglob("*.py")]
-    own = {"artifact", "theory", "checks", *(path.stem for path in (ROOT / "tests").glob("*.py"))}
+    files = [path for folder in PACKAGES for path in (ROOT / folder).rglob("*.py")]
+    own = {*PACKAGES, *(path.stem for path in (ROOT / "tests").glob("*.py"))}
     found: dict[str, Path] = {}
     for path in files:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -16,6 +16,7 @@ import torch
 from artifact import algorithms, cli
 from artifact.store import read_checkpoint
 from checks.__main__ import main as checks_command
+from notebooks.__main__ import main as notebooks_command
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -23,6 +24,7 @@ BLOCKS = re.findall(r"```sh\n(.*?)```", TEXT, re.S)
 LINES = [line.split("#")[0].strip() for block in BLOCKS for line in block.splitlines() if line.strip()]
 IN_TEXT = re.findall(r"`(python -m [^`]+|\./reproduce\.sh [^`]+)`", TEXT) + re.findall(r"by: (python -m .+?) -->", TEXT)
 COMMANDS = sorted({line for line in LINES + IN_TEXT if line.startswith(("python -m", "./reproduce.sh"))})
+PROGRAMS = {"checks": checks_command, "notebooks": notebooks_command}  # beside artifact
 EXAMPLE = next(line for line in COMMANDS if "--add" in line)
 
 
@@ -51,8 +53,8 @@ def test_command_parses(line, monkeypatch):
     if words[0] == "./reproduce.sh":
         usage = subprocess.run([ROOT / "reproduce.sh", "help"], capture_output=True, text=True, check=True).stdout
         assert all(f"\n  {verb} " in usage for verb in words[1:])
-    elif words[2] == "checks":
-        _parse(checks_command, words[3:])
+    elif words[2] in PROGRAMS:
+        _parse(PROGRAMS[words[2]], words[3:])
     else:
         assert words[:3] == ["python", "-m", "artifact"]
         if words[-1] == "--help":

@@ -7,11 +7,35 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from artifact.errors import UserError
-from artifact.stats import Interval, holm, paired_difference, sign_flip_p, t_interval
+from artifact.stats import (
+    Crossing,
+    Interval,
+    area_under_curve,
+    first_to_target,
+    holm,
+    linear_contrasts,
+    p_greater,
+    page_p,
+    paired_difference,
+    permutation_p,
+    restricted_difference,
+    rounds_to_target,
+    sign_flip_p,
+    simultaneous_intervals,
+    slope,
+    t_interval,
+    unpaired_difference,
+)
 
 TABLES = 2000
+
+
+def binomial_error(level, draws):
+    """Four standard errors of a share of ``draws`` simulated tables."""
+    return 4 * math.sqrt(level * (1 - level) / draws)
 
 
 def test_interval_by_hand():
@@ -31,7 +55,7 @@ def test_interval_coverage(n, level):
     generator = np.random.default_rng(n)
     samples = generator.normal(0.7, 0.02, size=(TABLES, n))
     inside = sum(not t_interval(row, level).excludes(0.7) for row in samples) / TABLES
-    assert abs(inside - level) < 4 * math.sqrt(level * (1 - level) / TABLES)
+    assert abs(inside - level) < binomial_error(level, TABLES)
 
 
 def test_interval_is_wider_at_a_higher_level_and_with_fewer_values():
@@ -116,3 +140,225 @@ def test_holm_lies_between_the_raw_values_and_bonferroni_and_keeps_their_order(p
         assert raw <= value <= min(1.0, len(p_values) * raw)
     in_order = [adjusted[i] for i in np.argsort(p_values, kind="stable")]
     assert in_order == sorted(in_order)
+
+
+# ---- intervals of differences ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [3, 5])
+def test_coverage_of_the_paired_difference(n):
+    """Seeds move both methods by the same 5 points; the true difference 0.4 is inside in 95 % of the tables."""
+    generator = np.random.default_rng(10 + n)
+    seeds = generator.normal(60, 5, size=(TABLES, n))
+    a = seeds + 0.4 + generator.normal(0, 0.5, size=(TABLES, n))
+    b = seeds + generator.normal(0, 0.5, size=(TABLES, n))
+    inside = sum(not paired_difference(x, y).excludes(0.4) for x, y in zip(a, b, strict=True)) / TABLES
+    assert abs(inside - 0.95) < binomial_error(0.95, TABLES)
+
+
+@pytest.mark.parametrize("n", [3, 5])
+def test_unpaired_interval_is_never_too_short(n):
+    """Welch's interval keeps its level for unequal spreads too; for n = 3 it is longer than it would have to be."""
+    generator = np.random.default_rng(20 + n)
+    for spread in (1.0, 3.0):
+        a = generator.normal(2.0, 1.0, size=(TABLES, n))
+        b = generator.normal(0.0, spread, size=(TABLES, n))
+        inside = sum(not unpaired_difference(x, y).excludes(2.0) for x, y in zip(a, b, strict=True)) / TABLES
+        assert 0.95 - binomial_error(0.95, TABLES) < inside < 0.985
+
+
+def test_unpaired_difference_by_hand():
+    """1, 2, 3 against 1, 1, 4: means 2 and 2, variances 1 and 3, standard error sqrt(4/3), 3.2 degrees of freedom."""
+    interval = unpaired_difference([1.0, 2.0, 3.0], [1.0, 1.0, 4.0])
+    degrees = (1 / 3 + 3 / 3) ** 2 / ((1 / 3) ** 2 / 2 + (3 / 3) ** 2 / 2)
+    assert degrees == pytest.approx(3.2)
+    assert interval.high == pytest.approx(stats.t.ppf(0.975, degrees) * math.sqrt(4 / 3), abs=1e-9)
+    assert (interval.mean, interval.low) == (0.0, -interval.high)
+    assert unpaired_difference([2.0, 2.0], [1.0, 1.0]) == Interval(1.0, 1.0, 1.0, 2)
+    with pytest.raises(UserError):
+        unpaired_difference([1.0], [2.0, 3.0])
+
+
+@pytest.mark.parametrize("n", [3, 5])
+def test_simultaneous_intervals_hold_together(n):
+    """Six differences to one baseline, whose noise they share: all six true values inside in at least 95 %."""
+    generator = np.random.default_rng(30 + n)
+    together = alone = 0
+    for _ in range(TABLES // 2):
+        samples = generator.normal(size=(6, n)) - generator.normal(size=n)
+        together += not any(i.excludes(0.0) for i in simultaneous_intervals(samples))
+        alone += not any(t_interval(sample).excludes(0.0) for sample in samples)
+    assert together / (TABLES // 2) > 0.95 - binomial_error(0.95, TABLES // 2)
+    assert alone / (TABLES // 2) < 0.9  # without the correction the family's level is lost
+
+
+# ---- tests -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("n", "alpha"), [(3, 0.25), (5, 0.0625), (5, 0.125)])
+def test_size_of_the_sign_flip_test(n, alpha):
+    """Differences symmetric about zero, far from normal: P(p <= alpha) is alpha at the values that p can take."""
+    generator = np.random.default_rng(40 + n)
+    values = generator.choice((-1, 1), size=(TABLES, n)) * generator.exponential(size=(TABLES, n))
+    rejected = sum(sign_flip_p(row) <= alpha + 1e-12 for row in values) / TABLES
+    assert abs(rejected - alpha) < binomial_error(alpha, TABLES)
+
+
+def test_permutation_by_enumeration():
+    """3 against 3: 20 ways to split six values; the observed split and its mirror image are the extreme ones."""
+    assert permutation_p([4.0, 5.0, 6.0], [1.0, 2.0, 3.0]) == pytest.approx(2 / 20)
+    a, b = [1.0, 3.5, 6.0], [2.0, 3.0, 4.0]
+    pooled = np.array(a + b)
+    splits = [np.array(c) for c in itertools.combinations(range(6), 3)]
+    gaps = [abs(pooled[c].mean() - np.delete(pooled, c).mean()) for c in splits]
+    observed = abs(np.mean(a) - np.mean(b))
+    assert permutation_p(a, b) == pytest.approx(np.mean([gap >= observed - 1e-12 for gap in gaps]))
+
+
+@pytest.mark.parametrize(("n", "alpha"), [(3, 0.1), (5, 6 / 252)])
+def test_size_of_the_permutation_test(n, alpha):
+    generator = np.random.default_rng(50 + n)
+    draws = 500
+    rejected = sum(
+        permutation_p(*generator.exponential(size=(2, n))) <= alpha + 1e-12 for _ in range(draws)
+    ) / draws  # fmt: skip
+    assert abs(rejected - alpha) < binomial_error(alpha, draws)
+
+
+@pytest.mark.parametrize("n", [3, 5])
+def test_one_sided_p_agrees_with_the_interval_and_has_its_size(n):
+    generator = np.random.default_rng(60 + n)
+    rejected = 0
+    for row in generator.normal(0.3, 1.0, size=(TABLES, n)):
+        p = p_greater(row, 0.3)
+        assert (p < 0.025) == (t_interval(row).low > 0.3)
+        rejected += p < 0.025
+    assert abs(rejected / TABLES - 0.025) < binomial_error(0.025, TABLES)
+
+
+def test_one_sided_p_of_constant_and_single_values():
+    assert p_greater([0.5, 0.5, 0.5], 0.4) == 0.0
+    assert p_greater([0.5, 0.5, 0.5], 0.5) == 1.0
+    assert p_greater([9.0]) == 1.0
+
+
+# ---- trends ----------------------------------------------------------------------------------------------------------
+
+
+def test_page_by_enumeration():
+    """Two seeds, three levels: Page's L over all 36 pairs of rankings."""
+    values = np.array([[1.0, 2.0, 3.0], [1.0, 3.0, 2.0]])
+    weights = np.arange(1, 4)
+    observed = sum(stats.rankdata(row) @ weights for row in values)
+    rankings = [np.array(r) for r in itertools.permutations((1, 2, 3))]
+    totals = [x @ weights + y @ weights for x in rankings for y in rankings]
+    assert page_p(values) == pytest.approx(np.mean([total >= observed for total in totals]))
+
+
+@pytest.mark.parametrize("n", [3, 5])
+def test_size_and_power_of_the_trend_test(n):
+    generator = np.random.default_rng(70 + n)
+    draws = 1000
+    noise = generator.normal(size=(draws, n, 5))
+    assert np.mean([page_p(row) <= 0.05 for row in noise]) < 0.05 + binomial_error(0.05, draws)
+    rising = noise + 1.5 * np.arange(5)
+    assert np.mean([page_p(row) <= 0.05 for row in rising]) > 0.99
+    assert np.mean([page_p(-row) <= 0.05 for row in rising]) == 0
+
+
+def test_trend_refuses_two_levels_and_cannot_tell_from_one_seed():
+    with pytest.raises(UserError):
+        page_p([[1.0, 2.0], [1.0, 2.0]])
+    assert page_p([[1.0, 2.0, 3.0]]) == 1.0
+
+
+def test_linear_contrast_is_the_rise_of_the_fitted_line():
+    """0, 1, 5 at positions -1, 0, 1: slope 2.5, rise 5; a constant row does not rise; a shift does not matter."""
+    assert linear_contrasts([[0.0, 1.0, 5.0], [2.0, 2.0, 2.0]]) == pytest.approx([5.0, 0.0])
+    assert linear_contrasts([[7.0, 8.0, 12.0]]) == pytest.approx([5.0])
+
+
+@pytest.mark.parametrize("n", [3, 5])
+def test_coverage_of_the_trend_interval(n):
+    """Levels rise by 0.5 each over six levels: the line rises by 2.5."""
+    generator = np.random.default_rng(80 + n)
+    tables = 0.5 * np.arange(6) + generator.normal(size=(TABLES, n, 6)) + generator.normal(size=(TABLES, n, 1))
+    inside = sum(not t_interval(linear_contrasts(table)).excludes(2.5) for table in tables) / TABLES
+    assert abs(inside - 0.95) < binomial_error(0.95, TABLES)
+
+
+# ---- curves ----------------------------------------------------------------------------------------------------------
+
+ROUNDS, VALUES = [1, 10, 20, 30, 40], [20.0, 55.0, 61.0, 59.0, 66.0]
+
+
+def test_target_is_reached_at_the_first_evaluated_round_at_it():
+    assert rounds_to_target(ROUNDS, VALUES, 60.0) == Crossing(20, 9, False, 40)  # true first round: 11 to 20
+    assert rounds_to_target(ROUNDS, VALUES, 61.0).rounds == 20
+    assert rounds_to_target(ROUNDS, VALUES, 15.0) == Crossing(1, 0, False, 40)
+    assert rounds_to_target(ROUNDS, VALUES, 70.0) == Crossing(40, 0, True, 40)
+    for bad in (([], []), ([1, 2], [0.5])):
+        with pytest.raises(UserError):
+            rounds_to_target(*bad, 1.0)
+
+
+def test_first_to_target_counts_censored_pairs():
+    early, late, never = Crossing(10, 0, False, 50), Crossing(30, 0, False, 50), Crossing(50, 0, True, 50)
+    wins = first_to_target([early, late, never, never, early], [late, never, early, never, early])
+    assert (wins.a, wins.b, wins.tied) == (2, 1, 2)
+    assert wins.p == pytest.approx(1.0)  # binomial, 2 of 3, two-sided
+    assert first_to_target([early] * 6, [never] * 6).p == pytest.approx(2 / 64)
+    assert first_to_target([never], [never]).p == 1.0
+    at_the_horizon = Crossing(50, 0, False, 50)
+    assert first_to_target([at_the_horizon], [never]).a == 1
+
+
+def test_restricted_difference_by_hand():
+    """Restricted rounds 10, 20, 50 (never) against 30, 40, 50: differences -20, -20, 0; evaluation every ten rounds."""
+    a = [Crossing(10, 9, False, 50), Crossing(20, 9, False, 50), Crossing(50, 0, True, 50)]
+    b = [Crossing(30, 9, False, 50), Crossing(40, 9, False, 50), Crossing(50, 9, False, 50)]
+    inner = t_interval([-20.0, -20.0, 0.0])
+    found = restricted_difference(a, b)
+    assert found.mean == pytest.approx(-40 / 3)
+    assert found.low == pytest.approx(inner.low - 6.0) and found.high == pytest.approx(inner.high + 9.0)
+
+
+def test_equal_crossings_on_a_coarse_grid_are_not_certain():
+    """All three pairs differ by exactly one evaluation: without the grid the interval would be the point 10."""
+    a, b = [Crossing(30, 9, False, 50)] * 3, [Crossing(20, 9, False, 50)] * 3
+    found = restricted_difference(a, b)
+    assert (found.low, found.high) == (1.0, 19.0)
+    with pytest.raises(UserError):
+        restricted_difference(a, [Crossing(20, 9, False, 60)] * 3)
+
+
+@pytest.mark.parametrize("n", [3, 5])
+@pytest.mark.parametrize("every", [1, 10])
+def test_coverage_of_the_restricted_difference(n, every):
+    """Gaussian crossing times around 60 and 80 of 100 rounds, a share never reaching: the true restricted means.
+
+    The truth is the mean of a million draws of min(T, H); evaluated every tenth round the interval may only be longer.
+    """
+    generator = np.random.default_rng(90 + n)
+    horizon, centres = 100, (60.0, 80.0)
+    many = [np.minimum(np.ceil(generator.normal(c, 20, size=10**6).clip(1)), horizon).mean() for c in centres]
+    truth, inside = many[0] - many[1], 0
+    for _ in range(TABLES):
+        sides = [[_seen(t, horizon, every) for t in generator.normal(c, 20, size=n)] for c in centres]
+        inside += not restricted_difference(*sides).excludes(truth)
+    assert inside / TABLES > 0.95 - binomial_error(0.95, TABLES) - 0.01  # censoring makes the differences skewed
+    if every == 1:
+        assert inside / TABLES < 0.98
+
+
+def _seen(time, horizon, every):
+    first = max(1, math.ceil(time))
+    seen = -(-first // every) * every
+    return Crossing(horizon, 0, True, horizon) if first > horizon else Crossing(seen, every - 1, False, horizon)
+
+
+def test_area_under_curve_is_the_mean_height():
+    assert area_under_curve([0, 10, 30], [0.0, 10.0, 10.0]) == pytest.approx((50 + 200) / 30)
+    assert area_under_curve([5], [3.0]) == 3.0
+    assert slope([10, 20, 30], [1.0, 3.0, 5.0]) == pytest.approx(0.2)
+    assert slope([10], [1.0]) == 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib.util
 from collections.abc import Iterable
 from pathlib import Path
@@ -79,6 +80,8 @@ def canonical(name: str) -> str:
 
     Raises UserError for a name that no method has.
     """
+    if name in ALGORITHMS:
+        return name
     plain = "".join(ch for ch in name.lower() if ch.isalnum())
     by_plain = {"".join(ch for ch in key if ch.isalnum()): key for key in ALGORITHMS} | _SPELLINGS
     if plain not in by_plain:
@@ -113,6 +116,11 @@ def resolve(name: str, variant: str, source: str | None, switches: Iterable[str]
     return frozenset(ids)
 
 
+@functools.cache
+def _adapter(algorithm: type[FedAvg]) -> TypeAdapter:
+    return TypeAdapter(algorithm)
+
+
 def build(
     name: str, variant: str = "paper", source: str | None = None, switches: Iterable[str] = (), **hyper: Any
 ) -> FedAvg:
@@ -133,8 +141,9 @@ def build(
     defaults = dict(SPECIAL.get(name, (ids, {}))[1])
     for part in parts:
         defaults |= getattr(part, "defaults", {})
+    adapter = _adapter(algorithm)
     try:
-        values = TypeAdapter(algorithm).dump_python(TypeAdapter(algorithm).validate_python(defaults | hyper))
+        values = adapter.dump_python(adapter.validate_python(defaults | hyper))
     except ValidationError as error:
         first = error.errors()[0]
         raise UserError(str(first["loc"][-1]), first["input"], first["msg"]) from None

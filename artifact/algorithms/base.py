@@ -2,7 +2,7 @@
 
 An algorithm is a frozen dataclass of its hyper-parameters with four hooks; W, G(W) are [S, P], w is [P]:
 
-    init(w, m)              -> state       server vectors [P] and client rows [m, P], a dict of tensors
+    init(w, m)              -> state       server vectors [P] and client rows [m, P] (``rows``), by name
     begin(state, w, C)      -> entries     what the cohort C receives and prepares, a dict for the context c
     step(W, G, c)           -> W           one local step for all clients at once; G is the same minibatch each call
     finish(state, c, w, W, C) -> w_next    client end-of-round state (rows updated in place) and the server update
@@ -22,8 +22,9 @@ from pydantic import Field
 from torch import Tensor
 
 from artifact.cohort import Cohort, Context
+from artifact.rows import ClientRows
 
-State = dict[str, Tensor]
+State = dict[str, Tensor | ClientRows]
 Gradient = Callable[[Tensor], Tensor]
 Positive = Annotated[float, Field(gt=0)]
 NonNegative = Annotated[float, Field(ge=0)]
@@ -31,9 +32,9 @@ Fraction = Annotated[float, Field(ge=0, le=1)]
 Weight = Annotated[float, Field(gt=0, le=1)]
 
 
-def rows(m: int, w: Tensor) -> Tensor:
-    """Client state [m, P], zero; the operating system maps its pages only when a client is first sampled."""
-    return torch.zeros(m, len(w), dtype=w.dtype, device=w.device)
+def rows(m: int, w: Tensor) -> ClientRows:
+    """Client state [m, P], zero; a row takes memory once its client has been sampled."""
+    return ClientRows(m, torch.zeros_like(w))
 
 
 @dataclass(frozen=True)

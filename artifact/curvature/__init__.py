@@ -11,13 +11,21 @@ from artifact.curvature.landscape import (
 )
 from artifact.curvature.layers import LayerCurvature, activation_terms, layer_curvature, layer_slices
 from artifact.curvature.risk import EmpiricalRisk, Risk, as_risk
-from artifact.curvature.sharpness import Sharpness, m_sharpness, sam_sharpness, sharpness_along
+from artifact.curvature.sharpness import (
+    IteratedSharpness,
+    Sharpness,
+    iterated_sharpness,
+    m_sharpness,
+    sam_sharpness,
+    sharpness_along,
+)
 from artifact.curvature.trace import TraceResult, trace
 
 __all__ = [
     "EigenResult",
     "EmpiricalRisk",
     "HessianOperator",
+    "IteratedSharpness",
     "LayerCurvature",
     "Risk",
     "Sharpness",
@@ -29,6 +37,7 @@ __all__ = [
     "dense_hessian",
     "eigenvector_directions",
     "filter_normalised_directions",
+    "iterated_sharpness",
     "landscape",
     "layer_curvature",
     "layer_slices",

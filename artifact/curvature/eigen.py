@@ -15,7 +15,7 @@ extreme Ritz value has P(e > x) <= 1.648 sqrt(n) exp(-sqrt(x) (2m - 1)) (Kuczyns
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -42,6 +42,8 @@ class EigenResult:
     ceiling: with probability at least 0.999 over the probe's start, no eigenvalue outside the found ones scores higher
     (up to the residuals); NaN when no residual met the tolerance, so that no probe was run.
     tol, which: as asked for.
+    space, space_trace: with ``keep_space``, orthonormal rows [j, P] that the certificate has gone through (the vectors
+    and the probe's Krylov basis) and the trace of the Hessian restricted to them; ``trace`` takes them out for nothing.
     """
 
     values: Tensor
@@ -53,6 +55,8 @@ class EigenResult:
     ceiling: float
     tol: float
     which: str
+    space: Tensor | None = None
+    space_trace: float = math.nan
 
     def rows(self) -> list[dict[str, object]]:
         """One plain record per eigenvalue, for printing and JSON; an unconverged one has the value None.
@@ -85,12 +89,13 @@ def top_eigenvalues(
     *,
     slice: slice | None = None,
     memory: int = 4 * MEMORY,
+    keep_space: bool = False,
 ) -> EigenResult:
     """The k outermost eigenvalues of the Hessian of ``loss`` at w [P]: Lanczos, restarted where needed, certificates.
 
     which: "LA" largest, "SA" smallest, "LM" largest in magnitude. tol: relative residual that counts as converged
     (None: 1e-9 in float64, 1e-3 in float32). max_iterations: products that the solver may use, and the probe again.
-    slice: only this diagonal block of the Hessian. memory: bytes for the probe's Krylov basis.
+    slice: only this diagonal block of the Hessian. memory: bytes for the probe's Krylov basis. keep_space: see there.
 
     Raises UserError for bad arguments and for a loss that is not deterministic or not finite.
     """
@@ -109,7 +114,8 @@ def top_eigenvalues(
         if not probe.found_more:
             break
         V = torch.cat([pairs.vectors, probe.vector()])
-    return _result(pairs, operator, iterations, probe)
+    result = _result(pairs, operator, iterations, probe)
+    return _with_space(result, probe) if keep_space and probe is not None else result
 
 
 def power_iteration(
@@ -176,6 +182,12 @@ def _result(pairs: Pairs, operator: HessianOperator, iterations: int, probe: Pro
     good = (pairs.residuals <= pairs.allowed) & (outermost <= pairs.limits)
     found = (pairs.values, pairs.vectors, pairs.residuals, good)
     return EigenResult(*found, iterations, operator.products, ceiling, pairs.tol, pairs.which)
+
+
+def _with_space(result: EigenResult, probe: Probe) -> EigenResult:
+    rows, diagonal = probe.explored()
+    share = float(result.values.sum()) + diagonal  # Rayleigh quotients, and the tridiagonal matrix's trace
+    return replace(result, space=torch.cat([result.vectors, rows]), space_trace=share)
 
 
 def _dense_result(operator: HessianOperator, k: int, which: str, tol: float) -> EigenResult:

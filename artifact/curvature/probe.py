@@ -56,7 +56,7 @@ def rayleigh_ritz(operator: HessianOperator, V: Tensor, which: str, k: int, tol:
     order = sorted(range(len(values)), key=lambda i: -float(SCORES[which](values[i])))[:k]
     values, S = values[order], S[:, order].to(V)
     vectors = S.T @ Q
-    lengths = vectors.norm(dim=1, keepdim=True)
+    lengths = torch.linalg.vector_norm(vectors, dim=1, keepdim=True, dtype=torch.float64).to(vectors)
     residuals = ((S.T @ HQ - values[:, None].to(V) * vectors) / lengths).norm(dim=1).double().cpu()
     rounding = 16 * torch.finfo(V.dtype).eps * operator.norm
     return Pairs(values, vectors / lengths, residuals + rounding, rounding, which, tol)
@@ -106,6 +106,12 @@ class Probe:
         sharp = slack[self.best] <= max(self.pairs.tol * abs(self.reach), self.pairs.rounding)
         self.found_more = bool(sharp and self.reach > self.limit)
         return self.found_more or self.outermost <= self.limit
+
+    def explored(self) -> tuple[Tensor, float]:
+        """Orthonormal rows [m, n], orthogonal to the pairs, and the trace of the operator restricted to them."""
+        if self.room == 0:
+            return self.pairs.vectors[:0], 0.0
+        return self.krylov.basis, float(sum(self.krylov.alpha))
 
     def vector(self) -> Tensor:
         """The outermost Ritz vector of the complement [1, n]."""

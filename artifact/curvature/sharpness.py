@@ -64,6 +64,47 @@ def sam_sharpness(
     return Sharpness(best[0], best[1], base, rho)
 
 
+@dataclass(frozen=True)
+class IteratedSharpness:
+    """one_step: L(w + rho unit(grad L(w))) - L(w).  ascent: the largest rise found.  perturbation: [P], where.
+
+    loss, gradient_norm: at w.  radius: rho.
+    """
+
+    one_step: float
+    ascent: float
+    perturbation: Tensor
+    loss: float
+    gradient_norm: float
+    radius: float
+
+
+def iterated_sharpness(loss: Loss | Risk, w: Tensor, rho: float, steps: int = 5) -> IteratedSharpness:
+    """Rise of the loss on the sphere of radius rho by the iteration d <- rho unit(grad L(w + d)), from d = 0.
+
+    The first d is SAM's; a maximiser on the sphere is a fixed point, and where the loss is convex the rise never falls
+    (a power iteration). ``ascent`` is the best of ``steps`` points and 0, so a lower bound of the maximum over the
+    ball, at a fixed cost: ``steps`` gradients and one more evaluation. ``sam_sharpness(exact=True)`` searches longer.
+
+    Raises UserError for a bad radius or number of steps.
+    """
+    _check_radius(rho)
+    if steps < 1:
+        raise UserError("steps", steps, "an integer of at least 1")
+    risk, w = as_risk(loss), w.detach()
+    base, gradient = risk.value_and_gradient(w)
+    length, best, rises = float(gradient.norm()), torch.zeros_like(w), [0.0]
+    for step in range(steps):
+        delta = rho * flat.unit(gradient)
+        if step + 1 < steps:
+            value, gradient = risk.value_and_gradient(w + delta)
+        else:
+            value = risk(w + delta)
+        rises.append(float(value - base))
+        best = delta if rises[-1] >= max(rises) else best
+    return IteratedSharpness(rises[1], max(rises), best, float(base), length, rho)
+
+
 def _check_radius(rho: float) -> None:
     if not (rho > 0 and math.isfinite(rho)):
         raise UserError("rho", rho, "a positive number")

@@ -1,0 +1,1 @@
+"""Timing: one process per contender, which take turns."""

@@ -1,0 +1,44 @@
+"""What is timed: reference cases, and the description of one contender that goes to its process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+#: 10 of 100 clients with 100 samples each, five epochs of two batches of 50: 100 local steps per round
+COMMON: dict[str, Any] = {
+    "train_size": 10000,
+    "test_size": 1000,
+    "clients": 100,
+    "cohort": 10,
+    "batch_size": 50,
+    "local_epochs": 5,
+    "lr": 0.1,
+    "weight_decay": 0.001,
+    "clip": 10.0,
+    "rounds": 10**6,
+    "eval_every": 10**6,
+    "eval_train": True,
+}
+CASES: dict[str, dict[str, Any]] = {
+    "mlp-200": {"dataset": "fashion-mnist"},
+    "mlp": {"dataset": "fashion-mnist"},
+    "cnn-fmnist": {"dataset": "fashion-mnist"},
+    "cnn-mnist": {"dataset": "fashion-mnist"},
+    "lenet": {"dataset": "cifar10", "augment": "flip-crop"},
+    "resnet18-gn": {"dataset": "cifar10", "augment": "flip-crop"},
+}
+METHODS = ("fedavg", "fedsam", "fedsmoo", "fedlesam")
+#: our name -> the released simulator's; it has no FedLESAM
+RELEASED = {"fedavg": "FedAvg", "fedsam": "FedSAM", "fedsmoo": "FedSMOO", "scaffold": "SCAFFOLD", "feddyn": "FedDyn"}
+#: models at which a clone is timed with its own class of this name
+OWN_CLASS = {"lenet": "LeNet", "resnet18-gn": "ResNet18"}
+#: radii that every contender gets, so that the work is the same
+RHO = {"fedsam": {"rho": 0.1}, "fedsmoo": {"rho": 0.1, "lam": 0.1}, "fedlesam": {"rho": 0.1}}
+
+
+def contender(model: str, algorithm: str, kind: str, **changes: Any) -> dict[str, Any]:
+    """One process's work: ``kind`` is a backend's name, "auto", "bfloat16" or "reference"."""
+    values = {**COMMON, **CASES[model], "model": model, "algorithm": algorithm, "hyper": RHO.get(algorithm, {})}
+    values["backend"] = "auto" if kind in ("bfloat16", "reference") else kind
+    values["dtype"] = "bfloat16" if kind == "bfloat16" else "float32"
+    return {"kind": kind, "config": values | changes}

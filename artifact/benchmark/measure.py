@@ -1,0 +1,123 @@
+"""Contenders in processes of their own that play rounds in turn, and what the rounds say."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from artifact.errors import UserError
+
+
+@dataclass
+class Contender:
+    """A process that has built its trainer and waits; ``play`` lets it do one round."""
+
+    asked: dict[str, Any]
+    samples: list[dict[str, float]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        kind = "reference" if self.asked["kind"] == "reference" else "worker"
+        command = [sys.executable, "-m", f"artifact.benchmark.{kind}", json.dumps(self.asked)]
+        free = {k: v for k, v in os.environ.items() if k not in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")}
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        self.process = subprocess.Popen(command, text=True, env=free, **pipes)
+        self.facts = self._answer()["ready"]
+
+    def _answer(self) -> dict[str, Any]:
+        line = self.process.stdout.readline()
+        if not line:
+            raise UserError("contender", self.asked["kind"], "a process that answers; it ended before it did")
+        return json.loads(line)
+
+    def play(self, counted: bool) -> None:
+        """One round; the share of the cores that other processes took meanwhile is recorded with it."""
+        before, own, start = busy_seconds(), self._own_seconds(), time.perf_counter()
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        sample = self._answer()
+        wall = time.perf_counter() - start
+        others = busy_seconds() - before - (self._own_seconds() - own)
+        sample["others"] = max(0.0, others) / (wall * (os.cpu_count() or 1))
+        if counted:
+            self.samples.append(sample)
+
+    def _own_seconds(self) -> float:
+        try:
+            fields = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
+        except OSError:
+            return 0.0
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def close(self) -> None:
+        self.process.stdin.close()
+        try:
+            self.process.wait(30)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+def busy_seconds() -> float:
+    """Processor seconds that all processes of the machine have used; 0 where the system does not tell."""
+    try:
+        first = Path("/proc/stat").read_text(encoding="utf-8").split("\n", 1)[0].split()
+    except OSError:
+        return 0.0
+    user, nice, system, _idle, _wait, irq, softirq = map(int, first[1:8])
+    return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
+
+
+def interleave(asked: Sequence[dict[str, Any]], rounds: int) -> list[Contender]:
+    """Play one uncounted and ``rounds`` counted rounds of every contender, in turn."""
+    contenders: list[Contender] = []
+    try:
+        contenders.extend(map(Contender, asked))
+        for repeat in range(rounds + 1):
+            for contender in contenders:
+                contender.play(counted=repeat > 0)
+    finally:
+        for contender in contenders:
+            contender.close()
+    return contenders
+
+
+def spread(values: Sequence[float]) -> dict[str, float]:
+    return {"median": statistics.median(values), "min": min(values), "max": max(values), "n": len(values)}
+
+
+def row(contender: Contender, limit: float) -> dict[str, Any]:
+    """What a contender's rounds come to. limit: GFLOP/s of the machine."""
+    config, facts, samples = contender.asked["config"], contender.facts, contender.samples
+    columns = {name: [s[name] for s in samples] for name in ("train", "train_cpu", "evaluate", "evaluate_cpu")}
+    columns["whole"] = [s["train"] + s["evaluate"] for s in samples]
+    result = {"model": config["model"], "algorithm": config["algorithm"], "contender": contender.asked["kind"]}
+    result |= {"backend": facts["backend"], "cores": contender.asked.get("cores") or os.cpu_count()}
+    result |= {name: spread(values) for name, values in columns.items()}
+    result["others"] = spread([s["others"] for s in samples])
+    result["peak_mib"] = max(s["peak_mib"] for s in samples)
+    if "examples" in facts:
+        seconds = result["train"]["median"]
+        result["examples_per_second"] = facts["examples"] / seconds
+        done = facts["flops_per_pass"] * statistics.median(s["passes"] for s in samples)
+        result |= {"gflop": done / 1e9, "share_of_limit": done / 1e9 / seconds / limit}
+    return result
+
+
+def ratios(reference: Contender, ours: Contender) -> dict[str, Any]:
+    """How much longer the reference takes: the median over repeats of neighbouring rounds, with the extremes."""
+    result = {"model": ours.asked["config"]["model"], "algorithm": ours.asked["config"]["algorithm"]}
+    result["contender"] = ours.asked["kind"]
+    pairs = list(zip(reference.samples, ours.samples, strict=True))
+    for name, parts in (("train", ("train",)), ("evaluate", ("evaluate",)), ("whole", ("train", "evaluate"))):
+        for suffix in ("", "_cpu"):
+            quotients = [sum(r[p + suffix] for p in parts) / sum(o[p + suffix] for p in parts) for r, o in pairs]
+            result[name + suffix] = spread(quotients)
+    return result

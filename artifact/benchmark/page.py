@@ -1,0 +1,100 @@
+"""The generated part of docs/performance.md: tables from the JSON files that ``bench --out`` has left beside it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from artifact.errors import UserError
+from artifact.files import write_atomic
+
+BEGIN, END = "<!-- begin: bench --render -->", "<!-- end: bench --render -->"
+
+
+def render(page: Path) -> None:
+    """Replace the block between the markers. Raises UserError for a page without them."""
+    text = page.read_text(encoding="utf-8")
+    if BEGIN not in text or END not in text:
+        raise UserError("render", str(page), f"a page with the lines {BEGIN} and {END}")
+    head, tail = text.split(BEGIN)[0], text.split(END)[1]
+    parts = [section(path) for path in sorted(page.with_suffix("").glob("*.json"))]
+    write_atomic(page, head + BEGIN + "\n\n" + "\n\n".join(parts) + "\n\n" + END + tail)
+
+
+def section(path: Path) -> str:
+    """One file's tables, with the machine that they were measured on."""
+    result = json.loads(path.read_text(encoding="utf-8"))
+    lines = [f"### {path.stem}", "", machine(result), ""]
+    if "panels" in result:
+        lines += scaling(result)
+    elif "accuracy" in result:
+        lines += accuracy(result)
+    else:
+        lines += rows(result["rows"])
+        lines += ["", *quotients(result["ratios"])] if result["ratios"] else []
+    return "\n".join(lines)
+
+
+def machine(result: dict[str, Any]) -> str:
+    facts = result["environment"]
+    text = f"{facts['processor']}, {facts['cores']} cores, torch {facts['torch']}"
+    if "limits" in result:
+        rates = result["limits"]
+        text += f"; measured at the start: matmul {rates['matmul']:.0f}, convolution {rates['convolution']:.0f} GFLOP/s"
+    return text + "."
+
+
+def table(header: Iterable[str], body: Iterable[Iterable[str]]) -> list[str]:
+    header = list(header)
+    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    return lines + ["| " + " | ".join(cells) + " |" for cells in body]
+
+
+def rows(measured: list[dict[str, Any]]) -> list[str]:
+    header = ["model", "method", "contender", "cores", "n", "training s/round [min, max]", "processor s", "whole s"]
+    header += ["examples/s", "share of limit", "peak MiB", "others"]
+    body = []
+    for r in measured:
+        train, known = r["train"], "examples_per_second" in r
+        cells = [r["model"], r["algorithm"], r["contender"], str(r["cores"]), str(train["n"])]
+        cells += [f"{train['median']:.3f} [{train['min']:.3f}, {train['max']:.3f}]", f"{r['train_cpu']['median']:.3f}"]
+        cells += [f"{r['whole']['median']:.3f}", f"{r['examples_per_second']:.0f}" if known else ""]
+        cells += [f"{100 * r['share_of_limit']:.0f} %" if known else "", f"{r['peak_mib']:.0f}"]
+        body.append([*cells, f"{100 * r['others']['median']:.0f} %"])
+    return table(header, body)
+
+
+def quotients(measured: list[dict[str, Any]]) -> list[str]:
+    header = ["model", "method", "released / ours", "n", "training [min, max]", "evaluation", "whole round"]
+    header += ["training, processor time"]
+    body = []
+    for r in measured:
+        train = r["train"]
+        cells = [r["model"], r["algorithm"], r["contender"], str(train["n"])]
+        cells += [f"**{train['median']:.2f}** [{train['min']:.2f}, {train['max']:.2f}]"]
+        cells += [f"{r[name]['median']:.2f}" for name in ("evaluate", "whole", "train_cpu")]
+        body.append(cells)
+    return table(header, body)
+
+
+def scaling(result: dict[str, Any]) -> list[str]:
+    body = []
+    for name, panel in result["panels"].items():
+        for p in panel["points"] if name != "rounds" else ():
+            cells = [panel["label"], f"{p['x']:g}", f"{p['train']:.4f} [{p['min']:.4f}, {p['max']:.4f}]"]
+            body.append([*cells, f"{p['cpu']:.4f}", f"{p['peak_mib']:.0f}", f"{100 * p['others']:.0f} %"])
+    header = ["axis", "value", "training s/round [min, max]", "processor s", "peak MiB", "others"]
+    return [*table(header, body), "", "![cost of a round along each axis](performance/scaling.png)"]
+
+
+def accuracy(result: dict[str, Any]) -> list[str]:
+    names = [*result["accuracy"]]
+    body = [
+        [str(seed), *(f"{100 * result['accuracy'][name][i]:.2f}" for name in names)]
+        for i, seed in enumerate(result["seeds"])
+    ]
+    d = result["difference"]
+    text = f"bfloat16 - float32: {100 * d['mean']:+.2f} points, 95 % t interval [{100 * d['low']:+.2f}, "
+    return [*table(["seed", *names], body), "", text + f"{100 * d['high']:+.2f}], n = {d['n']}."]

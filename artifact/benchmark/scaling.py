@@ -1,0 +1,104 @@
+"""How the cost of a round grows: with active clients, model size, all clients, rounds played and cores."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+from pathlib import Path
+from typing import Any
+
+import click
+import torch
+
+from artifact.benchmark.cases import contender
+from artifact.benchmark.measure import Contender, interleave
+from artifact.files import write_atomic
+from artifact.store import environment
+
+
+def axes() -> dict[str, tuple[str, list[tuple[float, dict[str, Any]]]]]:
+    """Per figure panel: label of the axis, and (position, contender) of every point. FedSMOO keeps client state."""
+    cores = os.cpu_count() or 1
+    return {
+        "cohort": (
+            "active clients S",
+            [(s, contender("mlp-200", "fedsmoo", "auto", cohort=s)) for s in (1, 2, 5, 10, 20, 50)],
+        ),
+        "parameters": (
+            "hidden units (P grows in proportion)",
+            [(h, contender("mlp-200", "fedsmoo", "auto", model=f"mlp-{h}")) for h in (25, 50, 100, 200, 400, 800)],
+        ),
+        "clients": (
+            "all clients m",
+            [
+                (m, contender("mlp-200", "fedsmoo", "auto", clients=m, train_size=60000, local_steps=10))
+                for m in (100, 1000, 10000)
+            ],
+        ),
+        "cores": (
+            "cores",
+            [(n, contender("lenet", "fedsmoo", "auto") | {"cores": n}) for n in range(1, cores + 1)],
+        ),
+    }
+
+
+def measure(rounds: int, folder: Path) -> dict[str, Any]:
+    """Medians of interleaved rounds per point; writes ``scaling.json`` and ``scaling.pdf`` and ``.png`` to a folder."""
+    panels = {}
+    for name, (label, points) in axes().items():
+        played = interleave([asked | {"evaluate": False} for _, asked in points], rounds)
+        panels[name] = {"label": label, "points": [_point(x, one) for (x, _), one in zip(points, played, strict=True)]}
+        for point in panels[name]["points"]:
+            click.echo(
+                f"{name:<11} {point['x']:>6} {point['train']:9.4f} s  peak {point['peak_mib']:6.0f} MiB", err=True
+            )
+    played = interleave([contender("mlp-200", "fedsmoo", "auto") | {"evaluate": False}], 40)
+    points = [{"x": t, "train": s["train"], "cpu": s["train_cpu"]} for t, s in enumerate(played[0].samples, 2)]
+    panels["rounds"] = {"label": "round", "points": points}
+    result = {"environment": environment(torch.device("cpu")), "rounds": rounds, "panels": panels}
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomic(folder / "scaling.json", json.dumps(result, indent=1) + "\n")
+    draw(result, folder)
+    return result
+
+
+def _point(x: float, played: Contender) -> dict[str, float]:
+    seconds = [s["train"] for s in played.samples]
+    return {
+        "x": x,
+        "train": statistics.median(seconds),
+        "min": min(seconds),
+        "max": max(seconds),
+        "cpu": statistics.median(s["train_cpu"] for s in played.samples),
+        "others": statistics.median(s["others"] for s in played.samples),
+        "peak_mib": max(s["peak_mib"] for s in played.samples),
+        "loaded_mib": played.facts["loaded_mib"],
+        "parameters": played.facts["parameters"],
+    }
+
+
+def draw(result: dict[str, Any], folder: Path) -> None:
+    """One panel per axis: wall seconds with their range, and processor seconds."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(3.2 * len(result["panels"]), 3.0), layout="constrained")
+    FigureCanvasAgg(figure)
+    for axis, panel in zip(figure.subplots(1, len(result["panels"])), result["panels"].values(), strict=True):
+        points = panel["points"]
+        x, wall = [p["x"] for p in points], [p["train"] for p in points]
+        axis.plot(x, [p["cpu"] for p in points], "s--", color="0.6", ms=3, label="processor")
+        axis.plot(x, wall, "o-", color="C0", ms=3, label="wall (median, range)")
+        if "min" in points[0]:
+            axis.fill_between(x, [p["min"] for p in points], [p["max"] for p in points], color="C0", alpha=0.2, lw=0)
+        if max(x) > 20 * min(x):
+            axis.set_xscale("log")
+            axis.set_yscale("log")
+        axis.set_xlabel(panel["label"])
+    figure.axes[0].set_ylabel("seconds per round")
+    figure.axes[0].legend(frameon=False, fontsize=7)
+    for ending in ("pdf", "png"):
+        figure.savefig(
+            folder / f"scaling.{ending}", dpi=150, metadata={"CreationDate": None} if ending == "pdf" else None
+        )

@@ -1,0 +1,68 @@
+"""The notebooks as data: which there are, and where each claim is shown.
+
+A notebook of ``notebooks/`` covers one section of one paper. A claim is shown by a code cell that is exactly
+``show("claim-id")``; the markdown cell before it has an anchor with the claim's id, a heading, the location in the
+paper, and two sentences on what to see. Nothing here runs a notebook: ``python -m notebooks`` does.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from artifact.claims import PAPERS
+from artifact.errors import UserError
+
+FOLDER = Path(__file__).resolve().parents[1] / "notebooks"
+CALL = re.compile(r'^show\("([^"\\]+)"\)$')
+
+
+def names(folder: Path = FOLDER) -> list[str]:
+    """Stems of the notebooks: papers in the ledger's order, then the front matter, sections, appendices."""
+    return sorted((path.stem for path in folder.glob("*.ipynb")), key=_order)
+
+
+def _order(name: str) -> tuple[int, bool, str]:
+    """Numbered sections and chapters come before appendices and supplements."""
+    paper, _, section = name.partition("-")
+    position = PAPERS.index(paper) if paper in PAPERS else len(PAPERS)
+    return position, section.startswith(("appendi", "supplement")), section.split("-", 1)[-1]
+
+
+def read(name: str, folder: Path = FOLDER) -> dict[str, Any]:
+    """The notebook as parsed JSON. Raises UserError for an unknown name."""
+    path = folder / f"{name}.ipynb"
+    if not path.is_file():
+        raise UserError("notebook", name, ", ".join(names(folder)))
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def source(cell: dict[str, Any]) -> str:
+    """Text of a cell, which the format keeps as a list of lines or as one text."""
+    return "".join(cell["source"])
+
+
+def shown(cell: dict[str, Any]) -> str | None:
+    """Id of the claim that a cell shows, None for any other cell."""
+    found = CALL.match(source(cell).strip()) if cell["cell_type"] == "code" else None
+    return found[1] if found else None
+
+
+def claims_of(name: str, folder: Path = FOLDER) -> list[str]:
+    """Ids of the claims that a notebook shows, in its order."""
+    return [claim for cell in read(name, folder)["cells"] if (claim := shown(cell))]
+
+
+@cache
+def _locations() -> dict[str, str]:
+    return {claim: name for name in names() for claim in claims_of(name)}
+
+
+def location(claim_id: str) -> tuple[str, str]:
+    """(stem of the notebook, anchor in its page) of a claim. Raises UserError for a claim that no notebook shows."""
+    if claim_id not in _locations():
+        raise UserError("claim", claim_id, "an id that a notebook of notebooks/ shows")
+    return _locations()[claim_id], claim_id

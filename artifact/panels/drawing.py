@@ -1,0 +1,186 @@
+"""A figure from its panels' records: axes, shared scales, one legend, and the decided statements below."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
+
+from artifact import figures
+from artifact.panels import partitions, sketches, surface_figures, surfaces, training
+from artifact.panels.records import Record
+from artifact.panels.series import UNTRAINED
+
+_WIDTH, _HEIGHT = 4.4, 3.5
+
+
+def draw(title: str, records: Sequence[Record], per_row: int, folder: Path, stem: str) -> list[Path]:
+    """PNG and PDF of a figure."""
+    return figures.save(compose(title, records, per_row), folder, stem)
+
+
+def compose(title: str, records: Sequence[Record], per_row: int) -> Canvas:
+    """A figure of panels, at most ``per_row`` beside each other; panels without data say why."""
+    surface = any(record["kind"] == "landscape" for record in records)
+    canvas = _landscapes(records) if surface else _grid(records, per_row)
+    canvas.suptitle("\n".join(textwrap.wrap(title, int(canvas.get_figwidth() * 13))), fontsize=11)
+    _statements(canvas, records, _legend(canvas))
+    return canvas
+
+
+def _grid(records: Sequence[Record], per_row: int) -> Canvas:
+    columns = min(per_row, len(records))
+    rows = math.ceil(len(records) / columns)
+    height = _HEIGHT + (0.9 if any(r["kind"] == "sketch" for r in records) else 0.0)
+    width = _WIDTH + (2.0 if len(records) == 1 else 0.0)
+    canvas, grid = plt.subplots(
+        rows, columns, figsize=(width * columns, height * rows), squeeze=False, layout="constrained"
+    )
+    axes = list(grid.flat)
+    for axis in axes[len(records) :]:
+        axis.remove()
+    for axis, record in zip(axes, records, strict=False):
+        axis.set_title(_title(record), fontsize=9)
+        _draw_one(axis, record, records)
+    for classes, members in _maps(records).items():
+        used = [axes[position] for position in members]
+        label = f"samples of {classes} classes (top: or more)"
+        canvas.colorbar(used[0].images[0], ax=used, label=label, fraction=0.02, pad=0.01)
+    return canvas
+
+
+def _maps(records: Sequence[Record]) -> dict[int, list[int]]:
+    """Positions of the heat maps by their number of classes: those of one number share a colour scale."""
+    groups: dict[int, list[int]] = {}
+    for position, record in enumerate(records):
+        if record["kind"] == "heatmap":
+            groups.setdefault(len(record["counts"][0]), []).append(position)
+    return groups
+
+
+def name(record: Record) -> str:
+    """What the figure calls a panel: the paper's letter, or the title where the paper has none."""
+    letter = record["id"].rsplit("/", 1)[1]
+    return f"({letter})" if len(letter) <= 2 else f"({record['title']})"
+
+
+def _title(record: Record) -> str:
+    """Letter and title, and what was really run; titles of trained panels name what the paper ran."""
+    letter = record["id"].rsplit("/", 1)[1]
+    title = f"({letter}) {record['title']}" if len(letter) <= 2 else record["title"]
+    lines = textwrap.wrap(title, 52)
+    return "\n".join(lines + textwrap.wrap(record["setting"], 60))
+
+
+def _draw_one(axis: Axes, record: Record, records: Sequence[Record]) -> None:
+    kind = record["kind"]
+    if kind == "sketch":
+        sketches.draw(axis, record)
+    elif kind == "bars":
+        partitions.draw_bars(axis, record)
+    elif kind == "heatmap":
+        alike = _maps(records)[len(record["counts"][0])]
+        samples = np.concatenate([np.ravel(records[position]["counts"]) for position in alike])
+        partitions.draw_map(axis, record, int(np.quantile(samples, 0.995)))
+    elif not record["lines"]:
+        _empty(axis, record)
+    elif kind == "spectrum":
+        surface_figures.draw_spectrum(axis, record)
+    elif kind == "density":
+        surface_figures.draw_density(axis, record)
+    else:
+        training.draw(axis, record)
+
+
+def _empty(axis: Axes, record: Record) -> None:
+    if record["not_run"]:
+        reason = f"not run at this profile: {record['not_run']}"
+    elif record.get("state", "").startswith("finished"):
+        reason = "trained, not measured yet: `artifact figure` with --measure"
+    else:
+        reason = "no finished runs in the store"
+    axis.text(0.5, 0.5, "\n".join(textwrap.wrap(reason, 40)), ha="center", va="center", fontsize=9, color="0.4")
+    axis.set_axis_off()
+
+
+def _landscapes(records: Sequence[Record]) -> Canvas:
+    """Surfaces in space, contours below them, the rise against radius at the end; schematics underneath."""
+    measured = [r for r in records if r["kind"] == "landscape"]
+    others = [r for r in records if r["kind"] != "landscape"]
+    columns, rows = len(measured) + 1, 3 if others else 2
+    canvas = plt.figure(figsize=(3.4 * columns, 6.6 + (4.2 if others else 0)), layout="constrained")
+    grid = canvas.add_gridspec(rows, columns, height_ratios=[3.3, 3.3, 4.2][:rows])
+    known = [np.array(s, float) for r in measured for s in (r["surface"], r["overlay_surface"]) if s is not None]
+    scale = surface_figures.height_scale(known) if known else (0.0, 1.0)
+    contours = [c for i, r in enumerate(measured) for c in _surface_column(canvas, grid, i, r, scale)]
+    if contours:
+        label = "training loss (top colour: this or more)"
+        canvas.colorbar(contours[-1][1], ax=[a for a, _ in contours], label=label, format="%.2g", shrink=0.9)
+        lines = {line["label"]: line for r in measured for line in r["lines"]}
+        last = canvas.add_subplot(grid[:2, -1])
+        last.set_title(
+            f"rise against radius, mean over\n{surfaces.DIRECTIONS} planes; band over training seeds", fontsize=9
+        )
+        surface_figures.draw_rises(last, list(lines.values()))
+    for column, record in enumerate(others):
+        axis = canvas.add_subplot(grid[2, column])
+        axis.set_title(_title(record), fontsize=9)
+        _draw_one(axis, record, records)
+    return canvas
+
+
+def _surface_column(
+    canvas: Canvas, grid: Any, column: int, record: Record, scale: tuple[float, float]
+) -> list[tuple[Axes, Any]]:
+    """One model's surface and contours; none where it was not measured. Returns the contours' axes and colours."""
+    if record["surface"] is None:
+        axis = canvas.add_subplot(grid[:2, column])
+        axis.set_title(_title(record), fontsize=9)
+        _empty(axis, record)
+        return []
+    above = canvas.add_subplot(grid[0, column], projection="3d")
+    above.set_title(_title(record), fontsize=9)
+    surface_figures.draw_surface(above, record, scale)
+    below = canvas.add_subplot(grid[1, column])
+    return [(below, surface_figures.draw_contour(below, record, scale))]
+
+
+def _legend(canvas: Canvas) -> float:
+    """One legend below all panels, each label once; returns where it ends, in figure coordinates."""
+    entries: dict[str, Any] = {}
+    for axis in canvas.axes:
+        if axis.get_legend() is None:
+            for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
+                entries.setdefault(label, handle)
+    if not entries:
+        return -0.01
+    columns = max(1, min(len(entries), int(canvas.get_figwidth() / 2.1)))
+    rows = math.ceil(len(entries) / columns)
+    place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.005), "ncols": columns, "fontsize": 9}
+    canvas.legend(entries.values(), entries, **place)
+    return -0.01 - (rows * 0.21 + 0.2) / canvas.get_figheight()
+
+
+def _statements(canvas: Canvas, records: Sequence[Record], top: float) -> None:
+    """The decided statements, panel by panel, under the legend."""
+    width = int(canvas.get_figwidth() * 17)
+    lines: list[str] = []
+    shown: set[str] = set()
+    for record in records:
+        for text, statement in zip(record["texts"], record["statements"], strict=True):
+            if statement["holds"] == "measured" and text in shown:
+                continue  # a line that several panels compare with is described once
+            shown.add(text)
+            lines += textwrap.wrap(f"{name(record)} {text}", width, subsequent_indent="      ")
+    notes = dict.fromkeys(f"Profile {r['profile']}: {r['note']}." for r in records if r["note"])
+    if all(r["kind"] in UNTRAINED for r in records):
+        notes = {"Nothing is trained for this figure; it is the same at every profile.": None}
+    lines += [line for note in notes for line in textwrap.wrap(note, width, subsequent_indent="      ")]
+    canvas.text(0.01, top - 0.02, "\n".join(lines), va="top", ha="left", fontsize=7.5, parse_math=False)

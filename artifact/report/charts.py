@@ -1,0 +1,75 @@
+"""Small charts as inline SVG: they need no script, follow the page's colours, and print."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from markupsafe import Markup, escape
+
+WIDTH = 360
+
+
+def sides(left: float, right: float) -> Markup:
+    """Left and right side of a statement at its counterexample, as two bars from zero."""
+    if not (math.isfinite(left) and math.isfinite(right)):
+        return Markup("")
+    low, high = min(0.0, left, right), max(0.0, left, right)
+    span = (high - low) or 1.0
+    zero = 70 + 190 * -low / span
+    bars = []
+    for y, name, value, style in ((8, "left", left, "bad"), (40, "right", right, "plain")):
+        x = 70 + 190 * (min(value, 0.0) - low) / span
+        width = max(1.5, 190 * abs(value) / span)
+        bars.append(_text(62, y + 17, f"{name} side", "end"))
+        bars.append(f'<rect class="{style}" x="{x:.1f}" y="{y}" width="{width:.1f}" height="24"/>')
+        bars.append(_text(max(x + width, zero) + 6, y + 17, f"{value:.6g}", "start"))
+    axis = f'<line class="axis" x1="{zero:.1f}" x2="{zero:.1f}" y1="2" y2="70"/>'
+    return _svg(72, f"Bars: left side {left:.6g}, right side {right:.6g}.", "".join(bars) + axis)
+
+
+def search(history: Sequence[float], quantiles: Sequence[float], worst: float) -> Markup:
+    """Ratios left/right that a search met: quantiles of its random draws, the largest after each restart, the bound 1.
+
+    quantiles: 5, 25, 50, 75 and 95 % of the random draws.
+    """
+    values = [float(v) for v in history] or [float(worst)]
+    shown = [*values, *(float(q) for q in quantiles), 1.0, 0.0]
+    if not all(map(math.isfinite, shown)):
+        return Markup("")
+    low, high = min(shown), max(1.1, 1.08 * max(shown))
+    height, left, right, top, bottom = 170, 46, 348, 12, 132
+
+    def y(value: float) -> float:
+        return bottom - (bottom - top) * (value - low) / (high - low)
+
+    step = (right - left - 30) / max(len(values) - 1, 1)
+    x = [left + 30 + step * i for i in range(len(values))] if len(values) > 1 else [(left + right) / 2]
+    body = [f'<line class="axis" x1="{left}" x2="{left}" y1="{top}" y2="{bottom}"/>']
+    body.append(f'<line class="axis" x1="{left}" x2="{right}" y1="{bottom}" y2="{bottom}"/>')
+    body.append(f'<line class="bound" x1="{left}" x2="{right}" y1="{y(1):.1f}" y2="{y(1):.1f}"/>')
+    body += [_text(left - 5, y(1) + 4, "1", "end"), _text(right, y(1) - 5, "bound", "end")]
+    body.append(_text(left - 5, y(low) + 4, f"{low:.2g}", "end"))
+    if len(quantiles) == 5:
+        q = [y(float(v)) for v in quantiles]
+        body.append(f'<line class="box" x1="{left + 14}" x2="{left + 14}" y1="{q[0]:.1f}" y2="{q[4]:.1f}"/>')
+        rectangle = f'y="{q[3]:.1f}" width="10" height="{max(q[1] - q[3], 1):.1f}"'
+        body.append(f'<rect class="plain" x="{left + 9}" {rectangle}/>')
+    points = " ".join(f"{a:.1f},{y(b):.1f}" for a, b in zip(x, values, strict=True))
+    body.append(f'<polyline class="line" points="{points}"/>')
+    body += [f'<circle class="dot" cx="{a:.1f}" cy="{y(b):.1f}" r="3"/>' for a, b in zip(x, values, strict=True)]
+    body.append(_text((left + right) / 2, bottom + 16, "restart of the search", "middle"))
+    body.append(_text((left + right) / 2, bottom + 31, "bar: half of the random draws; dots: largest so far", "middle"))
+    label = f"Search: largest ratio of left to right side {worst:.6g} after {len(values)} stages; dashed line: 1."
+    return _svg(height, label, "".join(body))
+
+
+def _svg(height: int, label: str, body: str) -> Markup:
+    return Markup(
+        f'<svg class="small" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" role="img" '
+        f'aria-label="{escape(label)}">{body}</svg>'
+    )
+
+
+def _text(x: float, y: float, text: str, anchor: str) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'

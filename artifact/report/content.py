@@ -1,0 +1,169 @@
+"""What the report shows, read from the ledger, the stored evidence and the stores; nothing is trained here."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from artifact import claims, experiments
+from artifact.claims import Claim
+from artifact.errors import UserError
+from artifact.store import Run, runs
+
+ROOT = Path(__file__).resolve().parents[2]
+TEXT = Path(__file__).resolve().parent / "text"
+FIELDS = {"title", "claims", "meaning", "figure"}
+
+
+@dataclass(frozen=True)
+class Record:
+    """A claim with its verdict.
+
+    evidence: as the checks stored it. margin: largest left/right, or None. repaired: corrected statement, TeX.
+    command: what decides the claim again. versions: of what decided it. experiment: what the stored runs say of it at
+    the report's profile (``artifact.verdicts.Verdict.record``), which is the verdict where experiments decide it and
+    stands beside it otherwise.
+    """
+
+    claim: Claim
+    verdict: str
+    evidence: Mapping[str, Any]
+    margin: float | None = None
+    repaired: str | None = None
+    command: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    experiment: Mapping[str, Any] | None = None
+
+    @property
+    def page(self) -> str:
+        return f"paper-{self.claim.paper}.html"
+
+    @property
+    def link(self) -> str:
+        return f"{self.page}#{self.claim.id}"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One entry of ``claims/findings.toml``; the first claim's statement is shown, ``picture`` names the figure."""
+
+    title: str
+    records: tuple[Record, ...]
+    meaning: str
+    picture: str
+
+
+@dataclass(frozen=True)
+class Content:
+    """Everything that the pages are made of.
+
+    root: repository. profile: shown first where several were run. stores: profile -> folder of runs.
+    drawn: folder of figures that ``artifact report --draw`` has made.
+    """
+
+    root: Path = ROOT
+    profile: str = "laptop"
+    stores: Mapping[str, Path] = field(default_factory=lambda: dict(experiments.STORES))
+    drawn: Path = Path("out/figures")
+
+    @cached_property
+    def records(self) -> dict[str, Record]:
+        return {claim.id: self._record(claim) for claim in claims.load(folder=self.root / "claims")}
+
+    def of_paper(self, paper: str) -> list[Record]:
+        return [record for record in self.records.values() if record.claim.paper == paper]
+
+    def _record(self, claim: Claim) -> Record:
+        command = f"python -m checks --claim {claim.id}"
+        experiment = self._experiment(claim)
+        path = self.root / "results" / "checks" / f"{claim.id}.json"
+        stored = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        record = Record(claim, "not-run", {"reason": "no verdict is stored; run the command below"}, command=command)
+        if stored:
+            names = ("verdict", "evidence", "margin", "repaired", "command", "versions")
+            record = replace(record, **{name: stored[name] for name in names})
+        if experiment is None:
+            return record
+        if claim.decided_by == "experiments":
+            record = replace(record, verdict=experiment["verdict"], evidence={}, margin=None)
+            record = replace(record, command=experiment["command"] or command)
+        return replace(record, experiment=experiment)
+
+    def _experiment(self, claim: Claim) -> dict[str, Any] | None:
+        """What the stored runs say of a claim at the chosen profile; None where they have no say."""
+        module = optional("artifact.verdicts")
+        if module is None or not claim.empirical:
+            return None
+        if "verdicts" not in self._opened:
+            self._opened["verdicts"] = module.open_store(self.profile, self.root / self.stores[self.profile])
+        return module.decide(claim, self.profile, self._opened["verdicts"]).record
+
+    @cached_property
+    def _opened(self) -> dict[str, Any]:
+        """Stores that other modules read, opened once."""
+        return {}
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """Raises UserError for an entry that names an unknown claim or lacks a field."""
+        content = tomllib.loads((self.root / "claims" / "findings.toml").read_text(encoding="utf-8"))
+        return [self._finding(entry) for entry in content["finding"]]
+
+    def _finding(self, entry: Mapping[str, Any]) -> Finding:
+        unknown = [name for name in entry.get("claims", ()) if name not in self.records]
+        if unknown or not {"title", "claims", "meaning"} <= set(entry) <= FIELDS:
+            raise UserError("findings.toml", entry.get("title"), f"the fields {sorted(FIELDS)} with ids of the ledger")
+        records = tuple(self.records[name] for name in entry["claims"])
+        return Finding(entry["title"], records, entry["meaning"], entry.get("figure") or entry["claims"][0])
+
+    @cached_property
+    def runs(self) -> list[tuple[str, Run]]:
+        """(store's name, run) of every finished run, by store and key; each folder once."""
+        folders = {str(folder): folder for folder in self.stores.values()}
+        return [(name, run) for name, folder in folders.items() for run in runs(self.root / folder) if run.done]
+
+    @cached_property
+    def finished(self) -> dict[str, Mapping[str, Run]]:
+        """Profile -> finished runs by what they are."""
+        folders = {folder: experiments.finished(self.root / folder) for folder in set(self.stores.values())}
+        return {profile: folders[folder] for profile, folder in self.stores.items()}
+
+    @property
+    def profiles(self) -> list[str]:
+        """All profiles, the chosen one first."""
+        return [self.profile, *(p for p in experiments.PROFILES if p != self.profile)]
+
+    @cached_property
+    def numbers(self) -> Any:
+        """The papers' tables from the stores (``artifact.report.numbers.Numbers``)."""
+        from artifact.report.numbers import Numbers  # it is built on this module
+
+        return Numbers(self)
+
+    @cached_property
+    def discrepancies(self) -> list[dict[str, str]]:
+        with open(self.root / "claims" / "discrepancies.csv", newline="", encoding="utf-8") as file:
+            return list(csv.DictReader(file))
+
+    @cached_property
+    def methods(self) -> dict[str, Any]:
+        return tomllib.loads((TEXT / "methods.toml").read_text(encoding="utf-8"))["method"]
+
+    @cached_property
+    def glossary(self) -> list[dict[str, str]]:
+        return tomllib.loads((TEXT / "glossary.toml").read_text(encoding="utf-8"))["term"]
+
+
+def optional(name: str) -> ModuleType | None:
+    """A module of the project that may not be part of an installation; errors inside it are not hidden."""
+    if importlib.util.find_spec(name) is None:
+        return None
+    return importlib.import_module(name)

@@ -1,0 +1,304 @@
+"""Stored evidence in words: what was done, what was found, and the numbers, for every verdict."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from artifact.report import charts
+from artifact.report.content import Record
+
+SYMBOLS = {
+    "proved": "∎",
+    "holds": "○",
+    "refuted": "✗",
+    "repaired": "↻",
+    "vacuous": "∅",
+    "consistent": "=",
+    "inconsistent": "≠",
+    "reproduced": "✓",
+    "direction-only": "~",
+    "inconclusive": "?",
+    "contradicted": "✗",
+    "not-run": "–",
+}
+MEANINGS = {
+    "proved": "true: a symbolic identity, an exact computation or a solver certificate is stored",
+    "holds": "tested, not proved: no violation in an adversarial search over the stated functions",
+    "refuted": "false: a counterexample satisfies every assumption",
+    "repaired": "false as printed; a corrected statement is given and is itself proved or tested",
+    "vacuous": "true but says nothing: its right side diverges or exceeds the trivial bound",
+    "consistent": "the paper's own numbers agree with each other",
+    "inconsistent": "the paper's own numbers disagree with each other",
+    "reproduced": "training here agrees with the claim, by a paired interval against its margin",
+    "direction-only": "training here agrees in sign, not in size",
+    "inconclusive": "the interval of the training runs does not decide",
+    "contradicted": "training here disagrees with the claim, by a paired interval",
+    "not-run": "not decided at this profile; the reason is given",
+}
+LEADS = {
+    "proved": "The statement follows from the stored certificate, checked symbolically or in exact arithmetic.",
+    "holds": "An adversarial search found no violation. This is a test, not a proof.",
+    "refuted": "The stored numbers satisfy every assumption and violate the statement.",
+    "repaired": "The stored numbers satisfy every assumption and violate the statement as printed; "
+    "a corrected statement is given.",
+    "vacuous": "The statement excludes nothing that is not excluded without it.",
+    "consistent": "The printed numbers were recomputed from the paper's own numbers and agree.",
+    "inconsistent": "The printed numbers were recomputed from the paper's own numbers and do not all agree.",
+    "reproduced": "Training runs agree with the claim at the stated profile.",
+    "direction-only": "Training runs agree with the claim's direction at the stated profile, not with its size.",
+    "inconclusive": "The intervals of the training runs do not decide the claim.",
+    "contradicted": "Training runs disagree with the claim at the stated profile.",
+}
+RELATIONS = {"<=": "at most", ">=": "at least", "==": "equal to", "<": "less than", ">": "greater than"}
+SEARCH = ("evaluations", "worst_ratio", "function_class", "seed", "argument", "history", "quantiles")
+SAID = {"counterexample", "repair", "sides", "certificate", "reason", "printed", "derived", "rows", "disagreeing"}
+SAID |= {*SEARCH, "constant_that_covers_it"}
+ROWS, LIST, LONG = 60, 12, 280
+
+
+@dataclass(frozen=True)
+class Part:
+    """One piece of evidence: a heading, then a sentence, a list, a table or a chart; folded when it is long.
+
+    marks: per table row, True (agrees), False (disagrees) or None.
+    """
+
+    heading: str = ""
+    text: str = ""
+    code: tuple[str, ...] = ()
+    head: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    marks: tuple[bool | None, ...] = ()
+    chart: str = ""
+    folded: bool = False
+
+
+def parts(record: Record) -> list[Part]:
+    """The evidence of a claim, most important first."""
+    evidence, verdict = record.evidence, record.verdict
+    found = [Part(text=LEADS[verdict])] if verdict in LEADS else []
+    found += _measured(evidence)
+    if "reason" in evidence:
+        found.append(Part("Reason" if verdict == "not-run" else "Why", str(evidence["reason"])))
+    if "worst_ratio" in evidence and "evaluations" in evidence:
+        found.append(_search(evidence, "Search"))
+    if "counterexample" in evidence:
+        found += _counterexample(evidence)
+    if "repair" in evidence:
+        found += _repair(evidence["repair"])
+    if "certificate" in evidence:
+        found.append(_certificate(evidence["certificate"], "Certificate"))
+    if "printed" in evidence and "derived" in evidence:
+        found.append(_comparison(evidence))
+    said = SAID | ({"interval", "n", "profile"} if "interval" in evidence else {_labels(evidence)[0]})
+    rest = {key: entry for key, entry in evidence.items() if key not in said}
+    if rest:
+        rows = tuple(_flat(rest))
+        found.append(Part("Further numbers", head=("quantity", "value"), rows=rows[:ROWS], folded=True))
+    return found
+
+
+def experiment(record: Record) -> list[Part]:
+    """What the stored runs say: the rule, the outcome in words, every comparison with its interval, and the cells."""
+    found = record.experiment
+    if found is None:
+        return []
+    parts = [Part(text=text) for text in (found["says"], found["text"]) if text]
+    rows, marks = [], []
+    for comparison in found["comparisons"]:
+        rows.append(tuple(value(comparison.get(name)) for name in comparison))
+        marks.append(None)
+    if rows:
+        head = tuple(str(name).replace("_", " ") for name in found["comparisons"][0])
+        parts.append(Part("Comparisons", head=head, rows=tuple(rows), marks=tuple(marks), folded=len(rows) > 6))
+    cells = [str(cell) for cell in found["cells"]]
+    if cells:
+        parts.append(Part("Cells of the tables", code=tuple(cells[:ROWS]), folded=True))
+    if found["missing"]:
+        parts.append(Part("Missing", code=tuple(map(str, found["missing"][:ROWS])), folded=True))
+    return parts
+
+
+def _measured(evidence: Mapping[str, Any]) -> Iterator[Part]:
+    """Intervals that a check measured on toy problems, with the number of seeds."""
+    if evidence.get("interval") is not None:
+        text = f"95 % intervals over n = {evidence.get('n')} seeds; {evidence.get('profile')}."
+        yield Part("Measured", text, head=("quantity", "mean", "low", "high"), rows=tuple(_intervals(evidence)))
+
+
+def _intervals(evidence: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """Rows name, mean, low, high of one interval or of several named ones."""
+    interval = evidence["interval"]
+    if isinstance(interval, Mapping) and "low" not in interval:
+        for name, entry in interval.items():
+            yield (name, *_ends(entry))
+    else:
+        yield ("difference", *_ends(interval))
+
+
+def _ends(interval: Any) -> tuple[str, str, str]:
+    if isinstance(interval, Mapping):
+        return tuple(number(interval.get(name, "")) for name in ("mean", "low", "high"))
+    if isinstance(interval, list | tuple):
+        low, high = interval[0], interval[-1]
+        return number(interval[1] if len(interval) == 3 else (low + high) / 2), number(low), number(high)
+    return number(interval.mean), number(interval.low), number(interval.high)
+
+
+def _search(evidence: Mapping[str, Any], heading: str) -> Part:
+    """A search in words. A statement in O(.) leaves a constant open; the stored one says what covers the search."""
+    ratio, constant = evidence["worst_ratio"], evidence.get("constant_that_covers_it")
+    limit = (
+        "a violation would exceed 1"
+        if constant is None
+        else f"with the constant 1; the constant {constant:g} covers it"
+    )
+    text = (
+        f"{evidence['evaluations']:,} evaluations over {evidence['function_class']}; the largest left side over right "
+        f"side is {number(ratio)}, {limit} (seed {evidence.get('seed', 0)})."
+    )
+    chart = charts.search(evidence.get("history", ()), evidence.get("quantiles", ()), ratio)
+    return Part(heading, text, chart=chart)
+
+
+def _counterexample(evidence: Mapping[str, Any]) -> Iterator[Part]:
+    example = evidence["counterexample"]
+    pairs = example if isinstance(example, Mapping) else {"value": example}
+    rows = tuple(_flat(pairs))
+    yield Part("Counterexample", head=("quantity", "value"), rows=rows[:ROWS], folded=len(rows) > 14)
+    sides = evidence.get("sides") or {"relation": "", **{k: pairs[k] for k in ("left", "right") if k in pairs}}
+    left, right = as_float(sides.get("left")), as_float(sides.get("right"))
+    if left is None or right is None:
+        return
+    relation = RELATIONS.get(str(sides.get("relation")), "")
+    said = f"The printed statement says that the left side is {relation} the right side. " if relation else ""
+    text = f"{said}Here the left side is {number(left)} and the right side is {number(right)}."
+    yield Part("Both sides", text, chart=charts.sides(left, right))
+
+
+def _repair(repair: Mapping[str, Any]) -> Iterator[Part]:
+    if "evaluations" in repair:
+        heading = "was also tested" if "certificate" in repair else "was tested, not proved"
+        yield _search(repair, f"The repaired statement {heading}")
+    if "certificate" in repair:
+        yield _certificate(repair["certificate"], "The repaired statement is proved")
+
+
+def _certificate(text: Any, heading: str) -> Part:
+    pieces = [piece.strip() for piece in re.split(r";\s+|(?<=\))\.\s+", str(text)) if piece.strip()]
+    return Part(heading, code=tuple(pieces), folded=len(str(text)) > LONG)
+
+
+# ---- printed against derived -----------------------------------------------------------------------------------------
+
+
+def _comparison(evidence: Mapping[str, Any]) -> Part:
+    rows = sorted(comparisons(evidence), key=lambda row: row[3] is not False)
+    wrong = sum(row[3] is False for row in rows)
+    text = f"{len(rows)} compared" + (f", {wrong} disagree; those come first." if wrong else ".")
+    shown = rows[:ROWS]
+    if len(rows) > ROWS:
+        text += f" The first {ROWS} are shown; all are in the evidence file."
+    cells = tuple((value(where), value(printed), value(derived)) for printed, derived, where, _ in shown)
+    marks = tuple(row[3] for row in shown)
+    head = ("where", "printed", "derived")
+    if not any(row[0] for row in cells):
+        head, cells = head[1:], tuple(row[1:] for row in cells)
+    return Part("Printed against derived", text, head=head, rows=cells, marks=marks, folded=len(shown) > 12)
+
+
+def comparisons(evidence: Mapping[str, Any]) -> list[tuple[Any, Any, Any, bool | None]]:
+    """(printed, derived, where, agrees) from rows, parallel lists or mappings, or single values."""
+    rows = evidence.get("rows")
+    if isinstance(rows, list) and rows and all(isinstance(row, Mapping) and "printed" in row for row in rows):
+        return [(r["printed"], r.get("derived"), r.get("where", ""), r.get("agrees")) for r in rows]
+    printed, derived = evidence["printed"], evidence["derived"]
+    if isinstance(printed, Mapping) and isinstance(derived, Mapping):
+        return [_row(printed.get(key, ""), derived.get(key, ""), key) for key in {**printed, **derived}]
+    if isinstance(printed, list) and isinstance(derived, list) and len(printed) == len(derived):
+        names = _labels(evidence)[1]
+        return [_row(p, d, name) for p, d, name in zip(printed, derived, names, strict=True)]
+    return [_row(printed, derived, "")]
+
+
+def _labels(evidence: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """Name and content of the entry that labels parallel lists: the first other one that holds as many texts."""
+    printed = evidence.get("printed")
+    count = len(printed) if isinstance(printed, list) else 0
+    for key, entry in evidence.items():
+        labels = isinstance(entry, list) and len(entry) == count > 0 and all(isinstance(e, str) for e in entry)
+        if labels and key not in ("printed", "derived"):
+            return key, entry
+    return "", [""] * count
+
+
+def _row(printed: Any, derived: Any, where: Any) -> tuple[Any, Any, Any, bool | None]:
+    """Numbers agree when the derived one rounds to the printed one, texts when they are equal; else undecided."""
+    left, right = as_float(printed), as_float(derived)
+    if left is not None and right is not None:
+        _, _, digits = str(printed).partition(".")
+        precise = isinstance(printed, str) and "/" not in printed
+        slack = 0.5000001 * 10 ** -len(digits) if precise else 1e-6 * max(1.0, abs(left))
+        return printed, derived, where, abs(left - right) <= slack
+    same = printed == derived if type(printed) is type(derived) and isinstance(printed, str | bool) else None
+    return printed, derived, where, same
+
+
+# ---- values ----------------------------------------------------------------------------------------------------------
+
+
+def as_float(value: Any) -> float | None:
+    """A number, or a text that is one (also a fraction); None for anything else and for booleans."""
+    if isinstance(value, bool) or value is None:
+        return None
+    if isinstance(value, int | float):
+        return float(value)
+    try:
+        return float(Fraction(value)) if isinstance(value, str) else None
+    except (ValueError, ZeroDivisionError, OverflowError):
+        return None
+
+
+def number(value: Any) -> str:
+    """Six significant digits."""
+    as_number = as_float(value)
+    return str(value) if as_number is None else f"{as_number:.6g}"
+
+
+def value(entry: Any) -> str:
+    """A stored value for a table cell: short, exact fractions with their decimal beside them."""
+    if isinstance(entry, bool):
+        return "yes" if entry else "no"
+    if isinstance(entry, float):
+        return f"{entry:.6g}"
+    if isinstance(entry, str):
+        decimal = as_float(entry) if "/" in entry or len(entry) > 18 else None
+        if decimal is None:
+            return entry
+        exact = Fraction(f"{decimal:.6g}") == Fraction(entry)
+        return f"{_short(entry)} ({'=' if exact else 'about'} {decimal:.6g})"
+    if isinstance(entry, Mapping):
+        return "; ".join(f"{key}: {value(item)}" for key, item in entry.items())
+    if isinstance(entry, list | tuple):
+        between = "; " if any(isinstance(item, list | tuple) for item in entry) else ", "
+        shown = between.join(value(item) for item in entry[:LIST])
+        return f"{shown}, ... ({len(entry)} in all)" if len(entry) > LIST else shown
+    return "" if entry is None else str(entry)
+
+
+def _short(text: str, length: int = 40) -> str:
+    return text if len(text) <= length else text[: length - 4] + " ..."
+
+
+def _flat(entries: Mapping[str, Any], prefix: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
+    """(name, value) rows; mappings inside are opened up to three levels deep."""
+    for key, entry in entries.items():
+        name = f"{prefix}{key}".replace("_", " ")
+        if isinstance(entry, Mapping) and depth < 2:
+            yield from _flat(entry, f"{name}, ", depth + 1)
+        else:
+            yield name, value(entry)

@@ -1,0 +1,113 @@
+"""The papers' tables and figures from the stores, read once and shared by the pages."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from artifact import experiments, tables
+from artifact.declared import Paper, Table
+from artifact.report import plots
+from artifact.report.content import Content
+from artifact.store import Run
+from artifact.tables import Entry
+
+
+@dataclass(frozen=True)
+class TableAt:
+    """A table at one profile with its entries."""
+
+    paper: Paper
+    table: Table
+    profile: str
+    entries: list[Entry]
+
+    @property
+    def runs(self) -> list[Run]:
+        return [run for entry in self.entries for run in entry.runs]
+
+    @property
+    def anchor(self) -> str:
+        return f"table-{self.table.id}".replace(".", "-")
+
+    @property
+    def link(self) -> str:
+        return f"tables-{self.paper.paper}.html#{self.anchor}"
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """All tables at all profiles that have them."""
+
+    content: Content
+
+    @cached_property
+    def tables(self) -> list[TableAt]:
+        found = []
+        for paper, table in experiments.all_tables():
+            for profile in self.content.profiles:
+                if profile in table.profiles:
+                    entries = tables.look_up(table, profile, self.content.finished[profile])
+                    found.append(TableAt(paper, table, profile, entries))
+        return found
+
+    def of_paper(self, paper: str) -> dict[str, list[TableAt]]:
+        """Table id -> the table at its profiles, the chosen one first."""
+        found: dict[str, list[TableAt]] = defaultdict(list)
+        for at in self.tables:
+            if at.paper.paper == paper:
+                found[at.table.id].append(at)
+        return dict(found)
+
+    @property
+    def papers(self) -> list[Paper]:
+        return list({at.paper.paper: at.paper for at in self.tables}.values())
+
+    def of_method(self, name: str) -> Iterator[tuple[TableAt, Entry]]:
+        """Entries with results whose runs are of a method."""
+        for at in self.tables:
+            for entry in at.entries:
+                if entry.runs and entry.ours is not None and algorithm(entry.runs[0]) == name:
+                    yield at, entry
+
+
+def algorithm(run: Run) -> str:
+    return run.config()["algorithm"]
+
+
+def curves(at: TableAt) -> plots.Chart | None:
+    """Accuracy against round, a panel per column and a line per row; None without runs."""
+    panels, seen = [], set()
+    for column in at.table.columns:
+        lines = []
+        for position, row in enumerate(at.table.rows):
+            entry = next((e for e in at.entries if e.cell.row is row and e.cell.column is column and e.runs), None)
+            series = None if entry is None or entry.cell.column.pool else _series(entry)
+            if series is not None:
+                lines.append(plots.line(row.label, *series, position))
+        signature = str([(entry["label"], entry["mean"].tolist()) for entry in lines])
+        if lines and signature not in seen:  # columns that differ only in a metric show the same runs
+            seen.add(signature)
+            label = column.label or at.table.title
+            panels.append(plots.lines_panel(label, lines, "communication round", "test accuracy (%)"))
+    if not panels:
+        return None
+    note = "Lines are means over seeds, bands 95 % intervals; every method of a panel starts from the same weights."
+    title = f"Accuracy against communication round, profile {at.profile}"
+    return plots.lines_chart(f"curves-{at.anchor}-{at.profile}", title, panels, note)
+
+
+def _series(entry: Entry) -> tuple[list[int], np.ndarray] | None:
+    """(rounds, accuracies in per cent [n, R]) on the rounds that every run has evaluated; None where there are none."""
+    model = entry.cell.metric.model
+    found: list[dict[int, float]] = []
+    for run in entry.runs:
+        values: dict[int, Any] = {line["round"]: line[model]["accuracy"] for line in run.metrics() if model in line}
+        found.append({r: 100 * value for r, value in values.items() if value is not None})
+    rounds = sorted(set.intersection(*map(set, found)))
+    return (rounds, np.array([[values[r] for r in rounds] for values in found])) if rounds else None

@@ -1,0 +1,7 @@
+"""One module per kind of page; each gives the pages that it builds from the site."""
+
+from __future__ import annotations
+
+from artifact.report.pages import figures, front, methods, papers, reference, tables
+
+PAGES = (front.build, papers.build, tables.build, figures.build, methods.build, reference.build)

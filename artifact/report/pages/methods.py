@@ -1,0 +1,98 @@
+"""Methods: steps in words and formulas, our code beside them, variants, costs, and results over all cells."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from artifact import algorithms
+from artifact.algorithms.base import FedAvg
+from artifact.algorithms.switches import SWITCHES
+from artifact.report.content import optional
+from artifact.report.site import Page, Site
+
+
+def build(site: Site) -> Iterator[Page]:
+    shown = []
+    for name, cls in algorithms.ALGORITHMS.items():
+        text = site.content.methods.get(name, {"title": name, "source": "", "idea": "", "steps": []})
+        results = _results(site, name)
+        released = None if name in algorithms.UNRELEASED else sorted(algorithms.resolve(name, "released", None, ()))
+        context = {
+            "title": text["title"],
+            "name": name,
+            "method": text,
+            "steps": [site.converter.inline(step, f"method {name}") for step in text["steps"]],
+            "code": [(part.__name__, highlighted(inspect.getsource(part))) for part in _classes(cls)],
+            "options": _options(name),
+            "switches": _switches(cls),
+            "released": released,
+            "special": sorted(algorithms.SPECIAL.get(name, ((), {}))[0]),
+            "results": results,
+            "claims": _claims(site, text["title"]),
+        }
+        yield Page(f"method-{name}.html", "method.html", context)
+        shown.append({"name": name, "method": text, "results": len(results)})
+    yield Page("methods.html", "methods.html", {"title": "Methods", "methods": shown})
+
+
+def _classes(cls: type) -> list[type]:
+    """The method's class and what it is built from, most specific first; FedAvg last."""
+    return [part for part in cls.__mro__ if issubclass(part, FedAvg)]
+
+
+def _options(name: str) -> list[dict[str, Any]]:
+    cls = algorithms.ALGORITHMS[name]
+    defaults = algorithms.SPECIAL.get(name, ((), {}))[1]
+    about = " ".join(" ".join((inspect.getdoc(part) or "").split()) for part in _classes(cls))
+    return [
+        {"name": f.name, "default": defaults.get(f.name, f.default), "meaning": _meaning(f.name, about)}
+        for f in dataclasses.fields(cls)
+    ]
+
+
+def _meaning(option: str, about: str) -> str:
+    """What the docstrings say after ``option:``, to the end of the sentence."""
+    found = re.search(rf"\b{re.escape(option)}: (.*?)(?=\.(?:\s|$)|  \w+:)", about)
+    return found[1] if found else ""
+
+
+def _switches(cls: type) -> list[dict[str, Any]]:
+    return [
+        {"id": id, "kind": s.kind, "explanation": s.explanation, "sources": ", ".join(s.sources)}
+        for id, group in sorted(SWITCHES.items())
+        for s in group
+        if s.concerns(cls)
+    ]
+
+
+def _results(site: Site, name: str) -> list[dict[str, Any]]:
+    found = []
+    for at, entry in site.numbers.of_method(name):
+        place = f"{entry.cell.row.label} / {entry.cell.column.label or 'value'}"
+        found.append({"at": at, "entry": entry, "place": place, "unit": entry.cell.metric.unit})
+    return found
+
+
+def _claims(site: Site, title: str) -> list[Any]:
+    """Claims that name the method in their title."""
+    pattern = re.compile(rf"(?<![\w-]){re.escape(title)}(?![\w-])", re.I)
+    return [record for record in site.content.records.values() if pattern.search(record.claim.title)]
+
+
+def highlighted(source: str) -> Markup:
+    """Python source as HTML; coloured where pygments is installed."""
+    if optional("pygments") is None:
+        return Markup("<pre><code>{}</code></pre>").format(escape(source))
+    from pygments import highlight
+    from pygments.formatters import HtmlFormatter
+    from pygments.lexers import PythonLexer
+
+    return Markup('<pre class="python"><code>{}</code></pre>').format(
+        Markup(highlight(source, PythonLexer(), HtmlFormatter(nowrap=True)))
+    )

@@ -1,0 +1,76 @@
+"""One page per paper: every claim as an article, in the paper's order."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from artifact.claims import PAPERS, VERDICTS
+from artifact.report import evidence
+from artifact.report.content import Record
+from artifact.report.site import Page, Site
+
+#: a first paragraph that several claims repeat
+SETTING = re.compile(r"Setting\b.*")
+
+
+def build(site: Site) -> Iterator[Page]:
+    for paper in PAPERS:
+        records = site.content.of_paper(paper)
+        settings = _settings(records)
+        counted = Counter(record.verdict for record in records)
+        context = {
+            "title": paper,
+            "paper": paper,
+            "records": [_article(site, record, settings) for record in records],
+            "settings": [
+                {"name": _name(text), "html": site.converter.html(text, f"setting of {paper}")} for text in settings
+            ],
+            "counted": [(verdict, counted[verdict]) for verdict in VERDICTS if counted[verdict]],
+            "tables_page": "",
+        }
+        yield Page(f"paper-{paper}.html", "paper.html", context)
+
+
+def statement_parts(statement: str) -> tuple[str, str]:
+    """(setting, rest): the first line where it is a setting that other claims repeat, else an empty text."""
+    first, _, rest = statement.partition("\n")
+    return (first, rest) if SETTING.match(first) and rest.strip() else ("", statement)
+
+
+def _settings(records: list[Record]) -> list[str]:
+    """Settings that more than one claim of the paper starts with, in order of appearance."""
+    counted = Counter(statement_parts(record.claim.statement)[0] for record in records)
+    return [text for text, count in counted.items() if text and count > 1]
+
+
+def _name(text: str) -> str:
+    found = re.match(r"Setting(?: \(([^)]*)\)| (of [^.]*))?", text)
+    return (found[1] or found[2] or "common to several claims") if found else text
+
+
+def _article(site: Site, record: Record, settings: list[str]) -> dict[str, Any]:
+    claim, convert = record.claim, site.converter
+    setting, statement = statement_parts(claim.statement)
+    if setting not in settings:
+        setting, statement = "", claim.statement
+    picture = site.pictures.find(claim.id)
+    return {
+        "record": record,
+        "heading": "",
+        "setting": settings.index(setting) + 1 if setting else None,
+        "statement": convert.html(statement, claim.id),
+        "note": convert.inline(claim.note, f"note of {claim.id}") if claim.note else "",
+        "repaired": convert.html(record.repaired, f"repair of {claim.id}") if record.repaired else "",
+        "how": convert.html(claim.how_to_check, f"check of {claim.id}"),
+        "parts": evidence.parts(record),
+        "experiment": evidence.experiment(record),
+        "picture": picture,
+        "alt": f"Figure of the check of {claim.id}: {claim.title}. Verdict: {record.verdict}. "
+        "The numbers are in the text above.",
+        "margin": "" if record.margin is None else evidence.number(record.margin),
+        "notebook": site.notebook(claim.id),
+        "links": [],
+    }

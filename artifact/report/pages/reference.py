@@ -1,0 +1,195 @@
+"""Pages that a reader looks things up in: discrepancies, costs, provenance, glossary."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from artifact import algorithms, experiments, variants
+from artifact.algorithms.switches import OPTIONS, SAME_EQUATION, SWITCHES
+from artifact.config import RunConfig
+from artifact.costs import COLUMNS, TABLE7
+from artifact.report.site import Page, Site
+from artifact.session import summarise
+from artifact.store import Run
+
+
+def build(site: Site) -> Iterator[Page]:
+    yield _discrepancies(site)
+    yield _costs(site)
+    yield _provenance(site)
+    terms = [term | {"anchor": re.sub(r"\W+", "-", term["word"].lower()).strip("-")} for term in site.content.glossary]
+    yield Page("glossary.html", "glossary.html", {"title": "Glossary", "terms": terms})
+
+
+# ---- discrepancies ---------------------------------------------------------------------------------------------------
+
+
+def _discrepancies(site: Site) -> Page:
+    profile, comparisons = _compared(site)
+    rows = [_discrepancy(row, comparisons) for row in site.content.discrepancies]
+    context = {
+        "title": "Discrepancies between papers and code",
+        "rows": rows,
+        "profile": profile,
+        "comparisons": comparisons,
+        "severities": sorted({row["severity"] for row in rows}),
+        "kinds": sorted({row["kind"] for row in rows}),
+        "methods": list(dict.fromkeys(row["algorithm"] for row in rows)),
+        "pictures": [
+            (picture, alt) for name, alt in PICTURES if (picture := site.pictures.find(f"{name}-{profile}")) is not None
+        ],
+    }
+    return Page("discrepancies.html", "discrepancies.html", context)
+
+
+PICTURES = (
+    (
+        "variants",
+        "Paired difference in test accuracy, released minus paper form, one line per method with its 95 % interval; "
+        "the table above has the numbers.",
+    ),
+    (
+        "fedlesam-perturbation",
+        "FedLESAM's perturbation over rounds, paper and released form: its norm over rho, its cosine to the intended "
+        "direction and to the global gradient.",
+    ),
+)
+
+
+def _compared(site: Site) -> tuple[str, list[Any]]:
+    """(profile, comparisons) of the variants experiment at the first profile that has runs."""
+    for at in site.numbers.tables:
+        if f"{at.table.paper}/{at.table.id}" == variants.TABLE and at.runs:
+            return at.profile, variants.compare(at.entries)
+    return site.content.profile, []
+
+
+def _discrepancy(row: Mapping[str, str], comparisons: list[Any]) -> dict[str, Any]:
+    id = row["id"]
+    switches = SAME_EQUATION.get(id, (id,) if id in SWITCHES else ())
+    measured = [c for c in comparisons if set(switches) & set(c.switches)]
+    if id in OPTIONS:
+        effect = f"An option of a run: {OPTIONS[id]}."
+    elif not switches:
+        effect = "No switch: it changes the protocol, the notation or code that is not part of a method."
+    elif not measured:
+        effect = f"Switch {', '.join(switches)}; part of no released form that was run for this report."
+    else:
+        effect = f"Switch {', '.join(switches)}; part of the released forms below, which differ from the paper's by:"
+    return dict(row) | {"effect": effect, "measured": measured}
+
+
+# ---- costs -----------------------------------------------------------------------------------------------------------
+
+
+def _costs(site: Site) -> Page:
+    counted = _counted(site)
+    specified = {row["algorithm"]: row for row in _csv(site, "claims/costs.csv")}
+    printed: dict[str, dict[str, float]] = {}
+    for row in _csv(site, "claims/tables/fedlesam_table7.csv"):
+        printed.setdefault(algorithms.canonical(row["algorithm"]), {})[TABLE7[row["metric"]]] = float(row["value"])
+    rows = []
+    for name in algorithms.ALGORITHMS:
+        for variant in ("paper", "released"):
+            if variant == "released" and name in algorithms.UNRELEASED:
+                continue
+            cost, key = counted.get((name, variant), (None, None))
+            wanted = specified.get(name) if variant == "paper" else None
+            rows.append(
+                {
+                    "name": name,
+                    "variant": variant,
+                    "key": key,
+                    "values": [None if cost is None else round(cost[column], 2) for column in COLUMNS],
+                    "specified": None if wanted is None else [float(wanted[column]) for column in COLUMNS],
+                    "table7": _beside(printed.get(name, {}), cost) if variant == "paper" else [],
+                }
+            )
+    return Page("costs.html", "costs.html", {"title": "Costs", "rows": rows, "columns": COLUMNS})
+
+
+def _beside(printed: Mapping[str, float], cost: Mapping[str, float] | None) -> list[tuple[str, float, float | None]]:
+    """(quantity, printed, ours where it differs): Table 7 counts the larger direction, and what is held in a round."""
+    if cost is None:
+        return [(name, value, None) for name, value in printed.items()]
+    ours = {"gradients": cost["gradients_per_step"], "communication": max(cost["up"], cost["down"])}
+    ours["memory"] = cost["client_memory"] + cost["down"]
+    differs = {name: abs(ours[name] - value) > 0.01 for name, value in printed.items()}
+    return [(name, value, ours[name] if differs[name] else None) for name, value in printed.items()]
+
+
+def _counted(site: Site) -> dict[tuple[str, str], tuple[Mapping[str, float], str]]:
+    """(method, variant) -> (cost that the engine counted in the last round, key of the run)."""
+    found: dict[tuple[str, str], tuple[Mapping[str, float], str]] = {}
+    for _, run in site.content.runs:
+        config = run.config()
+        place = (config["algorithm"], config["variant"])
+        if place not in found and _plain(config):
+            lines = run.metrics()
+            if lines and "cost" in lines[-1]:
+                found[place] = (lines[-1]["cost"], run.key)
+    return found
+
+
+def _plain(config: Mapping[str, Any]) -> bool:
+    """A variant as it stands: the paper's form without single switches, or one repository's whole released form."""
+    name = config["algorithm"]
+    released = config["variant"] == "released"
+    expected = algorithms.resolve(name, config["variant"], config["source"] if released else None, ())
+    return set(config["switches"]) == set(expected)
+
+
+def _csv(site: Site, path: str) -> list[dict[str, str]]:
+    with open(site.content.root / path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+# ---- provenance ------------------------------------------------------------------------------------------------------
+
+
+def _provenance(site: Site) -> Page:
+    stores = {str(folder): profile for profile, folder in reversed(experiments.STORES.items())}
+    rows = [_run(name, stores.get(name, name), run) for name, run in site.content.runs]
+    versions = sorted({json.dumps(r.versions, sort_keys=True) for r in site.content.records.values() if r.versions})
+    context = {"title": "Provenance", "rows": rows, "versions": [json.loads(text) for text in versions]}
+    return Page("provenance.html", "provenance.html", context)
+
+
+def _run(store: str, profile: str, run: Run) -> dict[str, Any]:
+    config, summary = run.config(), summarise(run)
+    defaults = RunConfig.model_fields
+    changed = {k: v for k, v in config.items() if k not in defaults or v != _default(defaults[k].default)}
+    environment = run.folder / "environment.json"
+    return {
+        "key": run.key,
+        "store": store,
+        "config": config,
+        "changed": {k: _text(v) for k, v in changed.items() if k != "command"},
+        "environment": json.loads(environment.read_text(encoding="utf-8")) if environment.is_file() else {},
+        "summary": summary,
+        "accuracy": _accuracy(summary),
+        "command": f"{config.get('command', '')} --out {store}".strip(),
+    }
+
+
+def _accuracy(summary: Mapping[str, Any]) -> str:
+    if summary["diverged"]:
+        return "diverged"
+    model = next((name for name in ("server", "active", "all") if name in summary), None)
+    return "" if model is None else f"{100 * summary[model]['mean_last_10']:.2f} % ({model} model, last ten)"
+
+
+def _default(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{k} {v}" for k, v in value.items()) or "none"
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    return "none" if value is None else str(value)

@@ -1,0 +1,122 @@
+"""Static figures: copied into the report with their PDF and CSV, or drawn beforehand by ``artifact report --draw``."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from PIL import Image
+
+from artifact.files import write_atomic
+from artifact.report.content import Content, Record
+
+COLOURS, SMALL_WIDTH = 48, 620
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure in the report: paths relative to its pages; ``shown`` is what the page displays, width and height of it.
+
+    pdf, csv: None where the figure has none.
+    """
+
+    name: str
+    png: str
+    shown: str
+    width: int
+    height: int
+    pdf: str | None = None
+    csv: str | None = None
+
+
+@dataclass
+class Pictures:
+    """Figures that were used, as target path -> content, so that only those are written.
+
+    folders: where figures lie, the first that has a name wins.
+    """
+
+    folders: tuple[Path, ...]
+    used: dict[str, bytes] = field(default_factory=dict)
+
+    def find(self, name: str, small: bool = False) -> Picture | None:
+        """The figure of that name (without suffix); None when no folder has it. small: fewer colours and pixels."""
+        source = next((f / f"{name}.png" for f in self.folders if (f / f"{name}.png").is_file()), None)
+        if source is None:
+            return None
+        content = source.read_bytes()
+        png = shown = self._use(f"figures/{name}.png", content)
+        if small:
+            content = _reduced(content)
+            shown = self._use(f"figures/small/{name}.png", content)
+        width, height = Image.open(io.BytesIO(content)).size
+        beside = {suffix: source.with_suffix(f".{suffix}") for suffix in ("pdf", "csv")}
+        found = {
+            suffix: self._use(f"figures/{name}.{suffix}", path.read_bytes()) if path.is_file() else None
+            for suffix, path in beside.items()
+        }
+        return Picture(name, png, shown, width, height, **found)
+
+    def _use(self, target: str, content: bytes) -> str:
+        self.used[target] = content
+        return target
+
+
+def _reduced(content: bytes) -> bytes:
+    """The picture with a small palette, at most ``SMALL_WIDTH`` wide."""
+    image = Image.open(io.BytesIO(content)).convert("RGB")
+    if image.width > SMALL_WIDTH:
+        height = round(image.height * SMALL_WIDTH / image.width)
+        image = image.resize((SMALL_WIDTH, height), Image.Resampling.LANCZOS)
+    out = io.BytesIO()
+    image.quantize(COLOURS, dither=Image.Dither.NONE).save(out, "PNG", optimize=True)
+    return out.getvalue()
+
+
+# ---- drawing ---------------------------------------------------------------------------------------------------------
+
+
+def draw(content: Content) -> Iterator[str]:
+    """Draw the figures of checks and counterexamples that are missing or older than their evidence; yields each name.
+
+    They take minutes together, so a build does not wait for them.
+    """
+    registry, figures, summary, losses = _theory()
+    folder = content.root / content.drawn / "claims"
+    folder.mkdir(parents=True, exist_ok=True)
+    for record in content.records.values():
+        check = registry.checks.get(record.claim.id)
+        if check is not None and check.figure is not None and record.evidence and _outdated(record, folder):
+            stored = {"verdict": record.verdict, "evidence": record.evidence, "repaired": record.repaired}
+            for suffix in ("png", "pdf"):
+                figures.draw(record.claim.id, stored, folder / f"{record.claim.id}.{suffix}")
+            write_atomic(folder / f"{record.claim.id}.evidence", _fingerprint(record))
+            yield record.claim.id
+    for name in losses.SCENARIOS:
+        if not (folder / f"loss-{name}.pdf").is_file():
+            for suffix in ("png", "pdf"):
+                summary.draw_scenario(name, folder / f"loss-{name}.{suffix}")
+            yield f"loss-{name}"
+
+
+def _theory() -> tuple:
+    """The checks' drawing functions; imported on demand, since a build reads stored evidence only."""
+    names = ("checks.runner", "theory.kit.verdict", "checks.figures", "checks.summary", "theory.kit.losses")
+    runner, verdict, figures, summary, losses = map(importlib.import_module, names)
+    runner.import_theory()
+    return verdict.registry, figures, summary, losses
+
+
+def _outdated(record: Record, folder: Path) -> bool:
+    mark = folder / f"{record.claim.id}.evidence"
+    return not mark.is_file() or mark.read_text(encoding="utf-8") != _fingerprint(record)
+
+
+def _fingerprint(record: Record) -> str:
+    text = json.dumps([record.verdict, record.evidence, record.repaired], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,101 @@
+// Theme, menu, claims filter with deep links, search of long tables, focusable wide formulas. No library.
+"use strict";
+(() => {
+  const root = document.documentElement;
+  const each = (selector, f, from = document) => from.querySelectorAll(selector).forEach(f);
+
+  // ---- theme: auto -> light -> dark, remembered where the browser allows it
+  const theme = document.getElementById("theme");
+  const names = ["auto", "light", "dark"];
+  const show = (name) => {
+    root.dataset.theme = name;
+    theme.textContent = "Theme: " + name;
+    document.dispatchEvent(new Event("themechange"));
+  };
+  theme.hidden = false;
+  show(names.includes(root.dataset.theme) ? root.dataset.theme : "auto");
+  theme.addEventListener("click", () => {
+    const next = names[(names.indexOf(root.dataset.theme) + 1) % names.length];
+    show(next);
+    try { localStorage.setItem("fedsharp-theme", next); } catch (error) { /* file:// may forbid it */ }
+  });
+
+  // ---- on narrow screens the menu starts closed
+  if (window.matchMedia("(max-width: 52rem)").matches) each(".menu", (menu) => { menu.open = false; });
+
+  // ---- the anchor of a link may lie in a closed part
+  const reveal = () => {
+    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    for (let part = target && target.closest("details"); part; part = part.parentElement.closest("details")) part.open = true;
+    if (target && target.tagName === "DETAILS") target.open = true;
+    if (target) target.scrollIntoView();
+  };
+
+  // ---- claims list
+  const form = document.querySelector("form.filter[role=search]");
+  const list = document.getElementById("list");
+  if (form && list) {
+    const items = [...list.children], more = document.getElementById("more"), found = document.getElementById("found");
+    const texts = items.map((item) => (item.textContent + " " + (item.dataset.words || "")).toLowerCase());
+    const fields = [...form.elements].filter((field) => field.name);
+    const limit = Number(list.dataset.first || 40);
+    let all = false;
+    const apply = (write) => {
+      const wanted = Object.fromEntries(fields.map((field) => [field.name, field.value.trim()]));
+      const words = (wanted.q || "").toLowerCase().split(/\s+/).filter(Boolean);
+      const target = decodeURIComponent(location.hash.slice(1));
+      let hits = 0, shown = 0;
+      items.forEach((item, i) => {
+        const hit = words.every((word) => texts[i].includes(word)) &&
+          fields.every((field) => field.name === "q" || !wanted[field.name] || item.dataset[field.name] === wanted[field.name]);
+        if (hit) hits += 1;
+        item.hidden = !(hit && (all || hits <= limit)) && item.id !== target;
+        if (!item.hidden) shown += 1;
+      });
+      found.textContent = hits + (hits === 1 ? " entry" : " entries") + (shown < hits ? ", the first " + shown + " shown" : "");
+      more.hidden = shown >= hits;
+      if (write) {
+        const query = new URLSearchParams(Object.entries(wanted).filter(([, value]) => value)).toString();
+        try { history.replaceState(null, "", location.pathname + (query ? "?" + query : "") + location.hash); } catch (error) { /* file:// */ }
+      }
+    };
+    const read = () => {
+      const query = new URLSearchParams(location.search);
+      fields.forEach((field) => { field.value = query.get(field.name) || ""; });
+      apply(false);
+    };
+    form.addEventListener("input", () => { all = false; apply(true); });
+    form.addEventListener("reset", () => setTimeout(() => { all = false; apply(true); }));
+    more.addEventListener("click", () => {
+      const next = items.find((item) => item.hidden);
+      all = true;
+      apply(false);
+      const link = next && next.querySelector("a, summary");
+      if (link) link.focus();
+    });
+    window.addEventListener("hashchange", () => apply(false));
+    window.addEventListener("beforeprint", () => { all = true; apply(false); });
+    each("a[href^='?']", (link) => link.addEventListener("click", (event) => {
+      event.preventDefault();
+      try { history.pushState(null, "", link.href); } catch (error) { location.href = link.href; return; }
+      read();
+      document.getElementById("claims").scrollIntoView();
+      form.querySelector("select[name=verdict]").focus({ preventScroll: true });
+    }));
+    window.addEventListener("popstate", read);
+    read();
+  }
+
+  // ---- formulas that do not fit can be scrolled with the keyboard
+  const wide = () => each(".wide, pre", (box) => {
+    if (box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0; else box.removeAttribute("tabindex");
+  });
+  wide();
+  window.addEventListener("resize", wide);
+  document.addEventListener("toggle", wide, true);
+
+  // ---- on paper everything is open
+  window.addEventListener("beforeprint", () => each("details", (part) => { part.open = true; }));
+  window.addEventListener("hashchange", reveal);
+  reveal();
+})();

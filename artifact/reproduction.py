@@ -1,0 +1,273 @@
+"""``artifact verdicts``: the empirical verdicts as a table, as data, and as the generated part of a page.
+
+``docs/reproduction.md`` holds the output of ``artifact verdicts --markdown`` in a generated block.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import numpy as np
+
+from artifact import claims, experiments, verdicts
+from artifact.claims import Claim
+from artifact.declared import Table
+from artifact.errors import UserError
+from artifact.evidence import LAST, Store, open_store
+from artifact.experiments import Cell
+from artifact.files import write_atomic
+from artifact.measured import curve
+from artifact.stats import Interval, slope, t_interval
+from artifact.verdicts import SYMBOLS, Verdict
+
+SECTIONS = {
+    "reproduced": "Reproduced: the whole interval lies beyond the claim's margin, in the claimed direction",
+    "direction-only": "Direction only: the interval excludes zero but not the margin",
+    "contradicted": "Contradicted: the interval lies on the other side",
+    "inconclusive": "Inconclusive: the interval contains zero",
+    "not-run": "Not run",
+}
+
+# ---- how flat the curves are at the end ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Tail:
+    """How a table's column ends.
+
+    slope: accuracy points per ten rounds over the last ten evaluated rounds, mean over the methods, interval over the
+    seeds.  gain: mean of these rounds minus the accuracy halfway through training, likewise.  rising: rows whose own
+    slope has an interval above zero.  cells: rows with at least two seeds.
+    """
+
+    table: str
+    column: str
+    slope: Interval
+    gain: Interval
+    rising: tuple[str, ...]
+    cells: int
+
+    @property
+    def still_rising(self) -> bool:
+        return self.slope.low > 0
+
+    @property
+    def text(self) -> str:
+        if self.still_rising:
+            return "still rising"
+        if self.slope.high < 0:
+            return "falling"
+        return "slope not told from zero" + (", but gained in the second half" if self.gain.low > 0 else "")
+
+
+def tails(table: Table, profile: str, store: Store) -> Iterator[Tail]:
+    """One per column that has two seeds; nothing for a table that does not show accuracies."""
+    shown = [c for c in experiments.cells(table, profile) if c.metric.quantity == "accuracy" and not c.column.pool]
+    for column in dict.fromkeys(cell.column.id for cell in shown):
+        cells = [cell for cell in shown if cell.column.id == column]
+        found = {cell.row.label: _ends(cell, store) for cell in cells if cell.metric == cells[0].metric}
+        found = {label: values for label, values in found.items() if len(values) > 1}
+        seeds = sorted(set.intersection(*map(set, found.values()))) if found else []
+        if len(seeds) < 2:
+            continue
+        own = {label: t_interval([value for value, _ in values.values()]) for label, values in found.items()}
+        means = [np.mean([values[seed] for values in found.values()], axis=0) for seed in seeds]
+        slopes, gains = (t_interval([float(mean[i]) for mean in means]) for i in range(2))
+        rising = tuple(label for label, interval in own.items() if interval.low > 0)
+        yield Tail(f"{table.paper}/{table.id}", cells[0].column.label, slopes, gains, rising, len(found))
+
+
+def _ends(cell: Cell, store: Store) -> dict[int, tuple[float, float]]:
+    """Seed -> slope in points per ten rounds over the last ten evaluated rounds, and their mean over that halfway."""
+    result = {}
+    for seed, runs in store.runs(cell).items():
+        rounds, accuracies = curve(runs[0].metrics(), cell.metric.model)
+        if len(rounds) > 2:
+            halfway = int(np.argmin(np.abs(np.array(rounds) - rounds[-1] / 2)))
+            gain = float(np.mean(accuracies[-LAST:])) - accuracies[halfway]
+            result[seed] = (10 * slope(rounds[-LAST:], accuracies[-LAST:]), gain)
+    return result
+
+
+# ---- text ------------------------------------------------------------------------------------------------------------
+
+
+def table(found: Sequence[Verdict]) -> str:
+    """One line per verdict, with the counts below."""
+    width = max((len(v.id) for v in found), default=0)
+    lines = [f"{v.symbol} {v.id.ljust(width)}  {v.verdict.ljust(14)}  {v.text}" for v in found]
+    return "\n".join([*lines, "", summary(found)])
+
+
+def summary(found: Sequence[Verdict]) -> str:
+    count = Counter(v.verdict for v in found)
+    counts = ", ".join(f"{count[name]} {name}" for name in SYMBOLS)
+    return f"{len(found)} claims that training decides, profile {found[0].profile if found else '-'}: {counts}"
+
+
+def markdown(found: Sequence[Verdict], tables: Sequence[Table], profile: str, store: Store) -> str:
+    """The generated part of the page: what came out, at which scale, and how flat the curves are."""
+    lines = [summary(found) + ".", "", *_counts(found), ""]
+    for name, heading in SECTIONS.items():
+        chosen = [v for v in found if v.verdict == name]
+        if chosen:
+            lines += [f"## {heading}", "", *(_not_run(chosen) if name == "not-run" else _decided(chosen)), ""]
+    lines += ["## Scale", "", *_scale(tables, profile), *_scale_of_others(found, tables), ""]
+    ends = [tail for one in tables for tail in tails(one, profile, store)]
+    return "\n".join([*lines, "## Are the curves flat at the end?", "", *_flatness(ends)])
+
+
+def _counts(found: Sequence[Verdict]) -> list[str]:
+    """Papers against verdicts."""
+    heads = [f"{symbol} {name}" for name, symbol in SYMBOLS.items()]
+    lines = [f"| paper | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|"]
+    for paper, title in claims.TITLES.items():
+        count = Counter(v.verdict for v in found if v.paper == paper)
+        if count:
+            lines.append(f"| {title} | {' | '.join(str(count[name] or '') for name in SYMBOLS)} |")
+    return lines
+
+
+def _decided(found: Sequence[Verdict]) -> list[str]:
+    lines = ["| claim | what is tested | deciding comparison | difference | n | runs |", "|---|---|---|---|---|---|"]
+    for v in found:
+        numbers = f"{v.interval.mean:+.3g} [{v.interval.low:+.3g}, {v.interval.high:+.3g}] {v.unit}".strip()
+        level = f"{100 * v.interval.level:.4g} %" + (f", margin {v.margin:g}" if v.margin else "")
+        level += " ruled out" if 0 <= v.interval.high < v.margin else ""
+        decisive = v.decided_by + (f" (1 of {len(v.comparisons)})" if len(v.comparisons) > 1 else "")
+        cells = [f"`{v.id}`", v.says, decisive, f"{numbers} ({level})", str(v.n), f"`{v.command}`"]
+        lines.append("| " + " | ".join(_cell(c) for c in cells) + " |")
+    return lines
+
+
+def _not_run(found: Sequence[Verdict]) -> list[str]:
+    lines = ["| claim | what it says | why it is not run |", "|---|---|---|"]
+    return lines + [f"| `{v.id}` | {_cell(v.says)} | {_cell(v.text)} |" for v in found]
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _scale(tables: Sequence[Table], profile: str) -> list[str]:
+    """Tables that are run alike on one line."""
+    groups: dict[tuple[str, str, str], list[str]] = {}
+    for one in tables:
+        if one.given is None and profile in one.profiles:
+            declared = one.profiles[profile]
+            run = declared.note if declared.only else "nothing"
+            groups.setdefault((one.paper, run, declared.reason or "-"), []).append(one.id)
+    lines = ["| tables and figures | what is run at this profile | not run at this profile |", "|---|---|---|"]
+    for (paper, run, missing), ids in groups.items():
+        lines.append(f"| {paper}: {', '.join(ids)} | {_cell(run)} | {_cell(missing)} |")
+    return lines
+
+
+def _scale_of_others(found: Sequence[Verdict], tables: Sequence[Table]) -> list[str]:
+    """Lines for what the verdicts speak of beside these tables: figures, which have settings of their own."""
+    known = {f"{one.paper}/{one.id}" for one in tables}
+    groups: dict[str, dict[str, None]] = {}
+    for v in found:
+        selection = v.command.removeprefix("python -m artifact sweep ").split(" ")[0]
+        if v.scale and selection not in known:
+            groups.setdefault(v.scale, {})[selection] = None
+    return [f"| {', '.join(others)} | {_cell(scale)} | - |" for scale, others in groups.items()]
+
+
+def _flatness(ends: Sequence[Tail]) -> list[str]:
+    """Slopes and gains with their intervals; the sentence above them is computed from the same numbers."""
+    if not ends:
+        return ["No table has two finished seeds at this profile."]
+    rising, gained = sum(tail.still_rising for tail in ends), sum(tail.gain.low > 0 for tail in ends)
+    lines = [
+        f"{rising} of {len(ends)} columns are still rising at the end: the slope of the accuracy over the last {LAST} "
+        "evaluated rounds, mean over the methods, has an interval over the seeds that lies above zero. "
+        f"{gained} of {len(ends)} have gained accuracy over the second half of training (same criterion). Where a "
+        "column still rises or has gained much, the numbers are those of undertrained models, and the order of "
+        "methods can still change.",
+        "",
+        "| table | column | slope, points per ten rounds | gain in the second half, points | at the end | rising |",
+        "|---|---|---|---|---|---|",
+    ]
+    for tail in ends:
+        numbers = [f"{i.mean:+.2f} [{i.low:+.2f}, {i.high:+.2f}] (n={i.n})" for i in (tail.slope, tail.gain)]
+        rising = f"{', '.join(tail.rising) or 'none'} (of {tail.cells} methods)"
+        lines.append("| " + " | ".join(map(_cell, [tail.table, tail.column, *numbers, tail.text, rising])) + " |")
+    return lines
+
+
+# ---- the ledger's expectations ---------------------------------------------------------------------------------------
+
+_BLOCK = re.compile(r"(?m)^\[\[claim\]\]\n")
+_EXPECTED = re.compile(r'(?m)^expected = "[^"]*"$')
+
+
+def accept(found: Sequence[Verdict], ledger: Sequence[Claim], folder: Path = claims.FOLDER) -> list[str]:
+    """Write verdicts into the ledger's ``expected`` fields, after somebody has looked at them. Returns changed ids.
+
+    For a claim that the checks decide, the field of its predicate is meant; every other line stays as it is.
+    """
+    wanted, changed = {v.id: v.verdict for v in found}, []
+    for paper in sorted({claim.paper for claim in ledger if claim.id in wanted}):
+        path = folder / f"{paper}.toml"
+        head, *blocks = _BLOCK.split(path.read_text(encoding="utf-8"))
+        by_id = {claim.id: claim for claim in ledger if claim.paper == paper}
+        for index, block in enumerate(blocks):
+            claim = by_id[re.search(r'(?m)^id = "([^"]+)"$', block)[1]]
+            if claim.id in wanted and claim.expected_empirical != wanted[claim.id]:
+                blocks[index] = _with_expected(block, claim, wanted[claim.id])
+                changed.append(claim.id)
+        write_atomic(path, "[[claim]]\n".join([head, *blocks]))
+    return changed
+
+
+def _with_expected(block: str, claim: Claim, verdict: str) -> str:
+    start = 0 if claim.decided_by == "experiments" else block.index("[claim.predicate]")
+    line, rest = f'expected = "{verdict}"', block[start:]
+    if _EXPECTED.search(rest):
+        return block[:start] + _EXPECTED.sub(line, rest, count=1)
+    return block[:start] + rest.replace("[claim.predicate]", f"[claim.predicate]\n{line}", 1)
+
+
+# ---- command ---------------------------------------------------------------------------------------------------------
+
+
+@click.command("verdicts", help="What the stored runs say of the claims that training decides; nothing is trained.")
+@click.option("--paper", "papers", multiple=True, metavar="KEY", help="Only this paper; may be repeated.")
+@click.option("--claim", "ids", multiple=True, metavar="ID", help="Only this claim; may be repeated.")
+@click.option("--profile", type=click.Choice(experiments.PROFILES), default=verdicts.PROFILE, show_default=True)
+@click.option("--out", type=click.Path(path_type=Path), help="Store; default out/quick, or results for other profiles.")
+@click.option("--json", "as_json", is_flag=True, help="Verdicts with cells, runs and every comparison.")
+@click.option("--markdown", "as_markdown", is_flag=True, help="The generated part of docs/reproduction.md.")
+@click.option("--accept", "accepting", is_flag=True, help="Write these verdicts into the ledger as the expected ones.")
+def verdicts_command(
+    papers: tuple[str, ...],
+    ids: tuple[str, ...],
+    profile: str,
+    out: Path | None,
+    as_json: bool,
+    as_markdown: bool,
+    accepting: bool,
+) -> None:
+    if accepting and (profile != verdicts.PROFILE or out is not None):
+        raise UserError("accept", profile, f"the {verdicts.PROFILE} profile and its own store")
+    ledger = claims.load()
+    chosen = claims.select(ledger, ids, papers)
+    store = open_store(profile, out)
+    found = verdicts.decide_all(chosen, profile, store)
+    if accepting:
+        click.echo("\n".join(accept(found, ledger)) or "the ledger expects these verdicts already")
+    elif as_json:
+        click.echo(json.dumps([v.record for v in found], indent=1))
+    elif as_markdown:
+        wanted = {claim.paper for claim in chosen}
+        tables = [one for declared, one in experiments.all_tables() if declared.paper in wanted]
+        click.echo(markdown(found, tables, profile, store))
+    else:
+        click.echo(table(found))

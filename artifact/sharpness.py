@@ -1,0 +1,439 @@
+"""``artifact sharpness``: the curvature of stored models, every number with its error, seconds and memory."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import resource
+import shlex
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+import torch
+from torch import Tensor
+
+from artifact import config, curvature
+from artifact.against import compare, ratios
+from artifact.against import text as against_text
+from artifact.config import RunConfig
+from artifact.curvature import EigenResult, EmpiricalRisk
+from artifact.engine import Trainer
+from artifact.errors import UserError
+from artifact.files import write_atomic
+from artifact.session import load_data
+from artifact.store import Run, dumps, read_checkpoint, runs
+
+#: what can be measured, in the order in which it is; the trace uses the eigenvectors of ``top`` where it has them
+PARTS = ("top", "negative", "trace", "density", "layers", "sam")
+RECORD = "curvature.json"
+
+
+@dataclass(frozen=True)
+class Target:
+    """A stored model: the run it belongs to (None for a lone checkpoint) and a trainer that has been set to it."""
+
+    name: str
+    run: Run | None
+    trainer: Trainer
+
+    @property
+    def w(self) -> Tensor:
+        """[P], the server model."""
+        return self.trainer.w
+
+    def describe(self) -> str:
+        c = self.trainer.config
+        parts = f"{c.algorithm} {c.variant} {c.dataset} {c.model} {c.split} seed {c.seed}"
+        return f"{self.name}: {parts}, round {self.trainer.completed}, {len(self.w)} parameters"
+
+
+def find(reference: str, store: Path) -> tuple[Path, Run | None]:
+    """Checkpoint file of a run folder, a run's key in the store, or a checkpoint file. Raises UserError for others."""
+    path = Path(reference)
+    if path.is_file():
+        folder = path.resolve().parent
+        own = path.name == "checkpoint.safetensors" and (folder / "config.json").exists()
+        return path, Run(folder.parent, folder.name) if own else None
+    for folder in (path, store / reference):
+        if (folder / "config.json").exists():
+            run = Run(folder.resolve().parent, folder.name)
+            if not run.checkpoint_file.exists():
+                raise UserError("checkpoint", str(run.checkpoint_file), "a run whose checkpoint is still there")
+            return run.checkpoint_file, run
+    raise UserError("checkpoint", reference, f"a run folder, the key of a run in {store}, or a checkpoint file")
+
+
+def open_target(reference: str, store: Path, data_root: Path | None = None) -> Target:
+    """The model behind a reference, on the run's own data and partition.
+
+    Raises UserError for what is no checkpoint of ours, and for data that are not those of the run.
+    """
+    path, run = find(reference, store)
+    tensors, metadata = read_checkpoint(path)
+    values = json.loads(metadata["config"]) | {"device": "auto", "backend": "auto"}
+    known = {name: value for name, value in values.items() if name in RunConfig.model_fields}
+    made = config.make(**known)
+    dataset = load_data(made, data_root)
+    if run is not None and run.config()["data_fingerprint"] != dataset.fingerprint:
+        raise UserError("data", dataset.fingerprint, f"{run.config()['data_fingerprint']}, the data of {run.key}")
+    trainer = Trainer(made, dataset)
+    if "w" not in tensors or len(tensors["w"]) != len(trainer.w):
+        raise UserError("checkpoint", str(path), f"a model {made.model} with {len(trainer.w)} parameters")
+    trainer.restore(tensors, int(metadata["round"]))
+    return Target(reference if run is None else run.key, run, trainer)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is measured, and how well.
+
+    k: top eigenvalues.  tol: relative residual.  samples: sign vectors of the trace, at most.  error: relative standard
+    error at which the trace stops.  probes: random starts of the density.  rho: radius of the SAM sharpness.  m: group
+    size of the m-sharpness.  memory: bytes for one pass over the data, and twice that for graphs that are kept.
+    """
+
+    parts: tuple[str, ...] = PARTS
+    k: int = 10
+    tol: float = 1e-2
+    samples: int = 200
+    error: float = 0.02
+    probes: int = 5
+    rho: float = 0.1
+    m: int = 100
+    memory: int = 1 << 30
+    seed: int = 0
+
+
+@dataclass
+class Measurement:
+    """Results of one model, filled part by part; ``seconds`` per part, ``memory`` the process's peak in bytes."""
+
+    loss: float
+    samples: int
+    dtype: str
+    found: dict[str, Any] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    memory: int = 0
+    eigen: EigenResult | None = None
+
+    @contextmanager
+    def timed(self, part: str) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        self.seconds[part] = time.perf_counter() - start
+        self.memory = max(self.memory, peak_memory())
+
+    def plain(self) -> dict[str, Any]:
+        """For JSON."""
+        head = {"loss": self.loss, "data": self.samples, "dtype": self.dtype}
+        return head | self.found | {"seconds": self.seconds, "peak_memory_bytes": self.memory}
+
+
+def peak_memory() -> int:
+    """Largest resident size of this process so far, in bytes, and what torch has held on an accelerator."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    held = torch.cuda.max_memory_allocated() if torch.cuda.is_available() else 0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit + held
+
+
+def measure(risk: EmpiricalRisk, w: Tensor, options: Options | None = None) -> Measurement:
+    """All parts that the options name, of a risk at w [P]. Raises UserError as ``artifact.curvature`` does."""
+    options = options or Options()
+    result = Measurement(float(risk(w)), len(risk), str(w.dtype).removeprefix("torch."))
+    for part in PARTS:
+        if part in options.parts:
+            with result.timed(part):
+                result.found[part] = _MEASURES[part](risk, w, options, result)
+    return result
+
+
+def _eigen(found: EigenResult) -> dict[str, Any]:
+    return {"values": found.rows(), "iterations": found.iterations, "products": found.products}
+
+
+def _top(risk: EmpiricalRisk, w: Tensor, o: Options, result: Measurement) -> dict[str, Any]:
+    result.eigen = curvature.top_eigenvalues(risk, w, min(o.k, len(w)), tol=o.tol, seed=o.seed, keep_space=True)
+    return _eigen(result.eigen)
+
+
+def _negative(risk: EmpiricalRisk, w: Tensor, o: Options, _: Measurement) -> dict[str, Any]:
+    return _eigen(curvature.top_eigenvalues(risk, w, 1, which="SA", tol=o.tol, seed=o.seed))
+
+
+def _trace(risk: EmpiricalRisk, w: Tensor, o: Options, result: Measurement) -> dict[str, Any]:
+    found = curvature.trace(risk, w, o.samples, o.seed, deflate=result.eigen, relative_error=o.error)
+    low, high = found.interval()
+    return {
+        "value": found.value,
+        "standard_error": found.standard_error,
+        "samples": len(found.samples),
+        "interval95": [low, high],
+        "reached": found.standard_error <= o.error * abs(found.value),
+    }
+
+
+def _density(risk: EmpiricalRisk, w: Tensor, o: Options, _: Measurement) -> dict[str, Any]:
+    found = curvature.spectral_density(risk, w, probes=o.probes, steps=min(60, len(w)), points=200, seed=o.seed)
+    return {
+        "grid": found.grid.tolist(),
+        "density": found.density.tolist(),
+        "standard_error": found.standard_error.tolist(),
+        "sigma": found.sigma,
+        "negative_mass": float(found.weights[found.nodes < -found.sigma].sum()),
+    }
+
+
+def _layers(risk: EmpiricalRisk, w: Tensor, o: Options, _: Measurement) -> list[dict[str, Any]]:
+    return [
+        {
+            "layer": layer.name,
+            "parameters": layer.slice.stop - layer.slice.start,
+            "top": layer.top.rows()[0],
+            "squared_norm": layer.squared_norm,
+            "mean_square": layer.squared_norm / layer.units,
+            "ratio": None if math.isnan(layer.ratio) else layer.ratio,
+        }
+        for layer in curvature.layer_curvature(risk, w, tol=o.tol, seed=o.seed)
+    ]
+
+
+def _sam(risk: EmpiricalRisk, w: Tensor, o: Options, _: Measurement) -> dict[str, Any]:
+    ascent = curvature.sam_sharpness(risk, w, o.rho, exact=True, restarts=1, steps=20, tol=1e-3, seed=o.seed)
+    groups = curvature.m_sharpness(risk, w, o.rho, min(o.m, len(risk)), groups=20, seed=o.seed)
+    return {
+        "rho": o.rho,
+        "one_step": curvature.sam_sharpness(risk, w, o.rho).value,
+        "ascent": ascent.value,
+        "m": min(o.m, len(risk)),
+        "m_sharpness": float(groups.mean()),
+        "m_standard_error": float(groups.std() / math.sqrt(len(groups))) if len(groups) > 1 else None,
+        "groups": len(groups),
+    }
+
+
+_MEASURES: dict[str, Callable] = {
+    "top": _top,
+    "negative": _negative,
+    "trace": _trace,
+    "density": _density,
+    "layers": _layers,
+    "sam": _sam,
+}
+
+
+# ---- text ------------------------------------------------------------------------------------------------------------
+
+
+def text(measured: Measurement) -> str:
+    """For people: one block per part; of a number that did not converge only the interval is shown."""
+    lines = [f"loss {measured.loss:.6g} on {measured.samples} training samples, {measured.dtype}"]
+    for part, found in measured.found.items():
+        lines.append(f"{part} ({measured.seconds[part]:.1f} s)")
+        lines += ["  " + line for line in _TEXTS[part](found)]
+    return "\n".join([*lines, f"peak memory {measured.memory / 2**20:.0f} MiB"])
+
+
+def _eigen_text(found: dict[str, Any]) -> list[str]:
+    rows = [_row_text(row) for row in found["values"]]
+    return [*rows, f"{found['products']} Hessian products, {found['iterations']} of them by the solver"]
+
+
+def _row_text(row: dict[str, Any]) -> str:
+    if row["converged"]:
+        return f"{row['value']:.6g}  residual {row['residual']:.2g}"
+    return "not converged; an eigenvalue lies in [{:.6g}, {:.6g}]".format(*row["interval"])
+
+
+def _trace_text(found: dict[str, Any]) -> list[str]:
+    low, high = found["interval95"]
+    note = "" if found["reached"] else "; the asked-for error was not reached: more --samples"
+    value, error = found["value"], found["standard_error"]
+    interval = f"95% interval [{low:.6g}, {high:.6g}]"
+    return [f"{value:.6g}  standard error {error:.2g}, {interval}, {found['samples']} samples{note}"]
+
+
+def _density_text(found: dict[str, Any]) -> list[str]:
+    low, high = found["grid"][0], found["grid"][-1]
+    return [f"on [{low:.4g}, {high:.4g}], width {found['sigma']:.2g}; mass below zero {found['negative_mass']:.3g}"]
+
+
+def _layers_text(found: list[dict[str, Any]]) -> list[str]:
+    return [
+        f"{row['layer']:<20} top {_row_text(row['top'])}; mean |input|^2 {row['squared_norm']:.4g}"
+        + ("" if row["ratio"] is None else f", ratio {row['ratio']:.4g}")
+        for row in found
+    ]
+
+
+def _sam_text(found: dict[str, Any]) -> list[str]:
+    return [
+        f"rho {found['rho']:g}: one step {found['one_step']:.6g}, ascent at least {found['ascent']:.6g}",
+        f"m-sharpness, m = {found['m']}: {found['m_sharpness']:.6g} over {found['groups']} groups",
+    ]
+
+
+_TEXTS: dict[str, Callable] = {
+    "top": _eigen_text,
+    "negative": _eigen_text,
+    "trace": _trace_text,
+    "density": _density_text,
+    "layers": _layers_text,
+    "sam": _sam_text,
+}
+
+
+# ---- records ---------------------------------------------------------------------------------------------------------
+
+
+def record(target: Target, measured: Measurement, command: str) -> Path:
+    """Stores top eigenvalue and trace beside a finished run, whole or not at all.
+
+    Of a top eigenvalue that did not converge only the interval is stored, under a name of its own.
+
+    Raises UserError for a lone checkpoint, a run that is not finished, and without both parts.
+    """
+    if target.run is None or not target.run.done:
+        raise UserError("record", target.name, "a finished run in a store")
+    missing = [part for part in ("top", "trace") if part not in measured.found]
+    if missing:
+        raise UserError("parts", ",".join(measured.found), "top,trace among them, to be recorded")
+    top = measured.found["top"]["values"][0]
+    row = {name: top[name] for name in ("value", "residual", "converged")}
+    row |= {"iterations": measured.found["top"]["iterations"]}
+    content = {"top_eigenvalue": row} if top["converged"] else {"top_eigenvalue_within": top["interval"]}
+    content |= {
+        "trace": {name: measured.found["trace"][name] for name in ("value", "standard_error", "samples")},
+        "data": measured.samples,
+        "dtype": measured.dtype,
+        "loss": measured.loss,
+        "round": target.trainer.completed,
+        "command": command,
+        "seconds": sum(measured.seconds.values()),
+    }
+    path = target.run.folder / RECORD
+    write_atomic(path, json.dumps(json.loads(dumps(content)), indent=1, sort_keys=True) + "\n")
+    return path
+
+
+def recorded(run: Run) -> dict[str, Any] | None:
+    """What ``record`` has stored, or None."""
+    path = run.folder / RECORD
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
+def matching(store: Path, conditions: Sequence[str]) -> list[str]:
+    """Keys of the finished runs with a checkpoint whose config has all ``FIELD=VALUE``; else UserError."""
+    wanted = []
+    for condition in conditions:
+        name, equals, value = condition.partition("=")
+        if not equals or name not in RunConfig.model_fields:
+            raise UserError("where", condition, f"FIELD=VALUE with a field among {', '.join(RunConfig.model_fields)}")
+        wanted.append((name, value))
+    found = []
+    for run in runs(store):
+        own = run.config()
+        same = all(_written(own.get(name)) == value for name, value in wanted)
+        if same and run.done and run.checkpoint_file.exists():
+            found.append(run.key)
+    if not found:
+        raise UserError("where", " ".join(conditions), f"conditions that a finished run in {store} meets")
+    return found
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return ",".join(map(_written, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+# ---- command ---------------------------------------------------------------------------------------------------------
+
+
+@click.command("sharpness", help="Eigenvalues, trace, density, layers and SAM sharpness of stored models.")
+@click.argument("references", metavar="CHECKPOINT_OR_RUN", nargs=-1)
+@click.option("--where", multiple=True, metavar="FIELD=VALUE", help="All finished runs of the store with this value.")
+@click.option("--out", "store", type=click.Path(path_type=Path), default=Path("results"), help="Store of the runs.")
+@click.option("--parts", default=",".join(PARTS), show_default=True, help="What to measure.")
+@click.option("--k", default=10, show_default=True, help="Number of top eigenvalues.")
+@click.option("--tol", default=1e-2, show_default=True, help="Relative residual of an eigenvalue.")
+@click.option("--samples", default=200, show_default=True, help="Sign vectors of the trace, at most.")
+@click.option("--error", default=0.02, show_default=True, help="Relative standard error at which the trace stops.")
+@click.option("--data-size", type=int, help="Number of training samples, a fixed random subset; default all.")
+@click.option("--dtype", type=click.Choice(["float32", "float64"]), default="float32", show_default=True)
+@click.option("--rho", default=0.1, show_default=True, help="Radius of the SAM sharpness.")
+@click.option("--m", default=100, show_default=True, help="Group size of the m-sharpness.")
+@click.option("--memory", default=1024, show_default=True, help="MiB for one pass over the data.")
+@click.option("--seed", default=0, show_default=True, help="Of the random vectors.")
+@click.option("--data", "data_root", type=click.Path(path_type=Path), help="Folder of the data sets.")
+@click.option(
+    "--record", "keep", is_flag=True, help="Store top eigenvalue and trace beside the run; skips what is there."
+)
+@click.option("--against", type=click.Path(path_type=Path), help="Folder of PyHessian: time at equal accuracy.")
+@click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
+def sharpness_command(
+    references, where, store, data_root, data_size, dtype, keep, against, as_json, memory, parts, **given
+) -> None:
+    """See the module."""
+    chosen = _options(parts, memory, given)
+    if data_size is not None and data_size < 1:
+        raise UserError("data-size", data_size, "an integer of at least 1")
+    references = [*references, *(matching(store, where) if where else ())]
+    if not references:
+        raise UserError("checkpoint", "nothing", "run folders, run keys, checkpoints, or --where FIELD=VALUE")
+    results = []
+    for reference in references:
+        if keep and (run := find(reference, store)[1]) is not None and recorded(run) is not None:
+            click.echo(f"{run.key}: recorded before", err=True)
+            continue
+        target = open_target(reference, store, data_root)
+        risk = target.trainer.risk(data_size)
+        risk.memory = chosen.memory
+        w = target.w.to(getattr(torch, dtype))
+        if against is not None:
+            rows = compare(risk, w, against, chosen.k, chosen.tol, chosen.error)
+            results.append({"model": target.describe(), "data": len(risk), "against": rows, "ratios": ratios(rows)})
+            if not as_json:
+                click.echo(f"{target.describe()}, {len(risk)} samples, {dtype}\n{against_text(rows)}")
+            continue
+        measured = measure(risk, w, chosen)
+        if keep:
+            record(target, measured, _command(target.name, data_size, dtype, chosen))
+        results.append({"model": target.describe()} | measured.plain())
+        if not as_json:
+            click.echo(target.describe() + "\n" + text(measured))
+    if as_json:
+        click.echo(dumps(results))
+
+
+def _options(parts: str, memory: int, given: dict[str, Any]) -> Options:
+    chosen = tuple(part.strip() for part in parts.split(",") if part.strip())
+    unknown = [part for part in chosen if part not in PARTS]
+    if unknown or not chosen:
+        raise UserError("parts", parts, ", ".join(PARTS))
+    if memory < 1:
+        raise UserError("memory", memory, "at least 1 MiB")
+    for name in ("rho", "tol", "error"):
+        if not (given[name] > 0 and math.isfinite(given[name])):
+            raise UserError(name, given[name], "a positive number")
+    for name in ("k", "m"):
+        if given[name] < 1:
+            raise UserError(name, given[name], "an integer of at least 1")
+    return Options(parts=chosen, memory=memory << 20, **given)
+
+
+def _command(key: str, data_size: int | None, dtype: str, options: Options) -> str:
+    """The command line that measures the same again."""
+    default = dataclasses.asdict(Options())
+    words = ["python -m artifact sharpness", key, "--parts", ",".join(options.parts), "--dtype", dtype]
+    words += ["--data-size", str(data_size)] if data_size else []
+    for name in ("k", "tol", "samples", "error", "rho", "m", "seed"):
+        if getattr(options, name) != default[name]:
+            words += [f"--{name}", f"{getattr(options, name):g}"]
+    return " ".join(words[:1] + [shlex.quote(word) for word in words[1:]])

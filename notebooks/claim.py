@@ -1,0 +1,125 @@
+"""``show("claim-id")``: decide one claim now and display its statement, verdict, evidence and figure or table."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import matplotlib
+from markupsafe import Markup
+from matplotlib.figure import Figure
+
+from artifact.claims import Claim, load, select
+from artifact.report import evidence
+from artifact.report.content import Record
+from artifact.report.pages.papers import statement_parts
+from checks import runner
+from checks.text import margin_text
+from notebooks import empirical, render
+from theory.kit.verdict import Check, registry
+
+INCHES, DPI = (7.2, 4.4), 110
+SMALL = {"font.size": 9, "axes.titlesize": 9}
+
+
+class CheckFailed(RuntimeError):
+    """The check of a claim ended in an error, so there is nothing to show."""
+
+
+@dataclass(frozen=True)
+class Card:
+    """What a cell displays: HTML with MathML for Jupyter and the rendered pages, a line of text elsewhere."""
+
+    claim: Claim
+    verdict: str
+    parts: tuple[Markup, ...]
+
+    def _repr_html_(self) -> str:
+        return f'<div class="card">{Markup("").join(self.parts)}</div>'
+
+    def __repr__(self) -> str:
+        return f"{self.claim.id}: {self.verdict} ({self.claim.title})"
+
+
+def show(claim_id: str, profile: str = "quick") -> Card:
+    """Decide a claim now and return its card, which Jupyter displays.
+
+    Theory and arithmetic are decided by running the claim's check. What training decides is read from the stored runs;
+    at the quick profile the runs that are missing for the claim's table or figure are trained first, which takes
+    seconds to minutes once. profile: of that table or figure. Raises UserError for an unknown id or profile,
+    CheckFailed for a check that ends in an error.
+    """
+    (claim,) = select(_ledger(), [claim_id])
+    trained = empirical.section(claim, profile)
+    if claim.decided_by == "experiments":
+        return Card(
+            claim, trained.verdict, (_statement(claim), _badge(trained.verdict, claim.expected), *trained.parts)
+        )
+    verdict, parts = _checked(claim)
+    return Card(claim, verdict, (_statement(claim), _badge(verdict, claim.expected), *parts, *trained.parts))
+
+
+@cache
+def _ledger() -> tuple[Claim, ...]:
+    return load()
+
+
+@cache
+def _result(claim_ids: tuple[str, ...]) -> dict[str, Any]:
+    """Outcome of one check function, run once per process for all the claims that it decides."""
+    return runner.execute(runner.Job(claim_ids))
+
+
+def _checked(claim: Claim) -> tuple[str, list[Markup]]:
+    """Verdict and HTML parts of a claim that a check decides."""
+    errors = runner.import_theory((claim.paper,))
+    if claim.id not in registry.checks:
+        raise CheckFailed(f"{claim.id}: {errors.get(claim.paper, 'no check decides it')}")
+    check = registry.checks[claim.id]
+    result = _result(tuple(name for name, other in registry.checks.items() if other.function is check.function))
+    if result["verdict"] == "error":
+        raise CheckFailed(f"{claim.id}: {result['evidence']['error']}")
+    record = Record(claim, result["verdict"], result["evidence"], result.get("margin"), result.get("repaired"))
+    parts = [render.paragraphs(record.repaired, "Corrected statement")] if record.repaired else []
+    if check.figure is not None:
+        parts.append(_drawn(record, check))
+    parts += [render.part(piece, claim.id) for piece in evidence.parts(record)]
+    return record.verdict, [*parts, _measure(record, result["seconds"])]
+
+
+def _statement(claim: Claim) -> Markup:
+    """The statement; a setting that many claims repeat is folded away."""
+    setting, rest = statement_parts(claim.statement)
+    shown = render.paragraphs(rest, "Statement")
+    before = render.folded("Setting", render.paragraphs(setting)) if setting else Markup("")
+    return Markup('<div class="statement">{}{}</div>').format(before, shown)
+
+
+def _badge(verdict: str, expected: str) -> Markup:
+    """The verdict in words; a verdict that the ledger does not expect says so."""
+    against = f" The ledger expects {expected}." if expected not in ("", verdict) else ""
+    return Markup('<p class="verdict {}"><strong>Verdict: {}</strong>, that is, {}.{}</p>').format(
+        verdict, verdict, evidence.MEANINGS[verdict], against
+    )
+
+
+def _measure(record: Record, seconds: float) -> Markup:
+    """Margin, time and command of a check in a line."""
+    left = "" if record.margin is None else f"Left over right side at the worst point: {margin_text(record.margin)}. "
+    return Markup('<p class="measure">{}Decided now in {} s; the same by <code>{}</code>.</p>').format(
+        left, f"{seconds:.2f}", f"python -m checks --claim {record.claim.id}"
+    )
+
+
+def _drawn(record: Record, check: Check) -> Markup:
+    """The check's own figure from the evidence that was just found."""
+    with matplotlib.rc_context(SMALL):
+        figure = Figure(figsize=INCHES, layout="constrained")
+        check.figure(figure.subplots(), record.evidence)
+        content = io.BytesIO()
+        figure.savefig(content, format="png", dpi=DPI)
+    claim = record.claim
+    described = f"Figure of {claim.id}: {claim.title}. Verdict {record.verdict}; described in the text above."
+    return render.image(content.getvalue(), described)

@@ -1,0 +1,33 @@
+"""Finished runs with metrics that a test chooses, in a store of its own."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from artifact import experiments
+from artifact.config import RunConfig
+from artifact.store import Run
+
+
+def stored_run(
+    root: Path, run_config: RunConfig, lines: Sequence[dict[str, Any]], key: str | None = None, seconds: float = 1.0
+) -> Run:
+    """A finished run in a store with the given metrics lines."""
+    text = experiments.signature(run_config) + str(run_config.probes)
+    run = Run(root, key or hashlib.sha256(text.encode()).hexdigest()[:16])
+    run.create(run_config.canonical() | {"parameters": 1000}, torch.device("cpu"))
+    for line in lines:
+        cost = {"up": 1.0, "down": 1.0}
+        run.append({"cohort": 2, "cost": cost} | line, {"round": line["round"], "seconds": seconds})
+    run.finish({"rounds": len(lines)})
+    return run
+
+
+def accuracies(values: Sequence[float], model: str = "server") -> list[dict[str, Any]]:
+    """Metrics lines of rounds that are all evaluated."""
+    return [{"round": t + 1, model: {"accuracy": value, "client_sd": 0.1}} for t, value in enumerate(values)]

@@ -1,0 +1,293 @@
+"""Three ways to the same gradients, against each other and finite differences; client state that is kept sparsely."""
+
+import itertools
+import tomllib
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch.func import functional_call
+
+from artifact import models
+from artifact.algorithms import ALGORITHMS
+from artifact.bench import merge
+from artifact.cohort import Context
+from artifact.config import make
+from artifact.engine import Trainer
+from artifact.explicit import Perceptron
+from artifact.flat import parameters
+from artifact.models import Dropout
+from artifact.oracle import BACKENDS, Group, Oracle, Penalty, _measured, default_backend
+from artifact.replica import Replica
+from artifact.rows import ClientRows, pack, unpack
+from artifact.session import load_data
+from artifact.taps import hidden_layers
+
+R, B = 3, 5
+
+
+def problem(name, seed=0, shape=(1, 8, 8), dtype=torch.float64):
+    """A model, R flat vectors around its initial weights, and a batch for each."""
+    model = models.build(name, shape, 4, seed).to(dtype).train()
+    generator = torch.Generator().manual_seed(seed + 1)
+    flat = torch.cat([p.detach().flatten() for p in model.parameters()])
+    W = flat + 0.1 * torch.randn(R, len(flat), generator=generator, dtype=dtype)
+    x = torch.randn(R, B, *shape, generator=generator, dtype=dtype)
+    y = torch.randint(0, 4, (R, B), generator=generator)
+    u = torch.rand(R, B, model.dropout_units, generator=generator, dtype=dtype) if model.dropout_units else None
+    return model, W, Group(None, x, y, u)
+
+
+class Deep(models.Chain):
+    """Two hidden layers with dropout on both sides of a ReLU."""
+
+    def __init__(self):
+        layers = {"flatten": torch.nn.Flatten(), "a": torch.nn.Linear(64, 7), "d1": Dropout(0.3, 7)}
+        layers |= {"relu_a": torch.nn.ReLU(), "b": torch.nn.Linear(7, 6), "relu_b": torch.nn.ReLU()}
+        super().__init__(layers | {"d2": Dropout(0.5, 6), "c": torch.nn.Linear(6, 4)})
+
+
+# ---- hand-written gradients -----------------------------------------------------------------------------------------
+
+PENALTIES = [Penalty(), Penalty(0.3), Penalty(0.3, ("relu_fc1", "fc2"))]
+
+
+@pytest.mark.parametrize("penalty", PENALTIES, ids=["none", "hidden", "with-logits"])
+@pytest.mark.parametrize("name", ["mlp", "mlp-1", "mlp-20"])
+def test_explicit_gradients_are_those_of_autograd(name, penalty):
+    model, W, group = problem(name)
+    loop, explicit = (Oracle(model, penalty, backend) for backend in ("loop", "explicit"))
+    expected, found = loop.gradients(W, None, group), explicit.gradients(W, None, group)
+    assert explicit.backend == "explicit"
+    assert expected.abs().max() > 1e-3
+    assert (expected - found).abs().max() <= 1e-12
+    assert loop.passes == explicit.passes == R
+
+
+def test_two_hidden_layers():
+    model = Deep().double().train()
+    generator = torch.Generator().manual_seed(3)
+    W = torch.randn(R, sum(p.numel() for p in model.parameters()), generator=generator, dtype=torch.float64)
+    x, u = torch.randn(R, B, 64, generator=generator).double(), torch.rand(R, B, 13, generator=generator).double()
+    group = Group(None, x, torch.randint(0, 4, (R, B), generator=generator), u)
+    loop, explicit = (Oracle(model, Penalty(0.2), b).gradients(W, None, group) for b in ("loop", "explicit"))
+    assert (loop - explicit).abs().max() <= 1e-11 * loop.abs().max()
+
+
+def test_explicit_gradients_are_finite_differences_of_the_loss():
+    """Central differences, error O(h^2), of the loss as the model itself computes it."""
+    model, W, group = problem("mlp")
+    oracle, h = Oracle(model, Penalty(0.3), "explicit"), 1e-6
+    gradient = oracle.gradients(W, None, group)
+
+    def loss(i, w):
+        tensors, layer = oracle.layout.views(w), {}
+        handle = model.relu_fc1.register_forward_hook(lambda *given: layer.update(a=given[-1]))
+        logits = functional_call(model, tensors, (group.x[i], group.uniforms[i]))
+        handle.remove()
+        return F.cross_entropy(logits, group.y[i]) + 0.3 * layer["a"].square().mean()
+
+    generator = torch.Generator().manual_seed(5)
+    for i in range(R):
+        v = torch.randn(W.shape[1], generator=generator, dtype=torch.float64)
+        slope = (loss(i, W[i] + h * v) - loss(i, W[i] - h * v)) / (2 * h)
+        assert slope.item() == pytest.approx((gradient[i] @ v).item(), rel=1e-6, abs=1e-8)
+
+
+@pytest.mark.parametrize("name", ["cnn-fmnist", "convnet-tiny"])
+def test_other_models_fall_back_on_the_batched_backend(name):
+    model = models.build(name, (1, 8, 8), 4, 0)
+    assert Oracle(model, backend="explicit").backend == "batched"
+    assert Perceptron.of(model, Oracle(model).layout, (), 0.0) is None
+
+
+def test_bfloat16_is_left_to_autocast():
+    assert Oracle(models.build("mlp", (1, 8, 8), 4, 0), backend="explicit", bfloat16=True).backend == "batched"
+
+
+# ---- the loop's own copy of a model ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "shape"), [("lenet", (3, 32, 32)), ("cnn-fmnist", (1, 28, 28)), ("mlp", (1, 8, 8))])
+@pytest.mark.parametrize("bfloat16", [False, True])
+def test_loop_gives_the_bits_of_functional_call(name, shape, bfloat16):
+    """Pointed parameters and pooling before ReLU change no bit, in no precision."""
+    model, W, group = problem(name, shape=shape, dtype=torch.float32)
+    oracle = Oracle(model, backend="loop", bfloat16=bfloat16)
+    statistics = [oracle.buffer_layout.flatten(dict(model.named_buffers())) for _ in range(R)] if "fm" in name else None
+    running = torch.stack(statistics) if statistics else None
+    found = oracle.gradients(W, running, group)
+    for i in range(R):
+        w = W[i].clone().requires_grad_()
+        tensors = oracle.layout.views(w)
+        own = None if statistics is None else oracle.buffer_layout.views(statistics[i].clone())
+        x = group.x[i].contiguous(memory_format=torch.channels_last) if shape[0] > 1 else group.x[i]
+        x = x if shape[0] > 1 else x.as_strided(x.shape, (shape[1] * shape[2], 1, shape[2], 1))
+        inputs = (x,) if group.uniforms is None else (x, group.uniforms[i])
+        with torch.autocast("cpu", torch.bfloat16, enabled=bfloat16):
+            loss = F.cross_entropy(functional_call(model, tensors | (own or {}), inputs).float(), group.y[i])
+        assert torch.equal(torch.autograd.grad(loss, w)[0], found[i])
+        if own is not None:
+            assert torch.equal(oracle.buffer_layout.flatten(own), running[i])
+
+
+def test_replica_leaves_the_model_alone_and_swaps_only_relu_and_max_pooling():
+    model, W, _ = problem("lenet", shape=(3, 32, 32), dtype=torch.float32)
+    before, oracle = {n: p.clone() for n, p in parameters(model).items()}, Oracle(model)
+    replica = Replica(model, oracle.layout, oracle.buffer_layout, pool_first=True)
+    replica.point(W[1], None)
+    assert all(torch.equal(p, before[n]) for n, p in parameters(model).items())
+    order = [n for n, _ in replica.model.named_children()]
+    assert order[:6] == ["conv1", "pool1", "relu1", "conv2", "pool2", "relu2"]
+    assert sorted(order) == sorted(n for n, _ in model.named_children())
+    assert torch.equal(torch.cat([p.flatten() for p in replica.model.parameters()]), W[1])
+    assert [n for n, _ in replica.model.named_parameters()] == list(parameters(model))
+    watched = Replica(model, oracle.layout, oracle.buffer_layout, pool_first=False)
+    assert hidden_layers(watched.model) == hidden_layers(model)
+
+
+# ---- teams ----------------------------------------------------------------------------------------------------------
+
+
+def trained(threads, rounds=2, **options):
+    values = {"dataset": "digits", "train_size": 90, "test_size": 60, "clients": 7, "cohort": 5, "batch_size": 8}
+    values |= {"split": "dirichlet:0.3", "model": "mlp-12", "dtype": "float64", "clip": 5.0, "weight_decay": 0.01}
+    run = make(rounds=rounds, **(values | options))
+    trainer = Trainer(run, load_data(run))
+    trainer.oracle = Oracle(trainer.model, trainer._penalty(), run.resolved_backend, threads=threads)
+    metrics = [trainer.play_round() for _ in range(rounds)]
+    return trainer, metrics
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_clients_apart_give_what_the_whole_cohort_gives(name):
+    """Every method, unequal numbers of local steps: one client per task, and all in one."""
+    (together, lines), (apart, others) = (trained(n, algorithm=name, backend="loop") for n in (0, 3))
+    assert apart.oracle.teams(5) == [[0], [1], [2], [3], [4]]
+    assert together.oracle.teams(5) == [[0, 1, 2, 3, 4]]
+    difference = (together.w - apart.w).abs().max()
+    assert difference == 0 if name != "fedrobust" else difference <= 1e-12
+    assert lines == others or name == "fedrobust"
+    ours, theirs = together.tensors(), apart.tensors()
+    assert ours.keys() == theirs.keys()
+    assert all((value - theirs[key]).abs().max() <= 1e-12 for key, value in ours.items() if value.is_floating_point())
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 8])
+def test_shares_of_a_batched_cohort(threads):
+    teams = Oracle(models.build("mlp-3", (1, 8, 8), 4, 0), backend="explicit", threads=threads).teams(5)
+    assert list(itertools.chain(*teams)) == [0, 1, 2, 3, 4]
+    assert len(teams) <= threads and max(map(len, teams)) - min(map(len, teams)) <= -(-5 // threads)
+    whole, parts = (trained(n, algorithm="fedsmoo", backend="explicit")[0] for n in (0, threads))
+    assert (whole.w - parts.w).abs().max() <= 1e-12
+
+
+@pytest.mark.parametrize("optimiser", ["momentum", "adam"])
+def test_local_optimiser_buffers_belong_to_their_client(optimiser):
+    one, other = (trained(n, algorithm="fedsam", backend="loop", optimiser=optimiser)[0] for n in (0, 2))
+    assert torch.equal(one.w, other.w)
+
+
+def test_settled_entries():
+    """What teams have rebound, also to new names, comes back in the order of the cohort; shared entries stay."""
+    w = torch.zeros(2)
+    c = Context(w, 0.1, mu=torch.arange(6.0).view(3, 2), s=torch.ones(2))
+    untouched, rows = c.mu, (slice(0, 2), slice(2, 3))
+    for part, where in [(c.part(r, 3), r) for r in rows]:
+        part.mu = part.mu + 10
+        part.e = part.mu * 2
+        c.settle(part, where, 3)
+    assert c.mu.tolist() == [[10, 11], [12, 13], [14, 15]]
+    assert torch.equal(c.e, 2 * c.mu)
+    assert c.mu is untouched and torch.equal(c.s, torch.ones(2)) and c.w is w
+
+
+# ---- client rows ----------------------------------------------------------------------------------------------------
+
+
+def test_client_rows_read_like_a_matrix():
+    rows, matrix = ClientRows(6, torch.tensor([7.0, 8.0])), torch.tensor([[7.0, 8.0]]).repeat(6, 1)
+    generator = torch.Generator().manual_seed(0)
+    for chosen in ([1, 4], [4, 5], [0, 1, 4]):
+        clients, values = torch.tensor(chosen), torch.randn(len(chosen), 2, generator=generator)
+        rows[clients], matrix[clients] = values, values
+        assert torch.equal(rows[clients], matrix[clients])
+    rows[torch.tensor([4, 0])], matrix[[4, 0]] = torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.0])
+    rows[torch.tensor([4])], matrix[4] = torch.tensor([[3.0, 4.0]]), torch.tensor([3.0, 4.0])
+    assert torch.equal(rows.dense(), matrix) and rows.shape == matrix.shape
+    assert rows.written == (0, 1, 4, 5)
+    assert torch.equal(rows.mean(0), matrix.mean(0))
+    weights = torch.rand(6, generator=generator)
+    assert torch.allclose(rows.weighted_sum(weights), weights @ matrix, rtol=1e-6)
+    taken = rows[2]
+    taken += 1
+    assert torch.equal(rows[2], matrix[2])
+    with pytest.raises(ValueError, match="dim 1"):
+        rows.mean(1)
+
+
+def test_the_mean_over_blocks_has_the_bits_of_the_whole(monkeypatch):
+    rows = ClientRows(37, torch.zeros(1001))
+    rows[torch.arange(20)] = torch.randn(20, 1001, generator=torch.Generator().manual_seed(1))
+    monkeypatch.setattr("artifact.rows._BLOCK", 37 * 64)
+    assert len(list(rows.blocks())) == 16
+    assert torch.equal(rows.mean(0), rows.dense().mean(0))
+
+
+def test_a_checkpoint_holds_written_rows_once():
+    rows = ClientRows(50, torch.zeros(3))
+    rows[torch.tensor([3, 9])] = torch.arange(6.0).view(2, 3)
+    rows[torch.tensor([9, 11, 20])] = torch.ones(3)
+    packed = pack({"mu": rows, "s": torch.ones(2)})
+    assert sorted(packed) == ["mu.index", "mu.row.3", "mu.row.9", "s"]
+    again = ClientRows(50, torch.zeros(3))
+    unpacked = unpack(packed, {"mu": again})
+    assert unpacked["mu"] is again and torch.equal(unpacked["s"], torch.ones(2)) and set(unpacked) == {"mu", "s"}
+    assert torch.equal(again.dense(), rows.dense()) and pack({"mu": again}).keys() == pack({"mu": rows}).keys()
+    again[torch.tensor([9])] = torch.full((1, 3), 5.0)
+    assert torch.equal(again[11], torch.ones(3)) and torch.equal(packed["mu.row.9"], torch.ones(3))
+
+
+def test_a_whole_matrix_is_read_too():
+    matrix = torch.zeros(5, 3)
+    matrix[2] = torch.arange(3.0)
+    rows = ClientRows(5, torch.zeros(3))
+    unpack({"mu": matrix}, {"mu": rows})
+    assert rows.written == (2,) and torch.equal(rows.dense(), matrix)
+
+
+def test_state_is_kept_for_visited_clients_only():
+    """1,000 clients: two rounds touch at most ten of them, and so does the checkpoint."""
+    options = {"split": "iid", "dataset": "digits", "train_size": 1000, "clients": 1000, "evaluate": ("server", "all")}
+    trainer, _ = trained(2, algorithm="fedsmoo", **options)
+    assert 5 <= len(trainer.state["mu"].written) <= 10
+    P = trainer.oracle.layout.numel
+    assert sum(t.numel() for t in trainer.tensors().values()) <= 3 * 10 * P + 3 * 1000 + 4 * P
+
+
+def test_released_lesam_and_others_share_one_model_per_round():
+    trainer, _ = trained(2, rounds=1, algorithm="fedlesam")
+    assert len([name for name in trainer.tensors() if ".row." in name]) == 1
+    assert len(trainer.state["w_old"].written) == 5
+
+
+# ---- the table of backends ------------------------------------------------------------------------------------------
+
+
+def test_default_backend_reads_the_table():
+    cpu = torch.device("cpu")
+    for model in models.MODELS:
+        assert default_backend(model, cpu) in BACKENDS
+    assert default_backend("mlp-77", cpu) == _measured()["cpu"]["mlp-*"]
+    assert default_backend("resnet18", torch.device("cuda")) == _measured()["cuda"]["*"]
+
+
+def test_a_new_measurement_replaces_one_section():
+    old = '[cpu]\n"*" = "loop"\n"mlp" = "batched"\n\n[cuda]\n"*" = "batched"\n'
+    result = {"environment": {"processor": "P", "cores": 2, "torch": "T"}, "rows": [{"train": {"n": 3}}]}
+    text = merge(old, "cpu", {"mlp-200": ("explicit", "explicit 1 ms"), "lenet": ("loop", "loop 2 ms")}, result)
+
+    table = tomllib.loads(text)
+    assert table["cpu"] == {"*": "loop", "mlp": "batched", "mlp-*": "explicit", "lenet": "loop"}
+    assert table["cuda"] == {"*": "batched"}
+    assert "explicit 1 ms" in text and "P, 2 cores, torch T" in text

@@ -1,0 +1,434 @@
+"""The declared cells: none is missing against the transcriptions, and what was run is found again."""
+
+from __future__ import annotations
+
+import collections
+import csv
+import json
+import re
+import tomllib
+
+import pytest
+from stored import accuracies, stored_run
+
+from artifact import claims, config, declared, experiments, listing
+from artifact.__main__ import main
+from artifact.declared import PROFILES, Metric
+from artifact.errors import UserError
+from artifact.measured import measure
+
+TABLES = [(paper.paper, table) for paper, table in experiments.all_tables()]
+NAMES = [f"{paper}/{table.id}" for paper, table in TABLES]
+printed_table = pytest.mark.parametrize(
+    "table", [t for _, t in TABLES if t.csv], ids=[n for n, (_, t) in zip(NAMES, TABLES, strict=True) if t.csv]
+)
+each_table = pytest.mark.parametrize("table", [table for _, table in TABLES], ids=NAMES)
+#: the thesis' tables once more in one file
+UNION = "thesis24_all.csv"
+
+
+def transcription(name: str) -> list[dict[str, str]]:
+    with open(experiments.PRINTED / name, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+# ---- against the transcriptions --------------------------------------------------------------------------------------
+
+
+def test_every_transcription_belongs_to_one_table():
+    used = collections.Counter(table.csv for _, table in TABLES if table.csv)
+    files = {path.name for path in experiments.PRINTED.glob("*.csv")}
+    assert set(used) == files - {UNION}
+    assert max(used.values()) == 1
+
+
+def test_the_union_of_the_thesis_tables_holds_nothing_else():
+    def key(row):
+        return row["table"], row["split"], row["algorithm"], row["value"]
+
+    parts = [row for n in range(1, 7) for row in transcription(f"thesis24_table5_{n}.csv")]
+    assert sorted(map(key, parts)) == sorted(map(key, transcription(UNION)))
+
+
+@printed_table
+def test_every_line_of_a_transcription_has_exactly_one_cell(table):
+    fields = {metric.id: metric.field for metric in table.metrics}
+    owners = collections.Counter((n.line, fields[place[2]]) for place, n in experiments.printed(table).items())
+    assert max(owners.values()) == 1
+    first = "task" if table.csv == "qu22_table3.csv" else "value"
+    assert {line for line, field in owners if field == first} == set(range(len(transcription(table.csv))))
+
+
+def test_the_papers_numbers_are_all_there():
+    """1,588 lines in all files, of which 54 are the thesis' six tables a second time."""
+    lines = sum(len(transcription(path.name)) for path in experiments.PRINTED.glob("*.csv"))
+    cells = sum(len({n.line for n in experiments.printed(table).values()}) for _, table in TABLES)
+    assert lines == 1588
+    assert cells == lines - len(transcription(UNION))
+
+
+@printed_table
+def test_no_line_or_metric_names_what_the_transcription_lacks(table):
+    content = transcription(table.csv)
+    for line in (*table.rows, *table.columns, *(metric for metric in table.metrics if metric.field)):
+        assert not line.printed or any(experiments.matches(line.printed, row) for row in content), line.id
+    for metric in table.metrics:
+        assert metric.field in (*content[0], "")
+
+
+@printed_table
+def test_a_number_is_what_the_transcription_prints(table):
+    content = transcription(table.csv)
+    fields = {metric.id: metric.field for metric in table.metrics}
+    for place, number in experiments.printed(table).items():
+        text = content[number.line][fields[place[2]]]
+        if number.value is None:
+            with pytest.raises(ValueError):
+                float(text)
+        else:
+            assert number.value == float(text)
+
+
+# ---- ids and settings ------------------------------------------------------------------------------------------------
+
+
+def test_ids_are_unique_and_well_formed():
+    ids = [cell.id for _, table in TABLES for cell in experiments.cells(table, "quick")]
+    assert len(set(ids)) == len(ids)
+    form = re.compile(r"[a-z0-9.-]+/[a-z0-9.-]+/[a-z0-9.-]+/[a-z0-9.-]+/[a-z0-9.-]+")
+    assert all(form.fullmatch(id) for id in ids)
+
+
+@each_table
+def test_runs_of_a_cell_differ_in_the_seed_alone(table):
+    assert set(table.profiles) <= set(PROFILES)
+    for cell in (cell for profile in table.profiles for cell in experiments.cells(table, profile)):
+        if table.given is not None:
+            assert cell.configs == ()
+            continue
+        for member in cell.configs_by_member:
+            assert tuple(c.seed for c in member) == cell.seeds
+            assert len({c.model_copy(update={"seed": 0}).model_dump_json() for c in member}) == 1
+
+
+def test_references_are_rows_of_their_file():
+    for name in experiments.papers():
+        raw = tomllib.loads((experiments.EXPERIMENTS / f"{name}.toml").read_text(encoding="utf-8"))
+        inline = [row for table in raw["table"] for row in table.get("rows", []) if isinstance(row, dict)]
+        lines = [*raw.get("row", {}).values(), *inline]
+        assert {line["against"] for line in lines if "against" in line} <= {line.get("label") for line in lines}
+
+
+def test_given_tables_name_claims_of_the_ledger():
+    known = {claim.id for claim in claims.load()}
+    named = {claim for _, table in TABLES if table.given for claim in table.given.claims}
+    assert named
+    assert named <= known
+
+
+def test_every_quick_cell_runs_on_data_that_are_always_there():
+    cells = [c for _, table in TABLES if not table.given for c in experiments.cells(table, "quick")]
+    assert {cell.metric.id for cell in cells if cell.not_run} == {"train-deviation"}
+    assert {c.dataset for cell in cells for c in cell.configs} == {"digits"}
+
+
+def test_quick_columns_share_their_runs():
+    """The miniature of every table together: the number that keeps the quick profile within its minutes."""
+    cells = [c for _, table in TABLES for c in experiments.cells(table, "quick")]
+    runs = {experiments.signature(c) for cell in cells for c in cell.configs}
+    assert sum(len(cell.configs) for cell in cells) > 5 * len(runs)
+    assert len(runs) <= 600
+
+
+def test_a_column_of_other_data_finds_no_runs_on_cifar_10():
+    """MAN's CIFAR-100 columns are the one declared stand-in."""
+    for _, table in TABLES:
+        if table.given is not None or table.paper in ("yashwanth2023", "discrepancies"):
+            continue
+        for cell in experiments.cells(table, "laptop"):
+            if not cell.column.pool and "CIFAR-10," not in f"{cell.column.label},":
+                assert {c.dataset for c in cell.configs} & {"cifar10"} == set() or table.paper == "kakoun2024"
+    assert "in place of CIFAR-100" in experiments.load("yashwanth2023").table[0].profiles["laptop"].note
+
+
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        (
+            "sun2023/1/fedsmoo/cifar-10-10-of-100-dirichlet-0.1/accuracy",
+            {"algorithm": "fedsmoo", "lr_decay": 0.9995, "hyper": {"rho": 0.1, "lam": 0.1}},
+        ),
+        (
+            "fan2024/2/fedlesam-s-released/cifar-10-10-of-100-dirichlet-0.1/accuracy",
+            {"algorithm": "fedlesam-s", "variant": "released", "hyper": {"rho": 0.1}},
+        ),
+        (
+            "sun2023/8/dynreg-sam/cifar-10-10-of-100-pathological-3/accuracy",
+            {"algorithm": "feddyn-sam", "split": "pathological:3:replace", "hyper": {"rho": 0.1, "lam": 0.1}},
+        ),
+    ],
+)
+def test_laptop_settings_on_cifar_10(cell, expected):
+    common = {"dataset": "cifar10", "train_size": 5000, "test_size": 2000, "model": "lenet", "clients": 100}
+    common |= {"cohort": 10, "batch_size": 10, "local_epochs": 5, "rounds": 60, "eval_every": 10, "eval_last": 10}
+    common |= {"lr": 0.1, "clip": 10.0, "weight_decay": 0.001, "augment": "flip-crop", "dtype": "bfloat16"}
+    found = experiments.cell(cell, "laptop").configs
+    assert [c.seed for c in found] == [0, 1, 2]
+    for name, value in (common | expected).items():
+        assert getattr(found[0], name) == value, name
+
+
+def test_exceptions_hold_for_their_cells_only():
+    def rho(cell):
+        return experiments.cell(f"yashwanth2023/1/{cell}/accuracy-all", "paper").configs[0].hyper["rho"]
+
+    assert rho("fedspeed/cifar-100-iid") == 0.01
+    assert rho("fedspeed/cifar-100-dirichlet-0.3") == 0.1
+    assert rho("fedsam/tiny-imagenet-iid") == 0.03
+    assert rho("fedsam-man/tiny-imagenet-iid") == 0.01
+    assert rho("fedsam/cifar-100-iid") == 0.05
+
+
+# ---- the schema ------------------------------------------------------------------------------------------------------
+
+SMALL = """
+paper = "small"
+title = "A paper"
+[settings]
+lr = 0.1
+clients = 4
+cohort = 2
+[profiles.quick]
+seeds = [0, 1]
+[profiles.quick.settings]
+rounds = 3
+[row.fedavg]
+label = "FedAvg"
+settings = { algorithm = "fedavg" }
+[row.fedsam]
+label = "FedSAM"
+against = "FedAvg"
+settings = { algorithm = "fedsam", rho = 0.2 }
+[column.a]
+label = "A"
+settings = { split = "iid" }
+[column.b]
+label = "B"
+settings = { split = "dirichlet:0.5" }
+[column.short]
+label = "short"
+settings = { batch_size = 8 }
+at.quick = { batch_size = 4 }
+[column.long]
+label = "long"
+[[table]]
+id = "2"
+like = "1"
+title = "Two"
+location = "Table 2"
+rows = ["fedsam", { like = "fedsam", id = "wide", label = "wide", against = "FedSAM", settings = { rho = 0.9 } }]
+[table.settings]
+lr = 0.5
+[[table]]
+id = "1"
+title = "One"
+location = "Table 1"
+rows = ["fedavg", "fedsam"]
+columns = [[["a", "b"], ["short", "long"]]]
+"""
+
+
+@pytest.fixture
+def small(tmp_path, monkeypatch):
+    (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8")
+    monkeypatch.setattr(experiments, "EXPERIMENTS", tmp_path)
+    return experiments.load("small")
+
+
+def test_products_likeness_and_defaults(small):
+    two, one = small.table
+    assert [column.id for column in one.columns] == ["a-short", "a-long", "b-short", "b-long"]
+    assert one.columns[2].label == "B, short"
+    assert [row.id for row in two.rows] == ["fedsam", "wide"]
+    assert two.columns == one.columns
+    found = experiments.select("small/2", "quick", row="wide", column="b-short")[0].configs
+    assert [(c.lr, c.rounds, c.clients, c.split, c.batch_size) for c in found] == [(0.5, 3, 4, "dirichlet:0.5", 4)] * 2
+    assert found[0].hyper == {"rho": 0.9}
+    assert one.settings["lr"] == 0.1
+
+
+def test_a_row_is_held_against_nothing_where_its_reference_is_missing(small):
+    two, one = small.table
+    assert [row.against for row in two.rows] == [None, "FedSAM"]
+    assert [row.against for row in one.rows] == [None, "FedAvg"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "named"),
+    [
+        ('rows = ["fedavg", "fedsam"]', 'rows = ["fedfoo"]', "fedfoo"),
+        ('like = "1"', 'like = "9"', "'9'"),
+        ("seeds = [0, 1]", "seeds = []", "seeds"),
+        ('id = "2"\n', 'id = "Table Two"\n', "table.0.id"),
+        ('location = "Table 1"', 'location = "Table 1"\nheadline = "best"', "headline"),
+        ("[settings]", "[settings", "small.toml"),
+    ],
+)
+def test_a_file_that_breaks_the_schema_is_named(tmp_path, monkeypatch, old, new, named):
+    assert old in SMALL
+    (tmp_path / "small.toml").write_text(SMALL.replace(old, new), encoding="utf-8")
+    monkeypatch.setattr(experiments, "EXPERIMENTS", tmp_path)
+    with pytest.raises(UserError, match=r"small\.toml") as error:
+        experiments.load("small")
+    assert named in str(error.value)
+
+
+def test_the_headline_cannot_be_the_best_round():
+    with pytest.raises(ValueError, match="summary"):
+        Metric(summary="best")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("FedSAM+MAN", "fedsam-man"), ("Dirichlet-0.6", "dirichlet-0.6"), ("(a) b", "a-b")]
+)
+def test_slugs(text, expected):
+    assert declared.slug(text) == expected
+
+
+# ---- what was run ----------------------------------------------------------------------------------------------------
+
+
+def test_the_thesis_runs_are_found():
+    stored = experiments.finished(experiments.ROOT / "results")
+    for name in ("kakoun2024/5.3", "kakoun2024/5.4"):
+        found = [experiments.state(c, stored) for c in experiments.cells(experiments.find(name)[1], "laptop")]
+        assert found == ["finished 3/3"] * 9
+
+
+def test_a_run_with_more_probes_serves_a_cell_that_asks_for_fewer(small, tmp_path):
+    cell = experiments.cells(small.table[1], "quick")[0]
+    probed = cell.configs[0].model_copy(update={"probes": ("consistency",)})
+    stored_run(tmp_path / "store", probed, accuracies([0.5]))
+    stored = experiments.finished(tmp_path / "store")
+    assert [run.config()["seed"] for run in experiments.look_up(cell, stored)] == [0]
+    assert experiments.found(probed.model_copy(update={"probes": ("perturbation",)}), stored) is None
+    assert experiments.state(cell, stored) == "finished 1/2"
+
+
+def test_a_run_without_the_metric_is_not_finished(small, tmp_path):
+    table = small.table[1]
+    cell = experiments.Cell(table, table.rows[0], table.columns[0], Metric(quantity="trace"), "quick")
+    run = stored_run(tmp_path / "store", cell.configs[0], accuracies([0.5]))
+    stored = experiments.finished(tmp_path / "store")
+    assert experiments.state(cell, stored) == "missing"
+    (run.folder / "curvature.json").write_text('{"trace": {"value": 3.0}}', encoding="utf-8")
+    assert experiments.state(cell, stored) == "finished 1/2"
+
+
+def test_the_machine_does_not_matter_and_the_seed_does(small, tmp_path):
+    cell = experiments.cells(small.table[1], "quick")[0]
+    stored_run(tmp_path / "store", cell.configs[1].model_copy(update={"backend": "loop"}), accuracies([0.5]))
+    found = experiments.look_up(cell, experiments.finished(tmp_path / "store"))
+    assert [run.config()["seed"] for run in found] == [1]
+
+
+def test_selected_configs_are_unique_and_hold_all_probes():
+    found = experiments.configs("sun2023/2", "quick")
+    signatures = [experiments.signature(c) for c in found]
+    assert len(set(signatures)) == len(signatures) == 2 * 2 * 3
+    assert all(c.probes == ("consistency",) for c in found)
+    assert [c.seed for c in found] == sorted(c.seed for c in found)
+
+
+def test_what_a_profile_does_not_run_is_left_out_of_a_sweep():
+    table = experiments.find("sun2023/1")[1]
+    run = {c.split for c in experiments.configs("sun2023/1", "laptop")}
+    assert run == {"dirichlet:0.1:replace", "pathological:3:replace"}
+    assert len(experiments.configs("sun2023/1", "laptop", everything=True)) == 8 * len(table.columns) * 3
+
+
+@pytest.mark.parametrize("selection", ["smith2020", "sun2023/99", "sun2023/fig99"])
+def test_an_unknown_selection_is_an_error(selection):
+    with pytest.raises(UserError):
+        experiments.configs(selection, "quick")
+
+
+def test_list_cells_knows_every_cell_and_panel(capsys):
+    assert main(["list", "cells", "--paper", "kakoun2024", "--json"]) == 0
+    rows = {row["id"]: row["state"] for row in json.loads(capsys.readouterr().out)}
+    assert rows["kakoun2024/5.3/fedavg/iid/accuracy"] == "finished 3/3"
+    assert rows["kakoun2024/5.1/fedavg/iid/accuracy"] == "not-run: MNIST is not on this machine"
+    assert rows["kakoun2024/hyperparameters/clients/5.1/value"] == "given"
+    panels = {f"kakoun2024/{f.id}/{p.id}" for f in experiments.load("kakoun2024").figure for p in f.panel}
+    assert panels <= set(rows)
+
+
+def test_list_cells_of_an_unknown_paper_is_an_error():
+    with pytest.raises(UserError, match="smith2020"):
+        listing.cells("smith2020")
+
+
+# ---- what is read off a run ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Twelve rounds, evaluated in all of them; accuracy 0.10, 0.20, ... with the best in round 11."""
+    values = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.7, 0.7, 0.7, 0.9, 0.8]
+    lines = accuracies(values)
+    lines[-1] |= {"consistency": {"to_sent": 2.5, "to_next": 3.5}}
+    return stored_run(tmp_path, config.make(algorithm="fedavg"), lines, key="run", seconds=2.0)
+
+
+@pytest.mark.parametrize(
+    ("metric", "target", "expected"),
+    [
+        ({"summary": "last"}, None, 80.0),
+        ({}, None, 63.0),  # mean of rounds 3 to 12
+        ({"quantity": "deviation"}, None, 10.0),
+        ({"quantity": "rounds-to"}, 40.0, 4),
+        ({"quantity": "rounds-to"}, 95.0, float("inf")),
+        ({"quantity": "rounds-to"}, None, None),
+        ({"quantity": "communication-to"}, 40.0, 4 * 2 * 2 * 1000 / 1e9),  # rounds x cohort x (up + down) x parameters
+        ({"quantity": "seconds-to", "scale": 0.5}, 40.0, 4.0),
+        ({"quantity": "seconds-per-round"}, None, 2.0),
+        ({"quantity": "consistency"}, None, 2.5),
+        ({"quantity": "trace"}, None, None),
+        ({"model": "all"}, None, None),
+    ],
+)
+def test_metrics(run, metric, target, expected):
+    found = measure(Metric(**metric), run, target)
+    assert found == (expected if expected is None else pytest.approx(expected))
+
+
+def test_curvature_is_read_from_its_record(run):
+    record = {"top_eigenvalue": {"value": 7.5}, "trace": {"value": 30.0}}
+    (run.folder / "curvature.json").write_text(json.dumps(record), encoding="utf-8")
+    assert measure(Metric(quantity="top-eigenvalue"), run) == 7.5
+    assert measure(Metric(quantity="trace"), run) == 30.0
+
+
+def test_relations_to_another_row(small, tmp_path):
+    """FedAvg reaches 40 % in round 4, FedSAM in round 2: ratio 0.5, speed-up 2, difference -2."""
+    table = small.table[1]
+    for cell in experiments.cells(table, "quick")[::4]:
+        fast = cell.row.id == "fedsam"
+        for c in cell.configs:
+            stored_run(tmp_path / "s", c, accuracies([0.1, 0.4 if fast else 0.2, 0.4 if fast else 0.3, 0.4]))
+    stored = experiments.finished(tmp_path / "s")
+    for relation, expected in (("ratio", 0.5), ("inverse", 2.0), ("difference", -2.0)):
+        metric = Metric(quantity="rounds-to", target={"quick": 40}, to="FedAvg", relation=relation)
+        cell = experiments.Cell(table, table.rows[1], table.columns[0], metric, "quick")
+        assert experiments.by_seed(cell, stored) == {0: expected, 1: expected}
+
+
+def test_a_pool_averages_over_its_columns_by_seed(small, tmp_path):
+    table = small.table[1]
+    pooled = declared.Line(id="pool", label="pool", pool=table.columns[:2])
+    cell = experiments.Cell(table, table.rows[0], pooled, Metric(summary="last"), "quick")
+    for column, value in ((0, 0.2), (1, 0.6)):
+        for c in cell.configs_by_member[column]:
+            stored_run(tmp_path / "s", c, accuracies([value + 0.1 * c.seed]))
+    found = experiments.by_seed(cell, experiments.finished(tmp_path / "s"))
+    assert found == {0: pytest.approx(40.0), 1: pytest.approx(50.0)}

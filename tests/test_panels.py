@@ -1,0 +1,424 @@
+"""Figures of the five papers: none missing, every panel drawn in quick, the data file says what the picture shows."""
+
+from __future__ import annotations
+
+import json
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from artifact import config, experiments, figures, panels, session
+from artifact.errors import UserError
+from artifact.panels import checks, command, drawing, sketches, surface_figures, surfaces, training
+from artifact.panels.records import finite
+from artifact.panels.series import PanelAt
+from artifact.store import Run, dumps
+
+#: panels of the papers' figures; panels of ours beside them are allowed
+PAPERS = {
+    "qu2022": {"fig1": 3, "fig2": 3, "fig3": 4, "fig4": 3, "fig5": 4, "fig6": 4},
+    "sun2023": {
+        "fig1": 2,
+        "fig2": 1,
+        "fig3": 3,
+        "fig4": 4,
+        "fig5": 2,
+        "fig6": 1,
+        "fig7": 4,
+        "fig8": 4,
+        "fig9": 4,
+        "fig10": 4,
+    },
+    "fan2024": {"fig1": 6, "fig2": 2, "fig3": 5, "fig4": 4, "fig5": 8, "fig6": 6},
+    "yashwanth2023": {"fig1": 3, "fig2": 3, "fig3": 3, "fig4": 2, "fig5": 1, "fig6": 3, "fig7": 3},
+    "kakoun2024": {"fig1.1": 1, "fig3.1": 1},
+}
+FIGURES = [f"{paper}/{figure}" for paper, declared in PAPERS.items() for figure in declared]
+
+
+# ---- a store of made-up runs -----------------------------------------------------------------------------------------
+
+
+def _metrics(one: config.RunConfig, rng: np.random.Generator) -> list[dict]:
+    """Rising accuracies, falling losses and the probes' values, one line per round."""
+    lines = []
+    for t in range(1, one.rounds + 1):
+        line = {"round": t}
+        if t % one.eval_every == 0 or t > one.rounds - one.eval_last:
+            values = {"accuracy": 0.9 - 0.6 / t + 0.02 * rng.random(), "loss": 0.2 + 1 / t}
+            line |= dict.fromkeys((*one.evaluate, *(("train",) if one.eval_train else ())), values)
+            line |= {"drift": {"drift": rng.random()}} if "drift" in one.probes else {}
+            line |= {"sharpness": {"ascent": rng.random()}} if "sharpness" in one.probes else {}
+        lines.append(line)
+    return lines
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """Finished runs of every quick panel, without training: (folder, runs by what they are)."""
+    root, rng = tmp_path_factory.mktemp("store"), np.random.default_rng(0)
+    for number, one in enumerate(panels.configs("", "quick")):
+        run = Run(root, f"{number:016x}")
+        run.folder.mkdir()
+        run.config_file.write_text(json.dumps(one.canonical()))
+        run.metrics_file.write_text("".join(dumps(line) + "\n" for line in _metrics(one, rng)))
+        run.done_file.write_text("{}")
+        run.checkpoint_file.write_bytes(b"")
+    return root, experiments.finished(root)
+
+
+@pytest.fixture
+def invented(monkeypatch):
+    """Measurements of models as made-up numbers, so that no model is needed."""
+
+    def measured(kind, one, folder, first, top):
+        rng = np.random.default_rng(int(folder.name, 16))
+        if kind == "spectrum":
+            return {"values": sorted(rng.random(top), reverse=True), "unconverged": 0}
+        if kind == "density":
+            grid = np.linspace(-1, 5, 40)
+            columns = {name: np.exp(-(grid**2)).tolist() for name in ("density", "low", "high")}
+            return {"grid": grid.tolist(), **columns, "positive": 3.0, "negative": -0.5}
+        rises = (rng.random((surfaces.DIRECTIONS, 1)) * np.array(surfaces.RADII) ** 2).tolist()
+        a, b = np.meshgrid(surfaces.GRID, surfaces.GRID, indexing="ij")
+        surface = {"surface": (0.3 + a**2 + b**2).tolist()} if first else {}
+        return {"centre": 0.3, "radii": surfaces.RADII, "rises": rises, "top_eigenvalue": 2.0} | surface
+
+    monkeypatch.setattr(surfaces, "_measured", measured)
+
+
+def _records(name, store):
+    root, stored = store
+    return [finite(panels.record(panel, stored, root, measure=True)) for panel in panels.select(name, "quick")]
+
+
+# ---- what is declared ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_no_figure_and_no_panel_is_missing(paper):
+    declared = {figure.id: len(figure.panel) for figure in experiments.load(paper).figure}
+    assert {name: declared.get(name, 0) >= number for name, number in PAPERS[paper].items()} == dict.fromkeys(
+        PAPERS[paper], True
+    )
+
+
+@pytest.mark.parametrize("profile", experiments.PROFILES)
+def test_every_panel_has_a_state_and_none_goes_without_runs_or_a_reason(profile, tmp_path):
+    states = panels.states(profile, tmp_path)
+    assert len(states) == sum(len(figure.panel) for _, figure in experiments.all_figures())
+    assert all(state in ("given", "missing") or state.startswith("not-run: ") for state in states.values())
+    for panel in panels.select("", profile):
+        assert panel.panel.shows, panel.id
+        if states[panel.id] == "missing":
+            assert any(not series.not_run for series in panel.series), panel.id
+
+
+def test_quick_trains_every_panel_that_needs_runs(tmp_path):
+    assert not [id for id, state in panels.states("quick", tmp_path).items() if state.startswith("not-run")]
+
+
+def test_figures_train_only_what_no_table_trains_and_that_is_small():
+    def numbers(one):  # probes change none
+        return one.model_dump_json(exclude={"probes"})
+
+    tables = [table for _, table in experiments.all_tables() if table.given is None]
+    table_runs = {
+        numbers(one) for table in tables for cell in experiments.cells(table, "quick") for one in cell.configs
+    }
+    own = {numbers(one) for one in panels.configs("", "quick")} - table_runs
+    assert len(own) <= 260
+    assert all(one.dataset == "digits" and one.rounds <= 20 for one in panels.configs("", "quick"))
+
+
+def test_claims_named_by_figures_are_in_the_ledger():
+    from artifact import claims
+
+    known = {claim.id for claim in claims.load()}
+    named = {id for _, figure in experiments.all_figures() for id in figure.claims}
+    assert named <= known
+
+
+def test_configs_come_seed_by_seed_and_once():
+    found = panels.configs("sun2023/fig4", "quick")
+    assert [c.seed for c in found] == sorted(c.seed for c in found)
+    assert len({c.model_dump_json() for c in found}) == len(found)
+
+
+def test_an_unknown_figure_names_those_there_are():
+    with pytest.raises(UserError, match=r"fig3\.1"):
+        panels.find("kakoun2024/fig9")
+
+
+def test_a_swept_value_replaces_every_other_setting_and_is_divided_for_the_axis():
+    (panel,) = [p for p in panels.select("fan2024/fig4", "quick") if p.panel.id == "cifar10"]
+    swept = [s for s in panel.series if s.x is not None]
+    assert [s.configs[0].hyper["rho"] for s in swept] == list(panel.values)
+    assert [s.x for s in swept] == pytest.approx([s.configs[0].hyper["rho"] / s.configs[0].lr for s in swept])
+    (level,) = [s for s in panel.series if s.x is None]
+    assert level.configs[0].algorithm == "fedavg"
+
+
+# ---- drawing ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_the_picture_shows_the_record_and_nothing_else(name, store, invented):
+    records = _records(name, store)
+    canvas = drawing.compose(name, records, panels.find(name).panels_per_row)
+    try:
+        titles = [axis.get_title() for axis in canvas.axes]
+        for record in records:
+            start = drawing._title(record).split("\n")[0]
+            axes = [axis for axis in canvas.axes if axis.get_title().split("\n")[0] == start]
+            assert axes, titles
+            _assert_shown(axes[0], record, canvas)
+        texts = "\n".join(text.get_text() for text in canvas.texts).replace("\n      ", " ")
+        for record in records:
+            assert record["texts"], record["id"]
+            for text in record["texts"]:
+                assert text in texts
+    finally:
+        plt.close(canvas)
+
+
+def _assert_shown(axis, record, canvas):
+    drawn = {line.get_label(): line for line in axis.get_lines()}
+    if record["kind"] in ("curves", "probe", "sweep", "spectrum"):
+        for line in record["lines"]:
+            shown = next(handle for label, handle in drawn.items() if label.startswith(f"{line['label']} (n="))
+            mean = line["smoothed"] if record["kind"] == "curves" else np.mean(line["values"], 0)
+            assert np.allclose(shown.get_xdata(), training.positions(record, line["x"]))
+            assert np.allclose(shown.get_ydata(), mean)
+        assert len({id(h) for label, h in drawn.items() if not label.startswith("_")}) == len(record["lines"])
+    elif record["kind"] == "heatmap":
+        assert np.array_equal(axis.images[0].get_array(), np.array(record["counts"]).T)
+    elif record["kind"] == "bars":
+        heights = [[bar.get_height() for bar in group] for group in axis.containers]
+        assert heights == [line["totals"] for line in record["lines"]]
+    elif record["kind"] == "sketch":
+        for line in (*record["lines"], *record["points"]):
+            assert np.allclose(drawn[line["label"]].get_ydata(), line["y"])
+    elif record["kind"] == "density":
+        for line in record["lines"]:
+            shown = next(handle for label, handle in drawn.items() if label.startswith(f"{line['label']} (n="))
+            assert np.allclose(shown.get_ydata(), np.maximum(line["density"], 1e-5))
+    else:
+        rises = {h.get_label(): h for a in canvas.axes if a.get_title().startswith("rise") for h in a.get_lines()}
+        for line in record["lines"]:
+            shown = next(handle for label, handle in rises.items() if label.startswith(f"{line['label']} (n="))
+            assert np.allclose(shown.get_ydata(), np.mean(line["values"], 0))
+
+
+def test_surfaces_of_a_figure_share_height_and_colours(store, invented):
+    canvas = drawing.compose("", _records("fan2024/fig3", store), 4)
+    heights = {axis.get_zlim() for axis in canvas.axes if hasattr(axis, "get_zlim")}
+    scales = {tuple(c.get_clim()) for axis in canvas.axes for c in axis.collections if c.get_array() is not None}
+    plt.close(canvas)
+    assert len(heights) == 1
+    assert len({scale for scale in scales if scale != (0.0, 1.0)}) == 1
+
+
+def test_one_method_looks_the_same_everywhere_and_no_two_alike():
+    looks = {name: figures.style(name) for name in figures.METHODS}
+    assert len({(look.colour, look.marker) for look in looks.values()}) == len(looks)
+    assert figures.style("FedAvg+MAN").colour == looks["FedAvg"].colour
+    assert figures.style("FedLESAM, released").marker == looks["FedLESAM"].marker
+    labels = {s.label for panel in panels.select("", "quick") for s in panel.series}
+    known = {look.colour for look in looks.values()}
+    assert {figures.style(label).colour for label in labels} <= known
+
+
+def test_smoothing_keeps_a_line_and_its_window():
+    rounds = np.array([10, 20, 30, 31, 32, 33.0])
+    assert np.allclose(figures.smooth(rounds, 2 * rounds, 1.0), 2 * rounds)
+    assert np.allclose(figures.smooth(rounds, np.full(6, 3.0), 25), 3)
+    # half width 2: weights 1 and (1 + cos(pi/2))/2 = 1/2 at distance 1, none at distance 2
+    assert figures.smooth([0, 1, 2], np.array([0.0, 4.0, 8.0]), 2.0)[0] == pytest.approx((0 + 0.5 * 4) / 1.5)
+
+
+# ---- statements ------------------------------------------------------------------------------------------------------
+
+
+def _line(label, rows, x=(1, 2, 3)):
+    return {"label": label, "seeds": list(range(len(rows))), "x": list(x), "values": rows}
+
+
+UP = [[1.0, 2.0, 3.0], [1.1, 2.2, 3.1], [0.9, 2.1, 3.2]]
+DOWN = [row[::-1] for row in UP]
+
+
+@pytest.mark.parametrize(
+    "sentence, lines, expected",
+    [
+        ("A > B", [_line("A", [[x + 1 for x in row] for row in UP]), _line("B", UP)], [True]),
+        ("B > A", [_line("A", [[x + 1 for x in row] for row in UP]), _line("B", UP)], [False]),
+        ("A > B", [_line("A", UP), _line("B", DOWN)], [None]),
+        ("A > C", [_line("A", UP)], []),
+        ("rising", [_line("A", UP), _line("B", DOWN)], [True, False]),
+        ("rising: B", [_line("A", UP), _line("B", DOWN)], [False]),
+        ("lowest at 1", [_line("A", UP)], [True]),
+        ("lowest at 3", [_line("A", UP)], [False]),
+        ("peak at 2", [_line("A", [[1.0, 3.0, 1.1], [1.1, 3.2, 0.9], [0.9, 3.1, 1.0]])], [True]),
+        ("peak at 2", [_line("A", UP)], [False]),
+        ("flat within 0.5", [_line("A", [[1.0, 1.1, 1.0], [2.0, 2.1, 2.1], [3.0, 3.0, 3.1]])], [True]),
+        ("flat within 0.5", [_line("A", UP)], [False]),
+    ],
+)
+def test_sentences_are_decided(sentence, lines, expected):
+    assert [s.holds for s in checks.decide([sentence], lines, "points")] == expected
+
+
+def test_a_pair_is_compared_on_shared_seeds_and_points_only():
+    a = _line("A", [[5.0, 6.0], [7.0, 8.0]], x=(1, 2))
+    b = {"label": "B", "seeds": [1, 2], "x": [2, 3], "values": [[1.0, 9.0], [9.0, 9.0]]}
+    (statement,) = checks.decide(["A > B"], [a, b], "")
+    assert (statement.value, statement.n, statement.holds) == (8.0 - 1.0, 1, None)
+
+
+def test_an_unknown_sentence_is_refused():
+    with pytest.raises(UserError, match="rising"):
+        checks.decide(["A beats B"], [], "")
+
+
+def test_every_declared_sentence_is_one_of_the_forms_and_names_lines_that_are_there():
+    for panel in panels.select("", "quick"):
+        if panel.panel.kind in ("bars", "heatmap", "sketch"):
+            continue
+        labels = list(dict.fromkeys(series.label for series in panel.series))
+        lines = [_line(label, UP, x=(panel.values or (1, 2, 3))[:3]) for label in labels]
+        for sentence in panel.panel.checks:
+            if " at " not in sentence:
+                assert checks.decide([sentence], lines, ""), (panel.id, sentence)
+
+
+def test_no_verdict_from_one_seed():
+    (statement,) = checks.decide(["A > B"], [_line("A", [[3.0]], x=(1,)), _line("B", [[1.0]], x=(1,))], "")
+    assert statement.holds is None
+    assert statement.low is None
+
+
+# ---- measured panels and the command ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A two-round run of the digits with its checkpoint."""
+    root = tmp_path_factory.mktemp("trained")
+    one = config.make(algorithm="fedavg", model="mlp-8", clients=4, cohort=2, rounds=2, local_steps=3, batch_size=20)
+    return one, session.execute(one, root, quiet=True).run
+
+
+def test_the_surface_of_a_model_is_its_loss_and_lowest_rises_belong_to_flat_models(trained):
+    one, run = trained
+    risk, w = surfaces.load(one, run.folder)
+    entry = surfaces._surface(risk, w, risk.layout, first=True)
+    middle = len(surfaces.GRID) // 2
+    assert entry["surface"][middle][middle] == pytest.approx(float(risk(w)), rel=1e-5)
+    plane = surfaces._directions(risk.layout, w, 0)
+    corner = float(risk(w + surfaces.GRID[0] * plane[0] + surfaces.GRID[-1] * plane[1]))
+    assert entry["surface"][0][-1] == pytest.approx(corner, rel=1e-4)
+    assert np.shape(entry["rises"]) == (surfaces.DIRECTIONS, len(surfaces.RADII))
+
+
+def test_spectrum_and_density_agree_on_the_trace(trained):
+    risk, w = surfaces.load(*[trained[0], trained[1].folder])
+    spectrum, density = surfaces._spectrum(risk, w, 5), surfaces._density(risk, w)
+    assert spectrum["values"] == sorted(spectrum["values"], reverse=True)
+    assert spectrum["values"][0] <= density["grid"][-1]
+    assert density["positive"] >= spectrum["values"][0]
+
+
+def test_a_measurement_is_recorded_and_found_again_by_the_key_of_its_run(store, invented, monkeypatch):
+    root, stored = store
+    panel = next(p for p in panels.select("yashwanth2023/fig1", "quick") if p.panel.id == "a")
+    first = surfaces.entries(panel, stored, root, measure=True)
+    monkeypatch.setattr(surfaces, "_measured", lambda *_: pytest.fail("measured twice"))
+    assert finite(surfaces.entries(panel, stored, root, measure=True)) == finite(first)
+    path = root / "figures" / f"{panel.name}.json"
+    content = json.loads(path.read_text())
+    content["models"][0]["key"] = "another run"
+    path.write_text(json.dumps(content))
+    assert len(surfaces.entries(panel, stored, root, measure=False)) == len(first) - 1
+    path.unlink()
+
+
+def test_flatter_means_a_smaller_rise():
+    rises = {"flat": 0.1, "steep": 1.0}
+    entries = [
+        {"label": name, "seed": s, "key": name, "centre": 0.5, "top_eigenvalue": 1.0, "rises": [[r * (1 + s / 50)] * 4]}
+        for name, r in rises.items()
+        for s in range(3)
+    ]
+    lines = surface_figures.rise_lines(entries)
+    statements = surface_figures.flatness(lines, ["steep > flat"])
+    assert statements[-1].holds is True
+    assert statements[-1].value == pytest.approx(0.9 * 1.02)
+
+
+def test_runs_that_diverged_count_as_no_accuracy(tmp_path):
+    run = Run(tmp_path, "k")
+    run.folder.mkdir()
+    lines = [{"round": 1, "server": {"accuracy": 0.5}}, {"round": 2, "diverged": True}]
+    run.metrics_file.write_text("".join(dumps(line) + "\n" for line in lines))
+    assert training.final(run, "server.accuracy") == 0.0
+
+
+def test_the_command_draws_and_writes_data_that_read_back(store, tmp_path):
+    arguments = ["sun2023/fig4", "--lookup", "--out", str(store[0]), "--folder", str(tmp_path), "--json"]
+    result = CliRunner().invoke(command.figure_command, arguments, catch_exceptions=False)
+    assert result.exit_code == 0
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {f"sun2023-fig4-quick.{suffix}" for suffix in ("png", "pdf", "json")}
+    content = json.loads((tmp_path / "sun2023-fig4-quick.json").read_text())
+    states = panels.states("quick", store[0], "sun2023/fig4")
+    assert {record["id"]: record["state"] for record in content["panels"]} == states
+    assert all(record["runs"] for record in content["panels"])
+
+
+def test_pictures_of_the_same_data_are_kept_and_of_other_data_drawn_anew(tmp_path):
+    records = command.collect("kakoun2024/fig1.1", "quick", tmp_path)
+    picture = command.draw("kakoun2024/fig1.1", "quick", records, tmp_path)[0]
+    before = picture.stat().st_mtime_ns
+    command.draw("kakoun2024/fig1.1", "quick", records, tmp_path)
+    assert picture.stat().st_mtime_ns == before
+    command.draw("kakoun2024/fig1.1", "quick", [records[0] | {"title": "another"}], tmp_path)
+    assert picture.stat().st_mtime_ns > before
+
+
+def test_a_paper_or_all_names_every_figure():
+    assert command._names("kakoun2024") == ["kakoun2024/fig1.1", "kakoun2024/fig3.1"]
+    assert set(FIGURES) <= set(command._names("all"))
+    with pytest.raises(UserError, match="fan2024"):
+        command._names("nobody")
+
+
+def test_looking_up_an_empty_store_trains_nothing_and_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(session, "execute", lambda *_, **__: pytest.fail("trained"))
+    records = command.collect("qu2022/fig1", "laptop", tmp_path)
+    assert [record["state"].split(":")[0] for record in records] == ["not-run", "not-run", "not-run", "missing"]
+    canvas = drawing.compose("", records, 4)
+    shown = "".join(text.get_text() for axis in canvas.axes for text in axis.texts).replace("\n", " ")
+    plt.close(canvas)
+    assert "EMNIST is not on this machine" in shown
+    assert "no finished runs in the store" in shown
+
+
+@pytest.mark.parametrize("name", sketches.SKETCHES)
+def test_schematics_state_what_they_suggest(name):
+    statements = sketches.SKETCHES[name]()["statements"]
+    refuted = {
+        "flat-clients": [False, False, True, False],  # what the ledger's claims thesis-fig3.1-* say of the printed pair
+    }
+    assert [bool(s.holds) for s in statements] == refuted.get(name, [True] * len(statements))
+
+
+def test_a_panel_reads_no_runs_of_another_profile():
+    quick, laptop = (
+        PanelAt(p.figure, p.panel, p.profile)
+        for p in (panels.select("qu2022/fig3/a", "quick") + panels.select("qu2022/fig3/a", "laptop"))
+    )
+    assert {c.dataset for s in quick.series for c in s.configs} == {"digits"}
+    assert {c.dataset for s in laptop.series for c in s.configs} == {"fashion-mnist"}

@@ -1,0 +1,175 @@
+"""A sweep on a real Ray cluster of two nodes, one of which is killed while it works.
+
+Ray binds the machine's own address whatever it is told, so the cluster runs in a network namespace that has only the
+loopback device: ``python tests/test_ray.py FOLDER`` inside ``unshare -rn`` is the scenario, the tests read its outcome.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import importlib.util
+import json
+import os
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from safetensors.torch import load_file
+
+from artifact import config, sweep
+from artifact.__main__ import main
+from artifact.config import RunConfig
+from artifact.workers import LocalPool, Settings
+
+ROUNDS = 300
+LIMIT = 300  # seconds until a scenario that hangs fails its tests
+
+
+def _configs() -> list[RunConfig]:
+    common = {"model": "mlp-16", "clients": 6, "cohort": 3, "train_size": 200, "test_size": 60, "batch_size": 16}
+    common |= {"local_steps": 2, "rounds": ROUNDS}
+    return [config.make(algorithm=name, seed=seed, **common) for name in ("fedsmoo", "fedavg") for seed in (0, 1)]
+
+
+# ---- the scenario ----------------------------------------------------------------------------------------------------
+
+
+def _loopback_up() -> None:
+    """What ``ip link set lo up`` does."""
+    get, put, up = 0x8913, 0x8914, 0x1
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as device:
+        request = struct.pack("16sh14x", b"lo", 0)
+        (flags,) = struct.unpack("16xh14x", fcntl.ioctl(device, get, request))
+        fcntl.ioctl(device, put, struct.pack("16sh14x", b"lo", flags | up))
+
+
+def scenario(folder: Path) -> None:
+    """Two nodes of one core; the second is killed as soon as a checkpoint of a run there has reached the driver."""
+    from artifact.ray_sweep import RayPool
+
+    os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0"}  # by default its workers give way to all
+    _loopback_up()
+    from ray.cluster_utils import Cluster
+
+    node = {"num_cpus": 1, "object_store_memory": 80 << 20, "include_dashboard": False, "include_log_monitor": False}
+    place = tempfile.mkdtemp(prefix="ray")  # a short path: Ray makes sockets below it
+    cluster = Cluster(initialize_head=True, head_node_args=node | {"temp_dir": place})
+    pool = RayPool(cluster.address, Settings(folder / "store", checkpoint_seconds=0.05))
+    alone = pool.slots()  # this process belongs to the first node, as there is no other yet
+    second = cluster.add_node(**node)
+    outcome = {"slots": [alone, pool.slots()], "nodes": [], "killed": None, "kept": None}
+    jobs = sweep.plan(_configs(), folder / "store").jobs
+    tally = sweep.Tally(jobs, 2)
+    for event in pool.run(jobs):
+        tally.take(event)
+        if event.kind != "round":
+            continue
+        outcome["nodes"].append(event.text)
+        if outcome["killed"] is None and event.text == f"node {second.node_id}":
+            kept = _kept(folder / "store", event.job.config)
+            if len(kept) >= 5:
+                cluster.remove_node(second, allow_graceful=False)
+                outcome |= {"killed": event.job.name, "kept": kept}
+    outcome |= {
+        "nodes": sorted(set(outcome["nodes"])),
+        "ended": dict(tally.ended),
+        "deaths": sum(j.deaths for j in jobs),
+    }
+    (folder / "outcome.json").write_text(json.dumps(outcome))
+    cluster.shutdown()
+    shutil.rmtree(place, ignore_errors=True)
+
+
+def _kept(store: Path, wanted: RunConfig) -> list[str]:
+    """Timings of the rounds that the driver has of a run: no repetition has the same."""
+    run = sweep.unfinished(store).get(sweep.identity(wanted))
+    return run.timings_file.read_text().splitlines() if run is not None and run.checkpoint_file.exists() else []
+
+
+# ---- tests -----------------------------------------------------------------------------------------------------------
+
+
+def _missing() -> str:
+    if importlib.util.find_spec("ray") is None:
+        return "ray is not installed (pip install 'fedsharp[cluster]')"
+    if shutil.which("unshare") is None or subprocess.run(["unshare", "-rn", "true"], capture_output=True).returncode:
+        return "no network namespaces without privileges here (unshare -rn)"
+    return ""
+
+
+needs_cluster = pytest.mark.skipif(bool(_missing()), reason=_missing())
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory) -> tuple[Path, dict]:
+    """(store, outcome) of the scenario."""
+    folder = tmp_path_factory.mktemp("ray")
+    root = str(Path(__file__).resolve().parents[1])
+    words = ["unshare", "-rn", sys.executable, __file__, str(folder)]
+    environment = os.environ | {"PYTHONPATH": root}
+    done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=LIMIT)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return folder / "store", json.loads((folder / "outcome.json").read_text())
+
+
+@needs_cluster
+def test_both_nodes_worked_and_one_was_killed(swept):
+    _, outcome = swept
+    assert outcome["slots"] == [1, 2] and len(outcome["nodes"]) == 2
+    assert outcome["killed"] is not None and outcome["deaths"] >= 1
+    assert outcome["ended"] == {"trained": 4}
+
+
+@needs_cluster
+def test_the_killed_node_s_run_went_on_from_its_checkpoint(swept):
+    """The rounds that had reached the driver were not trained again."""
+    store, outcome = swept
+    starts = [(path.read_text().splitlines())[: len(outcome["kept"])] for path in store.glob("*/timings.jsonl")]
+    assert len(outcome["kept"]) > 0 and outcome["kept"][0] in [lines[0] for lines in starts]
+
+
+@needs_cluster
+def test_store_is_complete_and_as_a_local_sweep_makes_it(swept, tmp_path):
+    store, _ = swept
+    jobs = sweep.plan(_configs(), tmp_path).jobs
+    tally = sweep.run_all(LocalPool(2, Settings(tmp_path)), jobs, 2, quiet=True)
+    assert tally.ended == {"trained": 4}
+    assert sorted(path.name for path in store.iterdir()) == sorted(path.name for path in tmp_path.iterdir())
+    for folder in tmp_path.iterdir():
+        other = store / folder.name
+        assert sorted(p.name for p in folder.iterdir()) == sorted(p.name for p in other.iterdir())
+        for name in ("metrics.jsonl", "done", "config.json"):
+            assert (folder / name).read_bytes() == (other / name).read_bytes()
+        assert len((other / "timings.jsonl").read_text().splitlines()) == ROUNDS
+        tensors = [load_file(place / "checkpoint.safetensors") for place in (folder, other)]
+        assert {name: t.numpy().tobytes() for name, t in tensors[0].items()} == {
+            name: t.numpy().tobytes() for name, t in tensors[1].items()
+        }
+
+
+def test_without_ray_it_is_one_line(monkeypatch, tmp_path, capsys):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    assert main(["sweep", "--ray", "auto", "--out", str(tmp_path / "store")]) == 2
+    error = capsys.readouterr().err
+    assert len(error.splitlines()) == 1 and "fedsharp[cluster]" in error
+    assert not (tmp_path / "store").exists()
+
+
+@pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="ray is not installed")
+def test_address_without_a_cluster_is_one_line(tmp_path, capsys):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+        assert main(["sweep", "kakoun2024/5.3", "--ray", address, "--out", str(tmp_path / "store")]) == 2
+    error = capsys.readouterr().err
+    assert len(error.splitlines()) == 1 and address in error and "running cluster" in error
+    assert not (tmp_path / "store").exists()
+
+
+if __name__ == "__main__":
+    scenario(Path(sys.argv[1]))

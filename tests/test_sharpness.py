@@ -1,0 +1,230 @@
+"""The commands ``sharpness`` and ``landscape`` on small stored runs: numbers, records, files and refusals."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+from artifact import curvature, session
+from artifact.__main__ import main
+from artifact.config import make
+from artifact.errors import UserError
+from artifact.sharpness import Measurement, Options, find, matching, measure, open_target, record, text
+
+ROOT = Path(__file__).resolve().parents[1]
+PARTS = ["--parts", "top,trace"]
+
+
+def config(**options):
+    small = {"algorithm": "fedsam", "train_size": 80, "test_size": 40, "clients": 4, "cohort": 2, "rounds": 2}
+    return make(**(small | {"model": "mlp-8", "batch_size": 20, "device": "cpu"} | options))
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    root = tmp_path_factory.mktemp("store")
+    for seed in (0, 1):
+        session.execute(config(seed=seed), root, quiet=True)
+    return root
+
+
+def keys(store):
+    return sorted(path.parent.name for path in store.glob("*/done"))
+
+
+def run(capsys, *words) -> tuple[int, str, str]:
+    code = main([str(word) for word in words])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+# ---- sharpness ------------------------------------------------------------------------------------------------------
+
+
+def test_all_parts_agree_with_the_package(store, capsys):
+    key = keys(store)[0]
+    code, out, _ = run(
+        capsys,
+        "sharpness",
+        key,
+        "--out",
+        store,
+        "--json",
+        "--dtype",
+        "float64",
+        "--k",
+        3,
+        "--tol",
+        1e-6,
+        "--samples",
+        900,
+    )
+    assert code == 0
+    (found,) = json.loads(out)
+    target = open_target(key, store)
+    risk, w = target.trainer.risk(), target.w.double()
+    H = curvature.dense_hessian(risk, w)
+    eigenvalues = torch.linalg.eigvalsh(H)
+    assert [row["value"] for row in found["top"]["values"]] == pytest.approx(eigenvalues.flip(0)[:3].tolist(), rel=1e-5)
+    assert found["negative"]["values"][0]["value"] == pytest.approx(float(eigenvalues[0]), rel=1e-5)
+    assert abs(found["trace"]["value"] - float(H.trace())) <= 4 * found["trace"]["standard_error"]
+    assert found["trace"]["standard_error"] <= 0.02 * found["trace"]["value"] and found["trace"]["reached"]
+    assert found["data"] == 80 and found["loss"] == pytest.approx(float(risk(w)))
+    assert found["sam"]["ascent"] >= found["sam"]["one_step"] > 0
+    assert [row["layer"] for row in found["layers"]] == list(curvature.layer_slices(risk))
+    assert set(found["seconds"]) == {"top", "negative", "trace", "density", "layers", "sam"}
+    assert found["peak_memory_bytes"] > 1e6 and len(found["density"]["grid"]) == 200
+
+
+def test_folder_key_and_checkpoint_are_the_same_model(store, capsys):
+    key = keys(store)[0]
+    references = (key, store / key, store / key / "checkpoint.safetensors")
+    values = []
+    for reference in references:
+        code, out, _ = run(capsys, "sharpness", reference, "--out", store, *PARTS, "--data-size", 50, "--json")
+        assert code == 0
+        values.append(json.loads(out)[0]["top"]["values"][0]["value"])
+    assert values[0] == values[1] == values[2]
+
+
+def test_a_lone_checkpoint_needs_no_run_folder(store, tmp_path):
+    source = store / keys(store)[0] / "checkpoint.safetensors"
+    copy = tmp_path / "model.safetensors"
+    copy.write_bytes(source.read_bytes())
+    target = open_target(str(copy), store)
+    assert target.run is None and torch.equal(target.w, open_target(source.parent.name, store).w)
+    with pytest.raises(UserError, match="finished run"):
+        record(target, measure(target.trainer.risk(), target.w, Options(parts=("top", "trace"))), "command")
+
+
+def test_record_and_selection(store, capsys):
+    both = ["sharpness", "--where", "model=mlp-8", "--where", "rounds=2", "--out", store, "--record", *PARTS]
+    code, out, _ = run(capsys, *both)
+    assert code == 0 and out.count("top (") == 2
+    for key in keys(store):
+        content = json.loads((store / key / "curvature.json").read_text())
+        assert content["top_eigenvalue"]["converged"] and content["top_eigenvalue"]["residual"] > 0
+        assert content["trace"]["samples"] >= 24 and content["data"] == 80 and key in content["command"]
+    code, out, error = run(capsys, *both)
+    assert code == 0 and out == "" and error.count("recorded before") == 2, "what is there is not measured again"
+    assert len(matching(store, ["seed=1"])) == 1
+
+
+def test_a_recorded_command_measures_the_same(store, capsys):
+    key = keys(store)[0]
+    words = ["sharpness", key, "--out", store, *PARTS, "--data-size", 40, "--tol", 1e-4]
+    (store / key / "curvature.json").unlink(missing_ok=True)
+    assert run(capsys, *words, "--record")[0] == 0
+    content = json.loads((store / key / "curvature.json").read_text())
+    again = content["command"].removeprefix("python -m artifact ").split()
+    code, out, _ = run(capsys, *again, "--out", store, "--json")
+    assert code == 0
+    assert json.loads(out)[0]["top"]["values"][0]["value"] == content["top_eigenvalue"]["value"]
+
+
+def test_an_unconverged_number_is_no_value(store):
+    target = open_target(keys(store)[0], store)
+    few = curvature.top_eigenvalues(target.trainer.risk(), target.w, 1, tol=1e-6, max_iterations=2)
+    found = Measurement(
+        1.0, 80, "float32", {"top": {"values": few.rows(), "iterations": 2, "products": 3}}, {"top": 0.1}
+    )
+    assert "not converged; an eigenvalue lies in [" in text(found) and few.rows()[0]["value"] is None
+    found.found["trace"] = {"value": 1.0, "standard_error": 0.1, "samples": 5}
+    path = record(target, found, "command")
+    content = json.loads(path.read_text())
+    path.unlink()
+    assert "top_eigenvalue" not in content and len(content["top_eigenvalue_within"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["sharpness"], ("checkpoint", "nothing", "--where")),
+        (["sharpness", "nowhere"], ("checkpoint", "nowhere", "run folder")),
+        (["sharpness", "{key}", "--parts", "top,mass"], ("parts", "top,mass", "density")),
+        (["sharpness", "{key}", "--k", "0"], ("k", "0", "at least 1")),
+        (["sharpness", "{key}", "--tol", "-1"], ("tol", "-1", "positive")),
+        (["sharpness", "{key}", "--data-size", "0"], ("data-size", "0", "at least 1")),
+        (["sharpness", "--where", "colour=red"], ("where", "colour=red", "algorithm")),
+        (["sharpness", "--where", "seed=77"], ("where", "seed=77", "finished run")),
+        (["landscape", "{key}", "--points", "4"], ("points", "4", "odd")),
+        (["landscape", "{key}", "--reach", "0"], ("reach", "0", "positive")),
+        (["landscape", "{key}", "--label", "a", "--label", "b"], ("label", "1 labels")),
+    ],
+    ids=lambda w: " ".join(w) if isinstance(w, list) else "",
+)
+def test_bad_input_is_one_line(store, capsys, words, named):
+    words = [word.format(key=keys(store)[0]) for word in words]
+    code, _, error = run(capsys, *words, "--out", store)
+    assert code == 2 and len(error.strip().splitlines()) == 1
+    assert all(part in error for part in named), error
+
+
+def test_other_files_are_refused(store, tmp_path):
+    (tmp_path / "notes.txt").write_text("no checkpoint")
+    with pytest.raises(UserError, match="safetensors"):
+        open_target(str(tmp_path / "notes.txt"), store)
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "config.json").write_text("{}")
+    with pytest.raises(UserError, match="checkpoint is still there"):
+        find(str(tmp_path / "run"), store)
+
+
+# ---- landscape ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("directions", "axes"), [("filter", 2), ("orthogonal", 2), ("eigenvectors", 1)])
+def test_landscape_stores_data_and_figures(store, tmp_path, capsys, directions, axes):
+    options = ["--directions", directions, "--axes", axes, "--points", 5, "--data-size", 40, "--name", "s"]
+    code, out, _ = run(capsys, "landscape", *keys(store), "--out", store, "--folder", tmp_path, *options)
+    assert code == 0 and out.count("mean rise") == 2
+    document = json.loads((tmp_path / "s.json").read_text())
+    kinds = ("contour", "surface") if axes == 2 else ("profile",)
+    assert all((tmp_path / f"s-{kind}{end}").stat().st_size > 1000 for kind in kinds for end in (".png", ".pdf"))
+    for key, model in zip(keys(store), document["models"], strict=True):
+        target = open_target(key, store)
+        values = torch.tensor(model["values"])
+        assert values.shape == (5,) * axes
+        assert model["loss"] == pytest.approx(float(target.trainer.risk(40)(target.w)), rel=1e-5)
+        assert float(values[(2,) * axes]) == pytest.approx(model["loss"])
+    assert len({model["label"] for model in document["models"]}) == 2
+
+
+def test_landscape_needs_one_architecture(store, tmp_path, capsys):
+    other = session.execute(config(model="mlp-9"), tmp_path / "other", quiet=True).run.folder
+    code, _, error = run(capsys, "landscape", keys(store)[0], other, "--out", store, "--folder", tmp_path)
+    assert code == 2 and "one architecture" in error and not list(tmp_path.glob("*.json"))
+
+
+# ---- use from Python ------------------------------------------------------------------------------------------------
+
+
+def test_the_example_of_the_documentation_runs(capsys):
+    page = (ROOT / "docs" / "curvature.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", page, flags=re.S)
+    exec(compile(example, "docs/curvature.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert "standard error" in printed and "+-" in printed
+
+
+def test_from_loader_reads_once_and_equals_the_constructor():
+    reads = []
+
+    class Loader:
+        def __iter__(self):
+            reads.append(1)
+            generator = torch.Generator().manual_seed(0)
+            return iter([(torch.randn(n, 3, generator=generator), torch.arange(n) % 2) for n in (5, 3)])
+
+    model = torch.nn.Linear(3, 2)
+    risk = curvature.EmpiricalRisk.from_loader(model, None, Loader())
+    other = curvature.EmpiricalRisk(model, None, Loader())
+    assert len(risk) == 8 and float(risk(risk.weights)) == pytest.approx(float(other(other.weights)))
+    risk.gradient(risk.weights)
+    assert len(reads) == 2, "once by from_loader, once by the constructor's pass"
+    with pytest.raises(UserError, match="without samples"):
+        curvature.EmpiricalRisk.from_loader(model, None, [])

@@ -1,0 +1,289 @@
+"""Tables: ours beside the paper's, with paired statistics that say no more than the runs do."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+from stored import accuracies, stored_run
+
+from artifact import entries, experiments, sweep, tables
+from artifact.declared import Line, Metric, Paper, Profile, Table
+from artifact.experiments import Cell, Number
+from artifact.stats import holm
+
+SEEDS = (0, 1, 2)
+ROWS = (
+    Line(id="fedavg", label="FedAvg", settings={"algorithm": "fedavg"}),
+    Line(id="fedsam", label="FedSAM", against="FedAvg", settings={"algorithm": "fedsam", "rho": 0.1}),
+    Line(id="fedcm", label="FedCM_100%", against="FedAvg", settings={"algorithm": "fedcm"}),
+)
+COLUMNS = (Line(id="iid", label="IID", settings={"split": "iid"}),)
+ACCURACY = (Metric(),)
+PAPER = Paper(paper="small", title="A paper")
+
+
+def table(metrics=ACCURACY, rows=ROWS, only=("*",)) -> Table:
+    profile = Profile(seeds=SEEDS, settings={"rounds": 4}, only=only, reason="machine time", note="small")
+    return Table(
+        id="1",
+        paper="small",
+        title="Test accuracy",
+        location="Table 1",
+        metrics=metrics,
+        rows=rows,
+        columns=COLUMNS,
+        profiles={"laptop": profile},
+    )
+
+
+def entry(row: Line, values: dict[int, float], paper: float | None, metric: Metric | None = None) -> tables.Entry:
+    declared = table((metric or Metric(),))
+    cell = Cell(declared, row, COLUMNS[0], declared.metrics[0], "laptop")
+    number = None if paper is None else Number(paper, str(paper), None, 0)
+    return tables.Entry(cell, values, number, [], "finished 3/3")
+
+
+def verdict(own, reference, paper_own=2.0, paper_reference=1.0) -> str:
+    pairs = [
+        entry(ROWS[1], dict(enumerate(own)), paper_own),
+        entry(ROWS[0], dict(enumerate(reference)), paper_reference),
+    ]
+    return tables.compare(*pairs).verdict
+
+
+# ---- comparisons -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("own", "reference", "paper", "expected"),
+    [
+        ([12.0, 13.1, 11.9], [10.0, 11.0, 10.0], (2.0, 1.0), "reproduced"),
+        ([12.0, 13.1, 11.9], [10.0, 11.0, 10.0], (1.0, 2.0), "contradicted"),
+        ([12.0, 11.0, 10.5], [10.0, 11.0, 10.0], (2.0, 1.0), "direction-only"),
+        ([12.0, 11.0, 10.5], [10.0, 11.0, 10.0], (1.0, 2.0), "inconclusive"),
+        ([12.0, 13.1, 11.9], [10.0, 11.0, 10.0], (1.0, 1.0), "inconclusive"),
+        ([12.0], [10.0], (2.0, 1.0), "inconclusive"),
+    ],
+)
+def test_verdict_of_a_comparison(own, reference, paper, expected):
+    assert verdict(own, reference, *paper) == expected
+
+
+def test_the_interval_is_that_of_the_paired_differences():
+    """Differences 1, 2, 3: mean 2, sd 1, half width t(0.975, 2) / sqrt(3) = 4.302653 / 1.732051."""
+    own, reference = entry(ROWS[1], {0: 11.0, 1: 22.0, 2: 33.0}, 2.0), entry(ROWS[0], {0: 10.0, 1: 20.0, 2: 30.0}, 1.0)
+    found = tables.compare(own, reference)
+    assert found.difference.mean == pytest.approx(2.0)
+    assert found.difference.high - 2 == pytest.approx(2.484138, abs=1e-6)
+    assert found.p_sign == 0.25
+    assert found.p_t == pytest.approx(0.074180, abs=1e-6)
+    assert found.printed == 1.0
+
+
+def test_only_seeds_of_both_sides_are_compared():
+    own, reference = entry(ROWS[1], {0: 11.0, 2: 30.0}, 2.0), entry(ROWS[0], {0: 10.0, 1: 99.0}, 1.0)
+    found = tables.compare(own, reference)
+    assert (found.difference.n, found.difference.mean) == (1, 1.0)
+    assert tables.compare(own, entry(ROWS[0], {1: 5.0}, 1.0)) is None
+
+
+def test_identical_methods_are_rarely_called_reproduced():
+    """200 simulated tables of one comparison at n = 3 without any difference: the one-sided level is 2.5 %."""
+    rng = np.random.default_rng(7)
+    called = [verdict(*rng.normal(50, 1, (2, 3))) for _ in range(200)]
+    assert called.count("reproduced") <= 11  # more has a probability under 1 % at 2.5 %
+    assert called.count("contradicted") <= 11
+
+
+def test_a_real_difference_is_found():
+    rng = np.random.default_rng(8)
+    common = rng.normal(50, 5, (200, 3))
+    called = [verdict(c + 3 + rng.normal(0, 0.3, 3), c) for c in common]
+    assert called.count("reproduced") > 190
+
+
+def test_p_values_are_adjusted_over_all_comparisons_of_the_table():
+    base = entry(ROWS[0], {0: 10.0, 1: 20.0, 2: 30.0}, 1.0)
+    one = entry(ROWS[1], {0: 11.0, 1: 22.0, 2: 33.0}, 2.0)
+    two = entry(ROWS[2], {0: 14.0, 1: 24.1, 2: 33.9}, 3.0)
+    found = [e.comparison for e in entries.compared([base, one, two])]
+    assert found[0] is None
+    assert [c.holm_t for c in found[1:]] == pytest.approx(holm([c.p_t for c in found[1:]]))
+    assert found[2].holm_t == pytest.approx(2 * found[2].p_t)
+    assert [c.holm_sign for c in found[1:]] == [0.5, 0.5]
+
+
+def test_a_target_that_one_side_misses_enters_with_the_rounds_run():
+    metric = Metric(quantity="rounds-to", unit="rounds")
+    own = entry(ROWS[1], {0: 1.0, 1: 2.0, 2: 1.0}, 2.0, metric)
+    never = entry(ROWS[0], dict.fromkeys(SEEDS, float("inf")), 3.0, metric)
+    found = tables.compare(own, never)
+    assert found.difference.mean == pytest.approx((1 - 4 + 2 - 4 + 1 - 4) / 3)
+    assert found.verdict == "reproduced"
+    seconds = Metric(quantity="seconds-to", unit="s")
+    missed = entry(ROWS[0], dict.fromkeys(SEEDS, float("inf")), 3.0, seconds)
+    assert tables.compare(entry(ROWS[1], own.values, 2.0, seconds), missed) is None
+
+
+# ---- from runs to the printed table ----------------------------------------------------------------------------------
+
+#: seed -> accuracies of four rounds; the third is the best one
+CURVES = {
+    "fedavg": lambda seed: [0.10, 0.20, 0.60, 0.30 + 0.01 * seed],
+    "fedsam": lambda seed: [0.20, 0.30, 0.70, 0.40 + 0.011 * seed],
+}
+
+
+@pytest.fixture
+def store(tmp_path):
+    root = tmp_path / "store"
+    for cell in experiments.cells(table(), "laptop"):
+        for c in cell.configs if cell.row.id in CURVES else ():
+            stored_run(root, c, accuracies(CURVES[cell.row.id](c.seed)))
+    return root
+
+
+def look_up(declared, store):
+    numbers = {("fedavg", "iid"): 75.0, ("fedsam", "iid"): 80.123, ("fedcm", "iid"): 70.0}
+    found = tables.look_up(declared, "laptop", experiments.finished(store))
+    with_paper = []
+    for e in found:
+        number = numbers[(e.cell.row.id, e.cell.column.id)]
+        with_paper.append(tables.Entry(e.cell, e.values, Number(number, str(number), None, 0), e.runs, e.state))
+    return entries.compared(with_paper)
+
+
+def test_the_headline_is_the_mean_of_the_last_rounds_and_the_best_round_stands_apart(store):
+    first = tables.records(look_up(table(), store))[0]
+    assert first["mean"] == pytest.approx(100 * (0.1 + 0.2 + 0.6 + 0.31) / 4)
+    assert first["last"] == pytest.approx(31.0)
+    assert first["best"] == pytest.approx(60.0)
+    assert first["state"] == "finished 3/3"
+    assert len(first["keys"]) == 3
+    assert first["rise"] == pytest.approx(100 * np.polyfit([1, 2, 3, 4], [0.1, 0.2, 0.6, 0.31], 1)[0] * 3)
+
+
+def test_markdown_shows_ours_the_papers_the_symbol_and_the_multiplicity(store):
+    text = tables.markdown(PAPER, table(), "laptop", look_up(table(), store))
+    rows = [line for line in text.splitlines() if line.startswith("| FedSAM")]
+    assert rows[0] == "| FedSAM | 40.27 ± 0.68 (n=3) / 80.123 ✓ |"
+    assert rows[1].startswith("| FedSAM minus FedAvg | +10.02 [+9.96, +10.09] (n=3) / +5.12 ✓")
+    assert "| FedCM_100% | – / 70.0 |" in text
+    assert "Multiplicity: 1 comparisons; at 5 % after Holm 1 by Student's t and 0 by the exact sign-flip test" in text
+    assert "smallest p value with 3 seeds is 0.25" in text
+    assert "60.00" not in text  # the best round
+    assert "Change over the last ten evaluated rounds" in text
+
+
+def test_json_and_csv_hold_every_cell_and_no_nan(store):
+    found = look_up(table(), store)
+    document = json.loads(tables.as_json(PAPER, table(), "laptop", found), parse_constant=pytest.fail)
+    assert [c["id"] for c in document["cells"]] == [e.cell.id for e in found]
+    rows = list(csv.DictReader(io.StringIO(tables.as_csv(PAPER, table(), "laptop", found))))
+    assert [row["verdict"] for row in rows] == ["", "reproduced", ""]
+    assert float(rows[1]["difference"]) == pytest.approx(100 * 0.401 / 4)
+    assert rows[2]["mean"] == ""
+    assert rows[0]["best"] != rows[0]["mean"]
+
+
+def test_latex_escapes_what_latex_reads_otherwise(store):
+    text = tables.latex(PAPER, table(), "laptop", look_up(table(), store))
+    body = [line for line in text.splitlines() if not line.startswith("%")]
+    assert r"FedCM\_100\% & -- / 70.0 \\" in body
+    assert r"FedSAM & 40.27 $\pm$ 0.68 (n=3) / 80.123 $\checkmark$ \\" in body
+    assert text.isascii()
+
+
+def test_a_target_that_is_not_reached_is_said_to_be_so(store):
+    metric = Metric(id="rounds", quantity="rounds-to", unit="rounds", target={"laptop": 65.0})
+    texts = [e.text for e in look_up(table((metric,)), store)]
+    assert texts == ["not reached (n=3)", "3 ± 0 (n=3)", "–"]
+    ratio = metric.model_copy(update={"id": "ratio", "to": "FedAvg"})
+    found = look_up(table((ratio,)), store)[1]
+    assert found.ours is None
+
+
+def test_some_seeds_that_miss_a_target_give_no_mean(tmp_path):
+    metric = Metric(id="rounds", quantity="rounds-to", unit="rounds", target={"laptop": 65.0})
+    for c in experiments.cells(table(), "laptop")[0].configs:
+        stored_run(tmp_path / "s", c, accuracies([0.1, 0.7 if c.seed else 0.2]))
+    found = look_up(table((metric,)), tmp_path / "s")[0]
+    assert (found.text, found.ours) == ("reached in 2 of 3", None)
+
+
+def test_what_is_not_run_is_said_with_its_reason(store):
+    text = tables.markdown(PAPER, table(), "laptop", look_up(table(only=("fed[as]*",)), store))
+    assert "Not run (machine time): 1 cells in IID." in text
+
+
+def test_a_given_table_prints_the_papers_texts_and_who_decides_it():
+    paper, declared = experiments.find("qu2022/3")
+    text = tables.markdown(paper, declared, "quick", tables.look_up(declared, "quick", {}))
+    assert "decided by qu22-exp-emnist-size" in text
+    assert "| EMNIST: total-samples | 81425 |" in text
+
+
+# ---- running what is missing -----------------------------------------------------------------------------------------
+
+
+CURVED = """
+paper = "small"
+title = "A paper"
+[profiles.quick]
+seeds = [0]
+[[table]]
+id = "1"
+title = "Curvature"
+location = "Table 1"
+rows = [{ label = "FedAvg", settings = { algorithm = "fedavg" } }]
+columns = [{ label = "IID", settings = { split = "iid" } }]
+metrics = [{ id = "top", quantity = "top-eigenvalue", unit = "" }]
+settings = { model = "mlp-8", clients = 4, cohort = 2, rounds = 3, train_size = 120, test_size = 60 }
+"""
+
+
+@pytest.fixture
+def trained(monkeypatch):
+    """The configs that would be trained."""
+    done = []
+    monkeypatch.setattr(sweep, "run_missing", lambda wanted, *_, **__: done.extend(wanted))
+    return done
+
+
+def test_every_config_is_run_once_seed_by_seed(trained, tmp_path):
+    tables.collect(experiments.find("kakoun2024/5.3")[1], "quick", tmp_path, True, True, None)
+    assert len(trained) == 27
+    assert [c.seed for c in trained] == sorted(c.seed for c in trained)
+
+
+def test_what_the_profile_does_not_run_is_run_only_when_asked_for(trained, tmp_path):
+    declared = experiments.find("kakoun2024/5.1")[1]
+    tables.collect(declared, "laptop", tmp_path, True, True, None)
+    assert trained == []
+    tables.collect(declared, "laptop", tmp_path, True, True, None, everything=True)
+    assert len(trained) == 27
+
+
+def test_curvature_that_is_not_on_record_is_measured_once(tmp_path, monkeypatch):
+    (tmp_path / "small.toml").write_text(CURVED, encoding="utf-8")
+    monkeypatch.setattr(experiments, "EXPERIMENTS", tmp_path)
+    declared, store = experiments.find("small/1")[1], tmp_path / "store"
+    assert [e.text for e in tables.collect(declared, "quick", store, False, True, None)] == ["–"]
+    found = tables.collect(declared, "quick", store, True, True, None)
+    recorded = json.loads((found[0].runs[0].folder / "curvature.json").read_text(encoding="utf-8"))
+    assert found[0].values == {0: recorded["top_eigenvalue"]["value"]}
+    assert recorded["top_eigenvalue"]["converged"]
+    assert recorded["top_eigenvalue"]["value"] > 0
+    monkeypatch.setattr(entries, "record_curvature", lambda *_: pytest.fail("measured again"))
+    assert tables.collect(declared, "quick", store, True, True, None)[0].values == found[0].values
+
+
+def test_a_lookup_runs_nothing(trained, tmp_path):
+    found = tables.collect(experiments.find("sun2023/8")[1], "quick", tmp_path, False, True, None)
+    assert trained == []
+    assert [e.text for e in found] == ["–"] * 4
+    assert found[3].cell.row.against == "DynReg+SAM"

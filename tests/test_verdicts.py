@@ -1,0 +1,485 @@
+"""Empirical verdicts: error rates by simulation, predicates by hand, and the ledger's own predicates."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from scipy.stats import binom
+
+from artifact import claims, experiments, predicates, reproduction
+from artifact.claims import Claim
+from artifact.errors import UserError
+from artifact.evidence import MEASURES, Evidence, Missing, Spent, Store, open_store, reader
+from artifact.experiments import Cell
+from artifact.hypotheses import ALPHA, verdict
+from artifact.reproduction import verdicts_command
+from artifact.stats import Crossing, restricted_difference, t_interval
+from artifact.store import dumps
+from artifact.verdicts import decide, decide_all, tree
+
+TABLES = 200
+#: so often may 200 tables of a claim that is false at its boundary call it reproduced (probability 0.001 beyond)
+MOST = int(binom.ppf(0.999, TABLES, ALPHA))
+
+
+# ---- claims on planted tables ----------------------------------------------------------------------------------------
+
+TOML = """
+paper = "qu2022"
+title = "planted"
+[[table]]
+id = "1"
+title = "planted"
+location = "nowhere"
+settings = { model = "mlp-8", rounds = 40 }
+rows = [
+  { label = "A", settings = { algorithm = "fedavg", lr = 0.1 } },
+  { label = "B", settings = { algorithm = "fedavg", lr = 0.2 } },
+  { label = "C", settings = { algorithm = "fedavg", lr = 0.3 } },
+  { label = "D", settings = { algorithm = "fedavg", lr = 0.4 } },
+]
+columns = [
+  { label = "X", settings = { split = "iid" }, target = { laptop = 60, quick = 60 } },
+  { label = "Y", settings = { split = "dirichlet:0.1" }, target = { laptop = 60, quick = 60 } },
+]
+metrics = [
+  { id = "accuracy" },
+  { id = "rounds-to", unit = "rounds", quantity = "rounds-to" },
+  { id = "sent", unit = "GB", quantity = "communication-to" },
+]
+[table.profiles.laptop]
+seeds = [0, 1, 2]
+note = "planted, small"
+only = ["[abc]/*", "d/x"]
+reason = "machine time"
+[table.profiles.quick]
+seeds = [0, 1, 2, 3, 4]
+"""
+
+
+@pytest.fixture
+def planted(tmp_path, monkeypatch):
+    (tmp_path / "experiments").mkdir()
+    (tmp_path / "experiments" / "qu2022.toml").write_text(TOML, encoding="utf-8")
+    monkeypatch.setattr(experiments, "EXPERIMENTS", tmp_path / "experiments")
+
+
+def claim(**predicate):
+    entry = {"says": "planted", "table": "qu2022/1", "within": ["X"]} | predicate
+    return Claim(
+        "planted", "qu2022", "nowhere", "table", "t", "s", "h", "gpu", expected="not-run", decided_by="experiments",
+        predicate=predicates.parse(entry, "planted"),
+    )  # fmt: skip
+
+
+class Planted(Store):
+    """Numbers by (row, column, metric or measure) instead of runs."""
+
+    def __init__(self, numbers):
+        super().__init__(Path("nowhere"))
+        self.numbers = numbers
+
+    def runs(self, cell):
+        return {seed: [] for seed in self.values(cell, "metric")}
+
+    def values(self, cell, measure):
+        found = self.numbers.get((cell.row.label, cell.column.label), ())
+        return dict(enumerate(found))
+
+    def spent(self, cell, target):
+        assert target == 60
+        return dict(enumerate(self.numbers[cell.row.label, cell.column.label]))
+
+
+def table(generator, n, effects, columns=("X", "Y")):
+    """Accuracies of methods A, B, ... on shared seeds: a seed moves all methods by about two points."""
+    shared = generator.normal(60, 2, size=(len(columns), n))
+    return {
+        (row, column): effect + shared[j] + generator.normal(0, 0.5, size=n)
+        for row, effect in zip("ABCD", effects, strict=True)
+        for j, column in enumerate(columns)
+    }
+
+
+FALSE_CLAIMS = {
+    "one difference": {"type": "difference", "pairs": [["A", "B"]]},
+    "in two columns": {"type": "difference", "pairs": [["A", "B"]], "within": ["X", "Y"]},
+    "mean of two columns": {"type": "difference", "pairs": [["A", "B"]], "within": ["X", "Y"], "mean": True},
+    "one of two columns": {"type": "difference", "pairs": [["A", "B"]], "within": ["X", "Y"], "at_least": 1},
+    "best of four": {"type": "ordering", "order": ["A", ["B", "C", "D"]]},
+    "chain of four": {"type": "ordering", "order": ["D", "C", "B", "A"]},
+    "larger lead": {"type": "difference", "pairs": [["A", "B"]], "within": ["Y", "X"], "lead": ["Y", "X"]},
+    "rising": {"type": "trend", "order": ["A", "B", "C", "D"], "shape": "rising"},
+    "interior maximum": {"type": "trend", "order": ["A", "B", "C", "D"], "shape": "interior-maximum"},
+    "not rising": {"type": "trend", "order": ["A", "B", "C", "D"], "shape": "not-rising"},
+    "above 60": {"type": "value", "labels": ["A"], "above": 60.0},
+    "cheaper": {"type": "cost", "pairs": [["A", "B"]]},
+}
+
+
+@pytest.mark.parametrize("name", FALSE_CLAIMS)
+@pytest.mark.parametrize("profile", ["laptop", "quick"])
+def test_a_planted_false_claim_is_not_reproduced_more_often_than_its_level(planted, name, profile):
+    """Four identical methods, 200 tables with three (laptop) or five (quick) seeds."""
+    n = 3 if profile == "laptop" else 5
+    wanted = claim(**FALSE_CLAIMS[name])
+    generator = np.random.default_rng(n)
+    found = [decide(wanted, profile, Planted(table(generator, n, (0, 0, 0, 0)))).verdict for _ in range(TABLES)]
+    assert found.count("reproduced") <= MOST
+    assert found.count("contradicted") <= MOST
+    assert "not-run" not in found
+
+
+TRUE_CLAIMS = {
+    "best of four": {"type": "ordering", "order": ["D", ["A", "B", "C"]]},
+    "chain of four": {"type": "ordering", "order": ["D", "C", "B", "A"], "within": ["X"]},
+    "rising": {"type": "trend", "order": ["A", "B", "C", "D"], "shape": "rising"},
+    "margin": {"type": "difference", "pairs": [["D", "A"]], "margin": 10.0, "within": ["X"]},
+    "mean": {"type": "difference", "pairs": [["B", "A"], ["D", "C"]], "mean": True},
+    "first lowest": {"type": "trend", "order": ["A", "B", "C"], "shape": "first-lowest"},
+    "peak": {"type": "trend", "order": ["B", "D", "A"], "shape": "peak-at", "peak": "D"},
+    "within": {"type": "value", "labels": ["D"], "above": 70.0, "below": 130.0},
+    "lower is better": {"type": "ordering", "order": ["A", "B", "C", "D"], "better": "lower"},
+}
+
+
+@pytest.mark.parametrize("name", TRUE_CLAIMS)
+def test_a_large_true_effect_is_found(planted, name):
+    generator = np.random.default_rng(7)
+    tables = [table(generator, 3, (0, 15, 30, 45)) for _ in range(50)]
+    found = [decide(claim(**TRUE_CLAIMS[name]), "laptop", Planted(numbers)).verdict for numbers in tables]
+    assert found.count("reproduced") >= 45
+
+
+def test_margin_decides_between_reproduced_and_direction_only(planted):
+    numbers = {("A", "X"): [63.0, 64.125, 62.0], ("B", "X"): [61.0, 62.0, 60.125]}
+    found = decide(claim(type="difference", pairs=[["A", "B"]], margin=1.5), "laptop", Planted(numbers))
+    assert (found.verdict, found.n, found.unit, found.scale) == ("reproduced", 3, "points", "planted, small")
+    assert found.interval == t_interval([2.0, 2.125, 1.875])
+    assert found.interval.low > 1.5
+    small = decide(claim(type="difference", pairs=[["A", "B"]], margin=1.9), "laptop", Planted(numbers))
+    assert small.verdict == "direction-only"
+    large = decide(claim(type="difference", pairs=[["A", "B"]], margin=4.0), "laptop", Planted(numbers))
+    assert large.verdict == "direction-only" and "rules out" in large.text
+    reverse = decide(claim(type="difference", pairs=[["B", "A"]]), "laptop", Planted(numbers))
+    assert reverse.verdict == "contradicted" and reverse.symbol == "✗"
+
+
+def test_the_decisive_comparison_is_named(planted):
+    numbers = {("A", "X"): [60.0, 61.0, 62.0], ("B", "X"): [50.0, 51.1, 52.0], ("C", "X"): [59.5, 60.0, 61.6]}
+    found = decide(claim(type="ordering", order=["A", ["B", "C"]]), "laptop", Planted(numbers))
+    assert found.decided_by == "A better than C" and len(found.comparisons) == 2
+    assert found.comparisons[0]["p"] < found.comparisons[0]["p_holm"] <= 2 * found.comparisons[0]["p"]
+    assert found.cells == ("qu2022/1/a/x/accuracy", "qu2022/1/b/x/accuracy", "qu2022/1/c/x/accuracy")
+    assert found.command == "python -m artifact sweep qu2022/1 --profile laptop"
+    json.dumps(found.record, allow_nan=False)
+
+
+def test_only_seeds_that_both_sides_have_are_compared(planted):
+    numbers = {("A", "X"): [63.0, 64.125, 62.0], ("B", "X"): [61.0, 62.0]}
+    found = decide(claim(type="difference", pairs=[["A", "B"]]), "laptop", Planted(numbers))
+    assert found.n == 2 and found.interval == t_interval([2.0, 2.125])
+
+
+@pytest.mark.parametrize(
+    ("numbers", "within", "pairs", "text"),
+    [
+        ({("A", "X"): [1.0, 2.0]}, ["X"], [["A", "B"]], "0 of 3 seeds"),
+        ({("A", "X"): [1.0, 2.0], ("B", "X"): [3.0]}, ["X"], [["A", "B"]], "1 of 3 seeds"),
+        ({("A", "Y"): [1.0, 2.0]}, ["Y"], [["A", "D"]], "machine time"),
+        ({}, ["X"], [["A", "Z"]], "Z"),
+        ({}, ["Q"], [["A", "B"]], "Q"),
+    ],
+)
+def test_missing_runs_and_names_are_not_run_with_the_reason(planted, numbers, within, pairs, text):
+    found = decide(claim(type="difference", within=within, pairs=pairs), "laptop", Planted(numbers))
+    assert found.verdict == "not-run" and found.interval is None and text in found.text
+    json.dumps(found.record, allow_nan=False)
+
+
+@pytest.mark.parametrize("name", ["qu2022/9", "sun2023/1", "qu2022/1/panel"])
+def test_a_table_that_is_not_declared_is_not_run(planted, name):
+    found = decide(claim(type="difference", table=name, pairs=[["A", "B"]]), "laptop", Planted({}))
+    assert found.verdict == "not-run" and found.text
+
+
+def test_a_profile_that_the_table_lacks_is_not_run_and_an_unknown_one_refused(planted):
+    wanted = claim(type="difference", pairs=[["A", "B"]])
+    assert decide(wanted, "paper", Planted({})).verdict == "not-run"
+    with pytest.raises(UserError):
+        open_store("huge")
+
+
+def test_a_predicate_says_nothing_at_other_profiles(planted):
+    wanted = claim(type="value", labels=["A"], above=60.0, profiles=["laptop"])
+    numbers = {("A", "X"): [61.0, 61.5, 61.2]}
+    assert decide(wanted, "laptop", Planted(numbers)).verdict == "reproduced"
+    assert decide(wanted, "quick", Planted(numbers)).verdict == "not-run"
+
+
+def test_a_claim_without_predicate_says_why(planted):
+    bare = replace(claim(type="difference", pairs=[["A", "B"]]), predicate=None, undecided="needs weights")
+    found = decide(bare, "laptop", Planted({}))
+    assert (found.verdict, found.text, found.command) == ("not-run", "needs weights", "")
+
+
+def spent(*rounds, horizon=40, grid=9):
+    """Crossings; None is a run that never reaches the target."""
+    return [Spent(Crossing(r or horizon, grid if r else 0, r is None, horizon), 1.0) for r in rounds]
+
+
+def test_cost_compares_restricted_means_and_says_who_was_first(planted):
+    numbers = {("A", "X"): spent(10, 10, 20), ("B", "X"): spent(40, None, None)}
+    found = decide(claim(type="cost", metrics=["rounds-to"], pairs=[["A", "B"]]), "laptop", Planted(numbers))
+    expected = restricted_difference(*([s.crossing for s in numbers[name, "X"]] for name in "BA"))
+    assert found.verdict == "reproduced" and found.unit == "rounds" and "first in 3 pairs" in found.text
+    assert (found.interval.low, found.interval.high) == (expected.low, expected.high)
+    half = claim(type="cost", metrics=["rounds-to"], pairs=[["A", "B"]], factor=0.3)
+    assert decide(half, "laptop", Planted(numbers)).verdict == "inconclusive"  # 0.3 * 40 is no more than 40 / 3
+
+
+def test_two_methods_that_never_reach_the_target_are_not_told_apart(planted):
+    numbers = {("A", "X"): spent(None, None, None), ("B", "X"): spent(None, None, None)}
+    found = decide(claim(type="cost", metrics=["rounds-to"], pairs=[["A", "B"]]), "laptop", Planted(numbers))
+    assert found.verdict == "inconclusive" and "tied or neither reached in 3" in found.text
+
+
+def test_several_metrics_must_all_hold(planted):
+    numbers = {("A", "X"): [63.0, 64.1, 62.0], ("B", "X"): [61.0, 62.0, 60.1]}
+    wanted = claim(type="difference", metrics=["accuracy", "sent"], pairs=[["A", "B"]])
+    found = decide(wanted, "laptop", Planted(numbers))
+    assert [c["label"] for c in found.comparisons] == ["A - B (accuracy)", "A - B (sent)"]
+
+
+# ---- from runs on disk -----------------------------------------------------------------------------------------------
+
+
+def write_runs(store, curves):
+    """Runs of the planted table's cells: {(row, column): one accuracy curve over rounds 10, 20, ... per seed}."""
+    for (row, column), seeds in curves.items():
+        cell = experiments.select("qu2022/1", "laptop", row, column, "accuracy")[0]
+        for config, values in zip(cell.configs, seeds, strict=False):
+            folder = store / f"{row}{column}{config.seed}"
+            folder.mkdir(parents=True)
+            (folder / "config.json").write_text(json.dumps(config.canonical() | {"parameters": 1000}))
+            lines = [_line(10 * (i + 1), value) for i, value in enumerate(values)]
+            (folder / "metrics.jsonl").write_text("".join(dumps(line) + "\n" for line in lines))
+            (folder / "done").write_text("{}")
+
+
+def _line(number, accuracy):
+    server = {"accuracy": accuracy / 100, "loss": 1.0, "client_sd": 0.1}
+    probe = {"to_sent": 2.0 * number, "to_next": None}
+    return {"round": number, "cohort": 5, "cost": {"up": 1.0, "down": 1.0}, "server": server, "consistency": probe}
+
+
+@pytest.fixture
+def store(planted, tmp_path):
+    rising = [[40, 50, 61, 65], [42, 52, 60, 66], [41, 50, 62, 65.5]]
+    flat_ = [[40, 45, 50, 50], [42, 46, 51, 51], [41, 45, 50, 50.4]]
+    write_runs(tmp_path / "runs", {("A", "X"): rising, ("B", "X"): flat_, ("A", "Y"): rising[:1]})
+    return Store(tmp_path / "runs")
+
+
+def test_verdict_from_stored_runs(store):
+    found = decide(claim(type="difference", pairs=[["A", "B"]], measure="curve"), "laptop", store)
+    heights = [(45 + 55.5 + 63) / 3 - (42.5 + 47.5 + 50) / 3, (47 + 56 + 63) / 3 - (44 + 48.5 + 51) / 3,
+               (45.5 + 56 + 63.75) / 3 - (43 + 47.5 + 50.2) / 3]  # fmt: skip
+    assert found.interval.mean == pytest.approx(np.mean(heights))
+    assert (found.verdict, found.runs) == ("reproduced", ("AX0", "AX1", "AX2", "BX0", "BX1", "BX2"))
+    own = decide(claim(type="difference", pairs=[["A", "B"]]), "laptop", store)
+    assert own.interval.mean == pytest.approx(np.mean([54 - 46.25, 55 - 47.5, 54.625 - 46.6]))
+
+
+def test_cost_from_stored_runs(store):
+    found = decide(claim(type="cost", metrics=["rounds-to"], pairs=[["A", "B"]]), "laptop", store)
+    assert found.interval.mean == pytest.approx(10.0)  # 30 against 40, never reached
+    sent = decide(claim(type="cost", metrics=["sent"], pairs=[["A", "B"]]), "laptop", store)
+    assert sent.unit == "1e9 parameters" and sent.interval.mean == pytest.approx(10 * 10 * 1000 / 1e9)
+
+
+def test_measures_of_a_run(store):
+    cell = experiments.select("qu2022/1", "laptop", "B", "X", "accuracy")[0]
+    assert store.values(cell, "loss") == {0: 1.0, 1: 1.0, 2: 1.0}
+    assert store.values(cell, "spread")[0] == pytest.approx(10.0)
+    assert store.values(cell, "consistency.to_sent") == {0: 80.0, 1: 80.0, 2: 80.0}
+    assert store.values(cell, "consistency.to_next") == {}
+    assert store.values(cell, "train") == store.values(cell, "gap") == store.values(cell, "trace") == {}
+    line = np.polyval(np.polyfit([10, 20, 30, 40], [40, 45, 50, 50], 1), [10, 20, 30, 40])
+    assert store.values(cell, "fluctuation")[0] == pytest.approx(np.std([40, 45, 50, 50] - line))
+    with pytest.raises(Missing):
+        reader("beauty")
+    assert all(callable(read) for read, _ in MEASURES.values())
+
+
+def test_curves_that_still_rise_are_said_to(store):
+    _, table_ = experiments.find("qu2022/1")
+    (tail,) = reproduction.tails(table_, "laptop", store)
+    rising = [np.polyfit([10, 20, 30, 40], values, 1)[0] for values in ([40, 50, 61, 65], [40, 45, 50, 50])]
+    assert tail.column == "X" and tail.cells == 2 and tail.text == "still rising"
+    assert tail.slope.mean == pytest.approx(10 * np.mean(rising), rel=0.05)
+    assert set(tail.rising) == {"A", "B"} and tail.still_rising
+    halfway = [54 - 50, 55 - 52, 54.625 - 50, 46.25 - 45, 47.5 - 46, 46.6 - 45]
+    assert tail.gain.mean == pytest.approx(np.mean(halfway))
+
+
+def test_page_says_what_was_reproduced_and_what_not(store):
+    _, table_ = experiments.find("qu2022/1")
+    wanted = [
+        replace(claim(type="difference", pairs=[["A", "B"]]), id="one"),
+        replace(claim(type="difference", pairs=[["B", "A"]]), id="two"),
+        replace(claim(type="difference", pairs=[["A", "B"]], within=["Y"]), id="three"),
+    ]
+    text = reproduction.markdown(decide_all(wanted, "laptop", store), [table_], "laptop", store)
+    assert "3 claims that training decides, profile laptop: 1 reproduced, 0 direction-only, 0 inconclusive" in text
+    sections = text.split("\n## ")
+    assert "`one`" in sections[1] and sections[1].startswith("Reproduced")
+    assert "`two`" in sections[2] and sections[2].startswith("Contradicted")
+    assert "`three`" in sections[3] and "seeds" in sections[3]
+    assert "planted, small" in sections[4]
+    assert "1 of 1 columns are still rising" in sections[5] and "1 of 1 have gained" in sections[5]
+    assert reproduction.table(decide_all(wanted, "laptop", store)).splitlines()[0].startswith("✓ one")
+
+
+# ---- the ledger ------------------------------------------------------------------------------------------------------
+
+LEDGER = claims.load()
+
+
+class Anything(Store):
+    """Numbers for every declared cell and panel, so that only names can be missing."""
+
+    def __init__(self):
+        super().__init__(Path("nowhere"))
+        self.generator = np.random.default_rng(0)
+
+    def runs(self, cell: Cell):
+        return {key: [] for key in range(3)}
+
+    def values(self, cell, measure):
+        if measure != "metric":
+            reader(measure)
+        return dict(enumerate(self.generator.normal(size=3)))
+
+    def spent(self, cell, target):
+        return dict(enumerate(spent(10, 20, 30)))
+
+    def lines(self, panel):
+        by_label = {}
+        for series in panel.series:
+            by_label.setdefault(series.label, []).append(series.x)
+        swept = sorted({x for series in by_label.values() for x in series if x is not None})
+        points = swept or [0.25, 0.5, 0.75, 1.0]
+        values = self.generator.normal(size=(3, len(points))).tolist()
+        return [{"label": name, "seeds": [0, 1, 2], "keys": [], "x": points, "values": values} for name in by_label]
+
+
+def _declared(predicate, profile):
+    """Whether the predicate's table has the profile, or one of its panels is drawn at it."""
+    if predicate.of_figure:
+        return any(not panel.not_run for panel in Store(Path("nowhere")).panels(predicate.table, profile))
+    return profile in experiments.find(predicate.table)[1].profiles
+
+
+PLACES = [(c.id, p) for c in LEDGER if c.predicate for p in c.predicate.profiles if _declared(c.predicate, p)]
+
+
+def test_every_predicate_can_be_decided_at_some_profile():
+    assert {name for name, _ in PLACES} == {c.id for c in LEDGER if c.predicate}
+
+
+@pytest.mark.parametrize(("claim_id", "profile"), PLACES)
+def test_every_predicate_of_the_ledger_names_what_is_declared(claim_id, profile):
+    one = next(c for c in LEDGER if c.id == claim_id)
+    node = tree(one.predicate, Evidence(one.predicate, profile, Anything()))
+    assert verdict(node)[0] in claims.EMPIRICAL[:-1]
+
+
+def test_every_claim_of_the_experiments_has_a_predicate_or_a_reason():
+    left = [c for c in LEDGER if c.decided_by == "experiments"]
+    assert left and [c.id for c in left if bool(c.predicate) == bool(c.undecided)] == []
+
+
+BLOCKS = """paper = "x"
+
+[[claim]]
+id = "one"
+location = "x"
+kind = "table"
+title = "t"
+statement = "s"
+how_to_check = "h"
+needs = "gpu"
+decided_by = "experiments"
+expected = "not-run"
+[claim.predicate]
+type = "difference"
+says = "a"
+table = "qu2022/1"
+within = ["X"]
+pairs = [["A", "B"]]
+
+[[claim]]
+id = "two"
+location = "x"
+kind = "table"
+title = "t"
+statement = "s"
+how_to_check = "h"
+needs = "gpu"
+expected = "consistent"
+[claim.predicate]
+type = "difference"
+says = "a"
+table = "qu2022/1"
+within = ["X"]
+pairs = [["B", "A"]]
+expected = "not-run"
+"""
+
+
+def test_accepting_writes_the_verdicts_where_they_belong(store, tmp_path):
+    (tmp_path / "qu2022.toml").write_text(BLOCKS, encoding="utf-8")
+    ledger = claims.load(["qu2022"], tmp_path)
+    assert [c.expected_empirical for c in ledger] == ["not-run", "not-run"]
+    found = decide_all(ledger, "laptop", store)
+    assert reproduction.accept(found, ledger, tmp_path) == ["one", "two"]
+    again = claims.load(["qu2022"], tmp_path)
+    assert [(c.expected, c.expected_empirical) for c in again] == [
+        ("reproduced", "reproduced"),
+        ("consistent", "contradicted"),
+    ]
+    changed = BLOCKS.replace('"not-run"', '"reproduced"', 1).replace('"not-run"', '"contradicted"')
+    assert (tmp_path / "qu2022.toml").read_text(encoding="utf-8") == changed
+    assert reproduction.accept(found, again, tmp_path) == []
+
+
+def test_an_empirical_claim_needs_an_empirical_expectation(tmp_path):
+    (tmp_path / "qu2022.toml").write_text(BLOCKS.replace('"not-run"', '"proved"', 1), encoding="utf-8")
+    with pytest.raises(UserError) as caught:
+        claims.load(["qu2022"], tmp_path)
+    assert "one" in str(caught.value) and "expected" in str(caught.value)
+
+
+def test_command_prints_verdicts_as_text_and_json():
+    result = CliRunner().invoke(verdicts_command, ["--claim", "thesis-tab5.4", "--json"])
+    (record,) = json.loads(result.output)
+    assert result.exit_code == 0 and record["id"] == "thesis-tab5.4" and record["profile"] == "laptop"
+    assert record["n"] == 3 and len(record["comparisons"]) == 6 and len(record["runs"]) == 27
+    assert "thesis-tab5.4" in CliRunner().invoke(verdicts_command, ["--claim", "thesis-tab5.4"]).output
+
+
+def test_only_the_committed_laptop_runs_are_accepted(tmp_path):
+    for arguments in (["--profile", "quick"], ["--out", str(tmp_path)]):
+        result = CliRunner().invoke(verdicts_command, ["--accept", *arguments])
+        assert isinstance(result.exception, UserError)
+
+
+def test_the_page_names_every_claim_and_says_where_its_numbers_come_from():
+    text = (experiments.ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    assert "<!-- generated by: python -m artifact verdicts --markdown -->" in text
+    assert [c.id for c in LEDGER if c.empirical and f"`{c.id}`" not in text] == []
+    assert "## Scale" in text and "## Are the curves flat at the end?" in text
