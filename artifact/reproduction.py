@@ -245,6 +245,7 @@ def _with_expected(block: str, claim: Claim, verdict: str) -> str:
 @click.option("--out", type=click.Path(path_type=Path), help="Store; default out/quick, or results for other profiles.")
 @click.option("--json", "as_json", is_flag=True, help="Verdicts with cells, runs and every comparison.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="The generated part of docs/reproduction.md.")
+@click.option("--counts", "only_counts", is_flag=True, help="The generated part of README.md: papers against verdicts.")
 @click.option("--accept", "accepting", is_flag=True, help="Write these verdicts into the ledger as the expected ones.")
 def verdicts_command(
     papers: tuple[str, ...],
@@ -253,6 +254,7 @@ def verdicts_command(
     out: Path | None,
     as_json: bool,
     as_markdown: bool,
+    only_counts: bool,
     accepting: bool,
 ) -> None:
     if accepting and (profile != verdicts.PROFILE or out is not None):
@@ -269,5 +271,7 @@ def verdicts_command(
         wanted = {claim.paper for claim in chosen}
         tables = [one for declared, one in experiments.all_tables() if declared.paper in wanted]
         click.echo(markdown(found, tables, profile, store))
+    elif only_counts:
+        click.echo("\n".join([summary(found) + ".", "", *_counts(found)]))
     else:
         click.echo(table(found))

@@ -25,7 +25,7 @@ MODELS = {
     "all": "mean of all clients' last models",
     "train": "server model on the training set",
 }
-WIDE = 8  # a Markdown table with more columns shows only those that have runs
+WIDE = 4  # a Markdown table with more columns shows only those that have runs
 
 
 # ---- rendering -------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -11,6 +12,8 @@ from torch import Tensor
 from artifact.streams import stream
 
 _GROWTH = 32
+#: Polynomial values are scaled down beyond this, so that they cannot overflow.
+_LARGE = 1e100
 
 
 def random_unit(size: int, like: Tensor, seed: int, purpose: str, *position: int) -> Tensor:
@@ -29,6 +32,7 @@ class Krylov:
 
     alpha [m], beta [m]: the tridiagonal matrix T; beta[-1] is the norm of the next direction.
     exhausted: the space is invariant, to rounding; T's eigenvalues are then eigenvalues of the operator.
+    noise: what rounding leaves of a next direction that is zero.
     """
 
     def __init__(self, apply: Callable[[Tensor], Tensor], start: Tensor, against: Tensor | None = None):
@@ -40,7 +44,7 @@ class Krylov:
         self.against = start.new_zeros(0, len(start)) if against is None else against
         self.alpha: list[float] = []
         self.beta: list[float] = []
-        self.exhausted = False
+        self.exhausted, self.noise = False, 0.0
         self._store = torch.empty(_GROWTH, len(start), dtype=start.dtype, device=start.device)
         start = start - (self.against @ start) @ self.against
         self._store[0] = start / length(start)
@@ -48,6 +52,11 @@ class Krylov:
     @property
     def steps(self) -> int:
         return len(self.alpha)
+
+    @property
+    def room(self) -> int:
+        """Dimension of the space that the operator acts on."""
+        return self._store.shape[1] - len(self.against)
 
     @property
     def basis(self) -> Tensor:
@@ -66,7 +75,8 @@ class Krylov:
             r = r - (self.against @ r) @ self.against
         beta = length(r)
         scale = max(map(abs, self.alpha)) + max([*self.beta, beta])
-        self.exhausted = self.steps == len(q) - len(self.against) or beta <= 32 * torch.finfo(q.dtype).eps * scale
+        self.noise = 32 * torch.finfo(q.dtype).eps * scale
+        self.exhausted = self.steps == self.room or beta <= self.noise
         self.beta.append(0.0 if self.exhausted else beta)
         if self.exhausted:
             return
@@ -78,6 +88,27 @@ class Krylov:
         """Eigenvalues [m], ascending, and eigenvectors [m, m] (columns) of T."""
         off = np.asarray(self.beta[:-1])
         return np.linalg.eigh(np.diag(self.alpha) + np.diag(off, 1) + np.diag(off, -1))
+
+    def log_weight(self, value: float) -> float:
+        """Logarithm of the largest squared component that the start can have along an eigenvector of this eigenvalue.
+
+        Let p_0, ..., p_m be the orthonormal polynomials of the start's spectral measure; T holds their recurrence. An
+        eigenvector e of x has |<e, q_j>| = |p_j(x) <e, start>| for the orthonormal basis q_0, ..., q_m, hence
+        <e, start>^2 <= 1 / sum_j p_j(x)^2 (Christoffel's function; Szego 1939, theorem 3.4.1 f.). Beyond the Ritz
+        values the bound falls with the distance from them and with every step. Of a space that has no next direction
+        what rounding may hide of one is put in its place.
+        """
+        last, now, total, scale = 0.0, 1.0, 1.0, 0.0
+        for j, (a, b) in enumerate(zip(self.alpha, self.beta, strict=True)):
+            below = self.beta[j - 1] * last if j else 0.0
+            b = max(b, self.noise) if j == self.steps - 1 else b
+            if b == 0.0:
+                return -math.inf if value != a else -math.log(total) - scale
+            last, now = now, ((value - a) * now - below) / b
+            total += now * now
+            if abs(now) > _LARGE:
+                last, now, total, scale = last / _LARGE, now / _LARGE, total / _LARGE**2, scale + 2 * math.log(_LARGE)
+        return -math.log(total) - scale
 
     def vectors(self, coefficients: np.ndarray) -> Tensor:
         """Combinations of the basis: [m, j] -> unit rows [j, n]."""
