@@ -159,15 +159,17 @@ step() {
     log=out/$profile/$number-$name.txt
     before="$(sources) $command"
     if [[ -s $log && -d out/$profile/figures && -f out/$profile/.done/$name && $(<"out/$profile/.done/$name") == "$before" ]]; then
-        say "[$number] nothing has changed since it was done; its text is in $log"
+        say "[$number] nothing has changed since it was done; its lines are in $log"
         return
     fi
     # shellcheck disable=SC2086  # the command is a list of words
-    if "$PY" -m $command | tee "$log"; then
+    if "$PY" -m $command >"$log"; then
         echo "$before" >"out/$profile/.done/$name"
-        say "[$number] done in $(duration $((SECONDS - start))); text in $log"
+        tail -n 3 "$log"
+        say "[$number] done in $(duration $((SECONDS - start))); all of its $(wc -l <"$log") lines are in $log"
     else
-        say "[$number] FAILED after $(duration $((SECONDS - start))): python -m $command"
+        tail -n 40 "$log"
+        say "[$number] FAILED after $(duration $((SECONDS - start))), text in $log: python -m $command"
         return 1
     fi
 }

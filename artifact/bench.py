@@ -15,6 +15,8 @@ from artifact import data
 from artifact.benchmark import page
 from artifact.benchmark.cases import CASES, METHODS, RELEASED, contender
 from artifact.benchmark.flops import limits
+from artifact.benchmark.frameworks import MODELS as COMPARED
+from artifact.benchmark.frameworks import measure as against_frameworks
 from artifact.benchmark.measure import interleave, ratios, row
 from artifact.benchmark.precision import measure as compare_precision
 from artifact.benchmark.scaling import measure as scaling_curves
@@ -90,8 +92,11 @@ def ratio_line(result: dict[str, Any]) -> str:
 def write_backends(rounds: int, models: Iterable[str]) -> str:
     """Time every backend per model with FedSAM and write the fastest of each to ``backends.toml``; its text."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    kinds = ("loop", "batched", "explicit")
-    result = measure(models, ["fedsam"], kinds, rounds, evaluate=False)
+    result: dict[str, Any] = {}
+    for model in models:
+        kinds = BACKENDS if model.startswith("mlp") else ("loop", "batched")
+        one = measure([model], ["fedsam"], kinds, rounds, evaluate=False)
+        result = one | {"rows": [*result.get("rows", ()), *one["rows"]]}
     fastest: dict[str, tuple[str, str]] = {}
     for model in dict.fromkeys(r["model"] for r in result["rows"]):
         rows = [r for r in result["rows"] if r["model"] == model and r["backend"] == r["contender"]]
@@ -140,6 +145,11 @@ def merge(text: str, device: str, fastest: dict[str, tuple[str, str]], result: d
 @click.option("--write", is_flag=True, help="Write the fastest backend of each model to artifact/backends.toml.")
 @click.option("--scaling", type=click.Path(path_type=Path), help="Measure how cost scales; data and figure go here.")
 @click.option("--precision", is_flag=True, help="Accuracy of bfloat16 against float32, three paired seeds.")
+@click.option(
+    "--frameworks",
+    type=click.Path(path_type=Path),
+    help="Python of an environment with pfl-research and Flower to time too (docs/performance/frameworks).",
+)
 @click.option("--render", type=click.Path(path_type=Path, exists=True), help="Page whose tables are made anew.")
 @click.option("--out", type=click.Path(path_type=Path), help="File for the JSON result.")
 @click.option("--json", "as_json", is_flag=True, help="Print the JSON result.")
@@ -154,6 +164,7 @@ def bench(
     write: bool,
     scaling: Path | None,
     precision: bool,
+    frameworks: Path | None,
     render: Path | None,
     out: Path | None,
     as_json: bool,
@@ -171,6 +182,8 @@ def bench(
         result = scaling_curves(rounds, scaling)
     elif precision:
         result = compare_precision()
+    elif frameworks is not None:
+        result = against_frameworks(frameworks, [name for name in COMPARED if name in chosen], rounds, cores)
     else:
         result = measure(chosen, algorithms, kinds, rounds, reference, cores=cores, visited=visited)
     text = json.dumps(result, indent=1)

@@ -137,9 +137,12 @@ class Context:
             d = clip(d, self.clip)
         self.applied = d
         omega = penalty + self.weight_decay
-        if torch.is_tensor(omega) or omega != 0:
+        decayed = torch.is_tensor(omega) or omega != 0
+        if decayed:
             d = (omega * W).add_(d)
-        step = self.lr * self.optimiser.update(d, self)
+        direction = self.optimiser.update(d, self)
+        own = decayed and self.optimiser.name == "sgd"  # made here and kept by nobody
+        step = direction.mul_(self.lr) if own else self.lr * direction
         return torch.sub(W, step, out=step)  # W - lr * d with one buffer less
 
     def select(self, rows: Tensor, size: int) -> Context:

@@ -32,6 +32,8 @@ from artifact.taps import hidden_layers
 EVALUATION_BATCH = 500
 #: images of one forward pass: their activations stay in the cache
 CACHED_BATCH = 100
+#: bytes of a normalised training set that is kept; a larger one, or one that is augmented, is normalised by the batch
+KEPT_IMAGES = 192 << 20
 
 
 def draw_cohort(seed: int, t: int, clients: int, size: int, rule: str) -> Tensor:
@@ -89,6 +91,7 @@ class Trainer:
     """One run in memory: the server model, the method's state and everything needed to play the next round.
 
     w: [P] server model.  statistics: [Q] running statistics or None.  state: the method's tensors.
+    normalised: [n, C, H, W] training images, or None where they are normalised by the batch.
     last: [m, P] last local model of every client, kept only when the mean of all is evaluated.  last_seen: [m, P] model
     that each client last received (nan before its first visit), kept only for the perturbation probe of FedLESAM.
     completed: rounds done.
@@ -109,6 +112,8 @@ class Trainer:
         if len(split.held_out):
             dataset = dataset.hold_out(split.held_out)
         self.partition, self.data = split, dataset.to(self.device)
+        kept = config.augment == "none" and self.dtype.itemsize * self.data.train_x.numel() <= KEPT_IMAGES
+        self.normalised = normalise(self.data.train_x, self.data, self.dtype) if kept else None
         self.pools = [torch.from_numpy(part) for part in split.indices]
         self.sizes = torch.tensor([len(pool) for pool in self.pools], dtype=self.dtype)
         model = models.build(config.model, dataset.input_shape, len(dataset.classes), config.seed)
@@ -271,13 +276,19 @@ class Trainer:
     def group(self, rows: Tensor | None, indices: Tensor, clients: list[int], k: int, augment: bool = True) -> Group:
         """Normalised, augmented inputs and dropout draws of one batch per client; indices [R, B]."""
         seed, t, B = self.config.seed, self.completed, indices.shape[1]
-        x = normalise(self.data.train_x[indices], self.data, self.dtype)
+        x = self.images(indices)
         if augment and self.config.augment != "none":
             draws = [torch.rand(B, 4, generator=stream(seed, "augment", t, i, k)) for i in clients]
             x = POLICIES[self.config.augment](x, torch.stack(draws).to(self.device))
         units = self.model.dropout_units
         masks = [torch.rand(B, units, generator=stream(seed, "dropout", t, i, k)) for i in clients] if units else None
         return Group(rows, x, self.data.train_y[indices], torch.stack(masks).to(self.device) if units else None)
+
+    def images(self, indices: Tensor) -> Tensor:
+        """Normalised training images [*indices.shape, C, H, W]."""
+        source = self.data.train_x if self.normalised is None else self.normalised
+        x = source.index_select(0, indices.flatten()).view(*indices.shape, *source.shape[1:])
+        return normalise(x, self.data, self.dtype) if self.normalised is None else x
 
     def full_gradient(self, w: Tensor, clients: list[int]) -> Tensor:
         """[S, P]: one pass of every client over its data at w, in training mode and without augmentation.

@@ -225,7 +225,7 @@ def reader(measure: str) -> tuple[Reader, str]:
 class Evidence:
     """The cells of one predicate: looks them up by labels and remembers which were used and which lack runs.
 
-    metric: the one that is looked at now.  cells: every number's id.  missing: ids that lack runs, with the reason.
+    metric, table: those that are looked at now.  cells: every number's id.  missing: ids that lack runs, and why.
     keys: runs used.  names: ids of lines as their labels.  unit: of the numbers.  scale: what the profile changes.
     """
 
@@ -233,6 +233,7 @@ class Evidence:
     profile: str
     store: Store
     metric: str | None = None
+    table: str = ""
     cells: dict[str, Cell | None] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
     keys: set[str] = field(default_factory=set)
@@ -247,7 +248,7 @@ class Evidence:
     def cell(self, compared: str, within: str) -> Cell:
         """Raises Missing for a table, row, column, metric or profile that is not declared."""
         row, column = self._place(compared, within)
-        name = self.predicate.table
+        name = self.table or self.predicate.table
         try:
             found = experiments.select(name, self.profile, row, column, self.metric)
         except UserError as error:
@@ -287,7 +288,7 @@ class Evidence:
         """Seeds that all sides have; fewer than two are missing runs."""
         seeds = sorted(set.intersection(*map(set, sides)))
         if len(seeds) < FEWEST_SEEDS and not self.missing:
-            self.missing[self.predicate.table] = "fewer than two seeds in common"
+            self.missing[self.table or self.predicate.table] = "fewer than two seeds in common"
         return seeds
 
     def levels(self, label: str) -> tuple[str, ...]:
@@ -314,7 +315,7 @@ class Evidence:
     def _panel(self, label: str) -> Any:
         """The declared panel, or the first one of the figure, that draws the line."""
         try:
-            found = self.store.panels(self.predicate.table, self.profile)
+            found = self.store.panels(self.table or self.predicate.table, self.profile)
         except UserError as error:
             raise Missing(str(error)) from None
         if not found:

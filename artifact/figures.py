@@ -36,7 +36,7 @@ METHODS = {
     "FedSMOO": ("#CC79A7", "*"),
     "FedLESAM": ("#009E73", "p"),
     "FedLESAM-S": ("#66C2A5", "h"),
-    "FedLESAM-D": ("#14532D", "H"),
+    "FedLESAM-D": ("#4DAF00", "H"),
     "FedDyn": ("#6A3D9A", "<"),
     "FedDC": ("#B2182B", ">"),
     "FedAdam": ("#A69B00", "d"),
@@ -47,7 +47,7 @@ METHODS = {
     "DynReg+SAM": ("#332288", "4"),
     "centralised": ("#006D77", "+"),
     "FedAvg, Dirichlet 0.6": ("#555555", "s"),
-    "FedAvg, Dirichlet 0.06": ("#B0B0B0", "v"),
+    "FedAvg, Dirichlet 0.06": ("#C44E52", "v"),
 }
 _SAME = {"Local FedSAM": "FedSAM", "DynReg": "FedDyn", "FedProx": "FedAvg"}
 

@@ -59,6 +59,8 @@ class Comparison:
     def p(self) -> float:
         """One-sided p value against the margin; without the widening of a grid it agrees with the interval."""
         below, _ = self.widening
+        if np.isinf(below):
+            return 1.0
         return p_greater(np.subtract(self.differences, below), self.margin)
 
     def leaves(self) -> Iterator[Comparison]:

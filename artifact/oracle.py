@@ -1,9 +1,10 @@
 """The gradient oracle: [S, P] -> [S, P], row i is the gradient of client i's loss on ITS current minibatch.
 
-Three backends give one answer. ``loop`` differentiates one client at a time, clients spread over threads that each use
+Four backends give one answer. ``loop`` differentiates one client at a time, clients spread over threads that each use
 one core; ``batched`` differentiates many clients in one call (``torch.func.vmap``); ``explicit`` has hand-written
-gradients of fully connected networks, for many clients at once, and falls back on ``batched`` elsewhere. Which is
-fastest depends on model and device: ``default_backend`` reads what ``python -m artifact bench --write`` measured.
+gradients of fully connected networks, for many clients at once, and falls back on ``batched`` elsewhere; ``onednn`` is
+``explicit`` with large products in float32 by another library. Which is fastest depends on model, device and
+processor: ``default_backend`` reads what ``python -m artifact bench --write`` measured.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from artifact.flat import Layout, buffers, parameters
 from artifact.replica import Replica
 from artifact.taps import hidden_layers, mean_square_activations
 
-BACKENDS = ("loop", "batched", "explicit")
+BACKENDS = ("loop", "batched", "explicit", "onednn")
 
 
 @cache
@@ -100,9 +101,10 @@ class Oracle:
         self._pool = ThreadPoolExecutor(self.threads, initializer=self._enlist) if self.threads else None
         self._floats_per_sample: int | None = None
         watched = hidden_layers(self.model) if self.penalty.layers is None else self.penalty.layers
-        whole = self.backend == "explicit" and not self.bfloat16 and not self.penalty.variances
-        self._perceptron = Perceptron.of(self.model, self.layout, watched, self.penalty.zeta) if whole else None
-        if self.backend == "explicit" and self._perceptron is None:
+        explicit, onednn = self.backend in ("explicit", "onednn"), self.backend == "onednn"
+        whole = explicit and not self.bfloat16 and not self.penalty.variances
+        self._perceptron = Perceptron.of(self.model, self.layout, watched, self.penalty.zeta, onednn) if whole else None
+        if explicit and self._perceptron is None:
             self.backend = "batched"
         if self._pool is not None and self.backend != "batched":
             torch.set_num_threads(1)  # the workers keep the cores busy; a team of threads here would spin beside them

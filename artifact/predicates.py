@@ -25,7 +25,7 @@ class Predicate(BaseModel):
 
     says: the tested statement in plain words; it may be narrower than the claim's.  table: ``paper/table``, or
     ``paper/figure/panel`` (``paper/figure`` for all its panels), whose rows are its lines and whose columns are points
-    of its axis, their ``mean``, or ``last`` for the last ten.
+    of its axis, their ``mean``, or ``last`` for the last ten.  also: other tables of these labels where it must hold.
     within: labels on the other axis; the predicate must hold for each.  along: the axis that is compared.
     metrics: ids of the table's metrics, its first by default; the predicate must hold for each.
     measure: what is read off a run, ``metric`` for the table's own number or one of ``artifact.evidence.MEASURES``.
@@ -39,6 +39,7 @@ class Predicate(BaseModel):
 
     says: Annotated[str, Field(min_length=1)]
     table: Annotated[str, Field(pattern=r"^[a-z0-9]+/[a-z0-9.-]+(/[a-z0-9.-]+)?$")]
+    also: tuple[Annotated[str, Field(pattern=r"^[a-z0-9]+/[a-z0-9.-]+(/[a-z0-9.-]+)?$")], ...] = ()
     within: Labels
     along: Literal["rows", "columns"] = "rows"
     metrics: tuple[str, ...] = ()
@@ -65,7 +66,8 @@ class Ordering(Predicate):
 class Difference(Predicate):
     """In every pair the first is better than the second.
 
-    mean: of the average over pairs and ``within`` instead of each.  equal: the pairs are equal within the margin.
+    mean: of each pair's average over ``within`` instead of at every place.  equal: the pairs are equal within the
+    margin.
     lead: two labels of the other axis; the difference is larger at the first than at the second.
     """
 

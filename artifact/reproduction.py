@@ -8,22 +8,18 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
-import numpy as np
 
-from artifact import claims, experiments, verdicts
+from artifact import claims, ends, experiments, verdicts
 from artifact.claims import Claim
 from artifact.declared import Table
+from artifact.ends import Tail
 from artifact.errors import UserError
 from artifact.evidence import LAST, Store, open_store
-from artifact.experiments import Cell
 from artifact.files import write_atomic
-from artifact.measured import curve
-from artifact.stats import Interval, slope, t_interval
 from artifact.verdicts import SYMBOLS, Verdict
 
 SECTIONS = {
@@ -33,67 +29,6 @@ SECTIONS = {
     "inconclusive": "Inconclusive: the interval contains zero",
     "not-run": "Not run",
 }
-
-# ---- how flat the curves are at the end ------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Tail:
-    """How a table's column ends.
-
-    slope: accuracy points per ten rounds over the last ten evaluated rounds, mean over the methods, interval over the
-    seeds.  gain: mean of these rounds minus the accuracy halfway through training, likewise.  rising: rows whose own
-    slope has an interval above zero.  cells: rows with at least two seeds.
-    """
-
-    table: str
-    column: str
-    slope: Interval
-    gain: Interval
-    rising: tuple[str, ...]
-    cells: int
-
-    @property
-    def still_rising(self) -> bool:
-        return self.slope.low > 0
-
-    @property
-    def text(self) -> str:
-        if self.still_rising:
-            return "still rising"
-        if self.slope.high < 0:
-            return "falling"
-        return "slope not told from zero" + (", but gained in the second half" if self.gain.low > 0 else "")
-
-
-def tails(table: Table, profile: str, store: Store) -> Iterator[Tail]:
-    """One per column that has two seeds; nothing for a table that does not show accuracies."""
-    shown = [c for c in experiments.cells(table, profile) if c.metric.quantity == "accuracy" and not c.column.pool]
-    for column in dict.fromkeys(cell.column.id for cell in shown):
-        cells = [cell for cell in shown if cell.column.id == column]
-        found = {cell.row.label: _ends(cell, store) for cell in cells if cell.metric == cells[0].metric}
-        found = {label: values for label, values in found.items() if len(values) > 1}
-        seeds = sorted(set.intersection(*map(set, found.values()))) if found else []
-        if len(seeds) < 2:
-            continue
-        own = {label: t_interval([value for value, _ in values.values()]) for label, values in found.items()}
-        means = [np.mean([values[seed] for values in found.values()], axis=0) for seed in seeds]
-        slopes, gains = (t_interval([float(mean[i]) for mean in means]) for i in range(2))
-        rising = tuple(label for label, interval in own.items() if interval.low > 0)
-        yield Tail(f"{table.paper}/{table.id}", cells[0].column.label, slopes, gains, rising, len(found))
-
-
-def _ends(cell: Cell, store: Store) -> dict[int, tuple[float, float]]:
-    """Seed -> slope in points per ten rounds over the last ten evaluated rounds, and their mean over that halfway."""
-    result = {}
-    for seed, runs in store.runs(cell).items():
-        rounds, accuracies = curve(runs[0].metrics(), cell.metric.model)
-        if len(rounds) > 2:
-            halfway = int(np.argmin(np.abs(np.array(rounds) - rounds[-1] / 2)))
-            gain = float(np.mean(accuracies[-LAST:])) - accuracies[halfway]
-            result[seed] = (10 * slope(rounds[-LAST:], accuracies[-LAST:]), gain)
-    return result
-
 
 # ---- text ------------------------------------------------------------------------------------------------------------
 
@@ -113,14 +48,17 @@ def summary(found: Sequence[Verdict]) -> str:
 
 def markdown(found: Sequence[Verdict], tables: Sequence[Table], profile: str, store: Store) -> str:
     """The generated part of the page: what came out, at which scale, and how flat the curves are."""
-    lines = [summary(found) + ".", "", *_counts(found), ""]
+    lines = [summary(found) + ".", "", *_counts(found), "", *_work(store), ""]
     for name, heading in SECTIONS.items():
         chosen = [v for v in found if v.verdict == name]
         if chosen:
             lines += [f"## {heading}", "", *(_not_run(chosen) if name == "not-run" else _decided(chosen)), ""]
+    lines += ["## What the figures show", "", *_figures(tables, profile, store), ""]
     lines += ["## Scale", "", *_scale(tables, profile), *_scale_of_others(found, tables), ""]
-    ends = [tail for one in tables for tail in tails(one, profile, store)]
-    return "\n".join([*lines, "## Are the curves flat at the end?", "", *_flatness(ends)])
+    papers = {one.paper for one in tables}
+    found = [tail for one in tables for tail in ends.tails(one, profile, store)]
+    found += [tail for tail in ends.panel_tails(profile, store) if tail.table.split("/")[0] in papers]
+    return "\n".join([*lines, "## Are the curves flat at the end?", "", *_flatness(ends.distinct(found))])
 
 
 def _counts(found: Sequence[Verdict]) -> list[str]:
@@ -134,10 +72,21 @@ def _counts(found: Sequence[Verdict]) -> list[str]:
     return lines
 
 
+def _work(store: Store) -> list[str]:
+    """What was trained: runs by data set, rounds' time, seeds."""
+    runs = [run for same in store.stored.values() for run in same]
+    count = Counter(run.config()["dataset"] for run in runs)
+    by_data = ", ".join(f"{number} on {name}" for name, number in sorted(count.items()))
+    hours = sum(run.seconds() for run in runs) / 3600
+    seeds = sorted({run.config()["seed"] for run in runs})
+    listed = ", ".join(map(str, seeds)) or "none"
+    return [f"The store holds {len(runs)} finished runs ({by_data}): {hours:.1f} hours of training, seeds {listed}."]
+
+
 def _decided(found: Sequence[Verdict]) -> list[str]:
     lines = ["| claim | what is tested | deciding comparison | difference | n | runs |", "|---|---|---|---|---|---|"]
     for v in found:
-        numbers = f"{v.interval.mean:+.3g} [{v.interval.low:+.3g}, {v.interval.high:+.3g}] {v.unit}".strip()
+        numbers = f"{verdicts.in_figures(v.interval)} {v.unit}".strip()
         level = f"{100 * v.interval.level:.4g} %" + (f", margin {v.margin:g}" if v.margin else "")
         level += " ruled out" if 0 <= v.interval.high < v.margin else ""
         decisive = v.decided_by + (f" (1 of {len(v.comparisons)})" if len(v.comparisons) > 1 else "")
@@ -180,26 +129,73 @@ def _scale_of_others(found: Sequence[Verdict], tables: Sequence[Table]) -> list[
     return [f"| {', '.join(others)} | {_cell(scale)} | - |" for scale, others in groups.items()]
 
 
-def _flatness(ends: Sequence[Tail]) -> list[str]:
+def _flatness(found: Sequence[Tail]) -> list[str]:
     """Slopes and gains with their intervals; the sentence above them is computed from the same numbers."""
-    if not ends:
+    if not found:
         return ["No table has two finished seeds at this profile."]
-    rising, gained = sum(tail.still_rising for tail in ends), sum(tail.gain.low > 0 for tail in ends)
+    rising, gained = sum(tail.still_rising for tail in found), sum(tail.gained for tail in found)
+    known = sum(tail.gain is not None for tail in found)
     lines = [
-        f"{rising} of {len(ends)} columns are still rising at the end: the slope of the accuracy over the last {LAST} "
-        "evaluated rounds, mean over the methods, has an interval over the seeds that lies above zero. "
-        f"{gained} of {len(ends)} have gained accuracy over the second half of training (same criterion). Where a "
-        "column still rises or has gained much, the numbers are those of undertrained models, and the order of "
-        "methods can still change.",
+        f"{rising} of {len(found)} groups of runs are still rising at the end: the slope of the accuracy over the last "
+        f"{LAST} evaluated rounds, mean over the methods (of a sweep: over its points), has an interval over the seeds "
+        f"that lies above zero. {gained} of the {known} that were evaluated halfway have gained accuracy over the "
+        "second half of training (same criterion). Where a group still rises or has gained much, the numbers are those "
+        "of undertrained models, and the order of methods can still change.",
         "",
-        "| table | column | slope, points per ten rounds | gain in the second half, points | at the end | rising |",
-        "|---|---|---|---|---|---|",
+        "| table or panel | column | run here | slope, points per ten rounds | gain in the second half, points "
+        "| at the end | rising |",
+        "|---|---|---|---|---|---|---|",
     ]
-    for tail in ends:
-        numbers = [f"{i.mean:+.2f} [{i.low:+.2f}, {i.high:+.2f}] (n={i.n})" for i in (tail.slope, tail.gain)]
-        rising = f"{', '.join(tail.rising) or 'none'} (of {tail.cells} methods)"
-        lines.append("| " + " | ".join(map(_cell, [tail.table, tail.column, *numbers, tail.text, rising])) + " |")
+    return lines + ["| " + " | ".join(map(_cell, _tail_row(tail))) + " |" for tail in found]
+
+
+def _tail_row(tail: Tail) -> list[str]:
+    numbers = [
+        "not evaluated there" if i is None else f"{i.mean:+.2f} [{i.low:+.2f}, {i.high:+.2f}] (n={i.n})"
+        for i in (tail.slope, tail.gain)
+    ]
+    listed = ", ".join(tail.rising) if len(tail.rising) <= 8 else str(len(tail.rising))
+    return [tail.table, tail.column, tail.what, *numbers, tail.text, f"{listed or 'none'} of {tail.cells}"]
+
+
+# ---- figures ---------------------------------------------------------------------------------------------------------
+
+
+def _figures(tables: Sequence[Table], profile: str, store: Store) -> list[str]:
+    """What the panels with finished runs show of what they have to show, one line per panel."""
+    from artifact.panels import command, series  # the package loads the drawing library
+
+    papers = {one.paper for one in tables}
+    names = [f"{paper.paper}/{figure.id}" for paper, figure in experiments.all_figures() if paper.paper in papers]
+    found = command.collect_all(names, profile, store.folder, stored=store.stored)
+    shown = [r for records in found.values() for r in records if r["kind"] not in series.UNTRAINED and r["texts"]]
+    if not shown:
+        return ["No panel has finished runs at this profile."]
+    lines = [
+        f"{len(shown)} panels have finished runs; `python -m artifact figure all --profile {profile} --lookup` draws "
+        "them. What a panel has to show is decided from the numbers that it draws, curves by their mean height: a "
+        "statement holds when the 95 % interval over the seeds lies on its side of zero (of its margin where it names "
+        "one), and does not hold when the interval lies on the other side.",
+        "",
+        "| panel | what it has to show | holds | does not hold | undecided |",
+        "|---|---|---|---|---|",
+    ]
+    for record in shown:
+        groups = [
+            [text for text, one in zip(record["texts"], record["statements"], strict=True) if one["holds"] is wanted]
+            for wanted in (True, False, None)
+        ]
+        if any(groups):
+            texts = ["<br>".join(_shortened(text) for text in group) for group in groups]
+            cells = [f"{record['id']}: {record['title']}", record["shows"], *texts]
+            lines.append("| " + " | ".join(map(_cell, cells)) + " |")
     return lines
+
+
+def _shortened(text: str) -> str:
+    """A statement without its verdict, which the column's head says, and without what the page says once."""
+    text = re.sub(r"\((mean height of the curve|mean); above", "(above", text)
+    return re.sub(r": (holds|does not hold|undecided); ", ": ", text)
 
 
 # ---- the ledger's expectations ---------------------------------------------------------------------------------------

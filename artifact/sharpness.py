@@ -5,9 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-import resource
 import shlex
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -27,6 +25,7 @@ from artifact.curvature import EigenResult, EmpiricalRisk
 from artifact.engine import Trainer
 from artifact.errors import UserError
 from artifact.files import write_atomic
+from artifact.memory import peak_memory
 from artifact.session import load_data
 from artifact.store import Run, dumps, read_checkpoint, runs
 
@@ -76,7 +75,7 @@ def open_target(reference: str, store: Path, data_root: Path | None = None) -> T
     Raises UserError for what is no checkpoint of ours, and for data that are not those of the run.
     """
     path, run = find(reference, store)
-    tensors, metadata = read_checkpoint(path)
+    tensors, metadata = read_checkpoint(path, ("w", "statistics"))  # the clients' state can be a hundred times as large
     values = json.loads(metadata["config"]) | {"device": "auto", "backend": "auto"}
     known = {name: value for name, value in values.items() if name in RunConfig.model_fields}
     made = config.make(**known)
@@ -86,7 +85,9 @@ def open_target(reference: str, store: Path, data_root: Path | None = None) -> T
     trainer = Trainer(made, dataset)
     if "w" not in tensors or len(tensors["w"]) != len(trainer.w):
         raise UserError("checkpoint", str(path), f"a model {made.model} with {len(trainer.w)} parameters")
-    trainer.restore(tensors, int(metadata["round"]))
+    model = {name: tensor.to(trainer.device) for name, tensor in tensors.items()}
+    trainer.w, trainer.statistics = model["w"], model.get("statistics")
+    trainer.completed = int(metadata["round"])
     return Target(reference if run is None else run.key, run, trainer)
 
 
@@ -134,13 +135,6 @@ class Measurement:
         """For JSON."""
         head = {"loss": self.loss, "data": self.samples, "dtype": self.dtype}
         return head | self.found | {"seconds": self.seconds, "peak_memory_bytes": self.memory}
-
-
-def peak_memory() -> int:
-    """Largest resident size of this process so far, in bytes, and what torch has held on an accelerator."""
-    unit = 1 if sys.platform == "darwin" else 1024
-    held = torch.cuda.max_memory_allocated() if torch.cuda.is_available() else 0
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit + held
 
 
 def measure(risk: EmpiricalRisk, w: Tensor, options: Options | None = None) -> Measurement:

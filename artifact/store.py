@@ -13,7 +13,7 @@ import math
 import os
 import platform
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -153,11 +153,15 @@ class Finished(Run):
         return super().metrics()
 
 
-def read_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Tensors and metadata (round, config) of a checkpoint. Raises UserError when missing or damaged."""
+def read_checkpoint(path: Path, only: Collection[str] | None = None) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Tensors and metadata (round, config) of a checkpoint; of the tensors ``only`` these, where they are there.
+
+    Raises UserError when missing or damaged.
+    """
     try:
         with safe_open(str(path), framework="pt") as file:
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (not a dict)
+            names = [name for name in file.keys() if only is None or name in only]  # noqa: SIM118  (not a dict)
+            tensors = {name: file.get_tensor(name) for name in names}
             metadata = file.metadata() or {}
     except (OSError, SafetensorError) as error:
         raise UserError("checkpoint", str(path), f"an intact safetensors file ({error})") from None

@@ -80,8 +80,9 @@ def _finite(value: float) -> float | None:
 
 
 def draw(surfaces: dict[str, Tensor], plan: Plan, folder: Path, stem: str, ceiling: float | None) -> list[Path]:
-    """Contours and surfaces in space of planes, profiles of lines; each as PNG and PDF."""
+    """Contours and surfaces in space of planes, profiles of lines; each as PNG and PDF, with the rise in its title."""
     axis = _AXES[plan.directions]
+    surfaces = {f"{name}\n{_numbers(summary(values, plan), plan)}": values for name, values in surfaces.items()}
     if plan.axes == 1:
         drawn = {"profile": figures.profiles(surfaces, plan.grid, axis)}
     else:
@@ -153,7 +154,7 @@ def landscape_command(
         row = {"label": shown, "key": target.name, "describe": target.describe()} | summary(surfaces[shown], plan)
         models.append(row | {"values": surfaces[shown].tolist(), "seconds": time.perf_counter() - start})
         if not as_json:
-            click.echo(_line(row, plan))
+            click.echo(f"{shown}: {_numbers(row, plan)}")
     stem = name or "-".join([directions, axes + "d", *(target.name for target in targets)])[:100].replace("/", "-")
     folder.mkdir(parents=True, exist_ok=True)
     document = {
@@ -169,10 +170,10 @@ def landscape_command(
     click.echo(dumps(document) if as_json else "\n".join(map(str, files)))
 
 
-def _line(row: dict[str, Any], plan: Plan) -> str:
-    half, full = ("undefined" if row[n] is None else f"{row[n]:.4g}" for n in ("rise_half", "rise"))
-    loss = "undefined" if row["loss"] is None else f"{row['loss']:.4g}"
-    return f"{row['label']}: loss {loss}, mean rise {half} at {plan.reach / 2:g}, {full} at {plan.reach:g}"
+def _numbers(found: dict[str, Any], plan: Plan) -> str:
+    half, full = ("undefined" if found[n] is None else f"{found[n]:.4g}" for n in ("rise_half", "rise"))
+    loss = "undefined" if found["loss"] is None else f"{found['loss']:.4g}"
+    return f"loss {loss}, mean rise {half} at {plan.reach / 2:g}, {full} at {plan.reach:g}"
 
 
 def _check(points: int, reach: float, data_size: int) -> None:

@@ -9,6 +9,7 @@ of comparisons in it; no correction is made over different claims.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -81,8 +82,16 @@ class Verdict:
 
     @property
     def record(self) -> dict[str, Any]:
-        """Plain data for ``--json`` and the evidence files."""
-        return {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(self).items()}
+        """Plain data for ``--json`` and the evidence files; an open end of an interval is None."""
+        return _plain(asdict(self))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _plain(v) for name, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 # ---- from predicates to comparisons ----------------------------------------------------------------------------------
@@ -91,7 +100,9 @@ class Verdict:
 def tree(predicate: AnyPredicate, evidence: Evidence) -> Node | None:
     """The comparisons of a predicate; None where a cell lacks runs (then ``evidence.missing`` says which)."""
     parts: list[Node] = []
-    for evidence.metric in predicate.metrics or (None,):
+    for evidence.table, evidence.metric in itertools.product(
+        (predicate.table, *predicate.also), predicate.metrics or (None,)
+    ):
         parts += _BUILD[type(predicate)](predicate, evidence)
     if evidence.missing:
         return None
@@ -101,7 +112,8 @@ def tree(predicate: AnyPredicate, evidence: Evidence) -> Node | None:
 def _labelled(evidence: Evidence, text: str, within: str) -> str:
     """The comparison with the metric and the place where it is made, when the predicate has several."""
     predicate = evidence.predicate
-    where = [evidence.name(within)] if len(predicate.within) > 1 else []
+    where = [evidence.table] if predicate.also else []
+    where += [evidence.name(within)] if len(predicate.within) > 1 else []
     where += [evidence.metric] if len(predicate.metrics) > 1 else []
     return f"{text} ({'; '.join(where)})" if where else text
 
@@ -128,17 +140,27 @@ def _ordering(predicate: Ordering, evidence: Evidence) -> list[Node]:
 def _difference(predicate: Difference, evidence: Evidence) -> list[Node]:
     if predicate.lead:
         return [_lead(predicate, evidence, a, b) for a, b in predicate.pairs]
-    found = []
-    for within, (a, b) in itertools.product(predicate.within, predicate.pairs):
-        values = _differences(predicate, evidence, a, b, within)
-        found.append((_labelled(evidence, _minus(evidence, a, b), within), values))
     if predicate.mean:
-        shared = evidence.shared(*(values for _, values in found))
-        averages = tuple(float(np.mean([values[seed] for _, values in found])) for seed in shared)
-        found = [(f"mean of {len(found)} differences", dict(zip(shared, averages, strict=True)))]
+        found = [_averaged(predicate, evidence, a, b) for a, b in predicate.pairs]
+    else:
+        places = itertools.product(predicate.within, predicate.pairs)
+        found = [_at_place(predicate, evidence, a, b, within) for within, (a, b) in places]
     if predicate.equal:
         return [equivalent(label, tuple(values.values()), predicate.margin) for label, values in found]
     return [Comparison(label, tuple(values.values()), predicate.margin) for label, values in found]
+
+
+def _at_place(predicate: Difference, evidence: Evidence, a: str, b: str, within: str) -> tuple[str, BySeed]:
+    """Seed -> how much better a is than b; the names for the label are known once the values are."""
+    values = _differences(predicate, evidence, a, b, within)
+    return _labelled(evidence, _minus(evidence, a, b), within), values
+
+
+def _averaged(predicate: Difference, evidence: Evidence, a: str, b: str) -> tuple[str, BySeed]:
+    """Seed -> how much better a is than b in the mean over ``within``."""
+    places = [_differences(predicate, evidence, a, b, within) for within in predicate.within]
+    label = f"{_minus(evidence, a, b)} (mean over {' and '.join(evidence.name(within) for within in predicate.within)})"
+    return label, {s: float(np.mean([values[s] for values in places])) for s in evidence.shared(*places)}
 
 
 def _minus(evidence: Evidence, a: str, b: str) -> str:
@@ -151,7 +173,9 @@ def _lead(predicate: Difference, evidence: Evidence, a: str, b: str) -> Node:
     first, second = (_differences(predicate, evidence, a, b, within) for within in predicate.lead)
     shared = evidence.shared(first, second)
     at = [evidence.name(within) for within in predicate.lead]
-    label = f"{_minus(evidence, a, b)} at {at[0]} above that at {at[1]}"
+    label = f"{_minus(evidence, a, b)} at {at[0]} above that at {at[1]}" + (
+        f" ({evidence.table})" if predicate.also else ""
+    )
     return Comparison(label, tuple(first[seed] - second[seed] for seed in shared), predicate.margin)
 
 
@@ -207,9 +231,12 @@ def _cost(predicate: Cost, evidence: Evidence) -> list[Node]:
 
 def _cheaper(predicate: Cost, evidence: Evidence, a: str, b: str, within: str) -> Node:
     """factor times the cost of b exceeds that of a."""
-    quantity = {evidence.cell(name, within).metric.quantity for name in (a, b)}.pop()
+    cell, _ = (evidence.cell(name, within) for name in (a, b))
+    quantity = cell.metric.quantity
     times = f"{predicate.factor:g} times " if predicate.factor != 1 else ""
     text = f"{evidence.name(a)} costs less than {times}{evidence.name(b)}"
+    if quantity in UP_TO_TARGET and cell.target is not None:
+        text += f" up to {cell.target:g} % accuracy"  # of the profile; the column is named after the paper's target
     label = _labelled(evidence, text, within)
     if quantity in UP_TO_TARGET:
         mine, theirs = (evidence.spent(name, within) for name in (a, b))
@@ -221,13 +248,21 @@ def _cheaper(predicate: Cost, evidence: Evidence, a: str, b: str, within: str) -
 
 
 def _restricted(label: str, factor: float, mine: Sequence[Spent], theirs: Sequence[Spent]) -> Comparison:
-    """Restricted means up to the last round, widened by the evaluation grid (as ``stats.restricted_difference``)."""
+    """Restricted means up to the last round, widened by the evaluation grid (as ``stats.restricted_difference``).
+
+    Where a round of one side weighs more (by the factor, or by what a round sends), cutting both off at the last round
+    can turn the sign: what the lighter side would have spent beyond it is unknown, and the interval is open there.
+    """
     cost = [[s.rate * s.crossing.rounds for s in side] for side in (mine, theirs)]
     grid = [float(np.mean([s.rate * s.crossing.grid for s in side])) if side else 0.0 for side in (mine, theirs)]
     wins = first_to_target([s.crossing for s in mine], [s.crossing for s in theirs])
     label += f"; reached first in {wins.a} pairs, later in {wins.b}, tied or neither reached in {wins.tied}"
     differences = tuple(factor * b - a for a, b in zip(*cost, strict=True))
-    return Comparison(label, differences, widening=(factor * grid[1], grid[0]))
+    pairs = [(a, b, factor * b.rate / a.rate) for a, b in zip(mine, theirs, strict=True)]
+    open_below = any(a.crossing.censored and ratio > 1 + 1e-9 for a, _, ratio in pairs)
+    open_above = any(b.crossing.censored and ratio < 1 - 1e-9 for _, b, ratio in pairs)
+    below, above = (math.inf if unknown else 0.0 for unknown in (open_below, open_above))
+    return Comparison(label, differences, widening=(factor * grid[1] + below, grid[0] + above))
 
 
 _BUILD: dict[type, Callable[[Any, Evidence], list[Node]]] = {
@@ -313,8 +348,14 @@ def _decided(claim: Claim, predicate: AnyPredicate, profile: str, evidence: Evid
     )
 
 
+def in_figures(interval: Interval) -> str:
+    """``+1.2 [+0.3, +2.1]``; an end of which nothing is known is open."""
+    low, high = ("open" if math.isinf(end) else f"{end:+.3g}" for end in (interval.low, interval.high))
+    return f"{interval.mean:+.3g} [{low}, {high}]"
+
+
 def _text(leaf: Comparison, interval: Interval, comparisons: int, margin: float, unit: str) -> str:
-    numbers = f"{interval.mean:+.3g} [{interval.low:+.3g}, {interval.high:+.3g}] {unit}".strip()
+    numbers = f"{in_figures(interval)} {unit}".strip()
     ruled_out = ", which the interval rules out" if 0 <= interval.high < leaf.margin else ""
     against = f", margin {margin:g}{ruled_out}" if margin else ""
     among = f", decisive of {comparisons} comparisons" if comparisons > 1 else ""
@@ -334,7 +375,8 @@ def _command(claim: Claim, profile: str) -> str:
     """What makes the runs; a panel's runs are those of its figure."""
     if claim.predicate is None:
         return ""
-    selection = "/".join(claim.predicate.table.split("/")[:2])
+    parts = claim.predicate.table.split("/")
+    selection = parts[0] if claim.predicate.also else "/".join(parts[:2])
     return f"python -m artifact sweep {selection} --profile {profile}"
 
 

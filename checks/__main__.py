@@ -24,7 +24,7 @@ class OneLine(click.Command):
             return super().main(*arguments, **{**options, "standalone_mode": False})
         except (click.ClickException, UserError) as error:
             text = error.format_message() if isinstance(error, click.ClickException) else str(error)
-            click.echo(" ".join(text.split()), err=True)
+            click.echo("error: " + " ".join(text.split()), err=True)
             sys.exit(2)
         except click.Abort:
             sys.exit(130)  # interrupted from the keyboard

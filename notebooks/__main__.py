@@ -6,7 +6,7 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -18,7 +18,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError
 from nbformat import NotebookNode
 
-from artifact import notebook
+from artifact import experiments, inputs, notebook
 from artifact.errors import UserError
 from artifact.files import write_atomic
 from checks.__main__ import OneLine
@@ -44,19 +44,26 @@ class Failed(Exception):
 @click.option("--only", "chosen", multiple=True, metavar="NAME", help="Only this notebook; may be repeated.")
 @click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, help="Kernels at the same time.")
 @click.option("--folder", type=click.Path(file_okay=False, path_type=Path), default=notebook.FOLDER, help="Notebooks.")
+@click.option("--force", is_flag=True, help="Execute also notebooks whose page is up to date.")
 @click.option("--refresh", is_flag=True, help="Write headings and locations from the ledger anew; run nothing.")
-def main(out: Path, chosen: Sequence[str], jobs: int, folder: Path, refresh: bool) -> None:
-    """Execute the notebooks without changing them and write their pages; exit code 1 if a cell fails."""
+def main(out: Path, chosen: Sequence[str], jobs: int, folder: Path, force: bool, refresh: bool) -> None:
+    """Execute the notebooks without changing them and write their pages; exit code 1 if a cell fails.
+
+    A page is up to date while its notebook, the program, the ledger and the finished runs are those it was made from.
+    """
     names = _select(chosen, folder)
     if refresh:
         for name in names:
             shape.refresh(name, folder)
         return
-    start = time.perf_counter()
-    failures = execute(names, folder, out, jobs)
+    start, marks = time.perf_counter(), _marks(names, folder)
+    waiting = [name for name in names if force or not page.is_of(out / f"{name}.html", marks[name])]
+    failures = execute(waiting, folder, out, jobs, marks) if waiting else []
     for text in failures:
         click.echo(text, err=True)
-    click.echo(f"{len(names) - len(failures)} of {len(names)} notebooks in {time.perf_counter() - start:.0f} s: {out}")
+    done, seconds = len(waiting) - len(failures), time.perf_counter() - start
+    kept = f", {len(names) - len(waiting)} up to date" if len(waiting) < len(names) else ""
+    click.echo(f"{done} of {len(waiting)} notebooks executed{kept}, {seconds:.0f} s: {out}")
     sys.exit(1 if failures else 0)
 
 
@@ -68,8 +75,18 @@ def _select(chosen: Sequence[str], folder: Path) -> list[str]:
     return [name for name in known if not chosen or name in chosen]
 
 
-def execute(names: Sequence[str], folder: Path, out: Path, jobs: int) -> list[str]:
-    """Run the notebooks, the longest first, and write their pages. Returns one line for each that failed."""
+def _marks(names: Sequence[str], folder: Path) -> dict[str, str]:
+    """Fingerprint of each notebook's inputs."""
+    stores = {experiments.ROOT / store for store in experiments.STORES.values()}
+    shared = inputs.digest(inputs.sources(), inputs.records(stores))
+    return {name: inputs.digest([folder / f"{name}.ipynb"], [], shared) for name in names}
+
+
+def execute(names: Sequence[str], folder: Path, out: Path, jobs: int, marks: Mapping[str, str]) -> list[str]:
+    """Run the notebooks, the longest first, and write their pages. Returns one line for each that failed.
+
+    marks: name -> fingerprint that its page carries.
+    """
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -79,13 +96,15 @@ def execute(names: Sequence[str], folder: Path, out: Path, jobs: int) -> list[st
         waiting.put(name)
     with ThreadPoolExecutor(jobs) as pool:
         try:
-            workers = [pool.submit(asyncio.run, _work(waiting, folder, out)) for _ in range(min(jobs, len(names)))]
+            workers = [
+                pool.submit(asyncio.run, _work(waiting, folder, out, marks)) for _ in range(min(jobs, len(names)))
+            ]
             return sorted(line for worker in workers for line in worker.result())
         except KeyboardInterrupt:
             os._exit(130)  # kernels watch their parent and end with it
 
 
-async def _work(waiting: SimpleQueue, folder: Path, out: Path) -> list[str]:
+async def _work(waiting: SimpleQueue, folder: Path, out: Path, marks: Mapping[str, str]) -> list[str]:
     """Take notebooks until none is left. One kernel serves them all, so the project is imported once."""
     failures = []
     kernel = AsyncKernelManager(kernel_name="python3")
@@ -97,7 +116,7 @@ async def _work(waiting: SimpleQueue, folder: Path, out: Path) -> list[str]:
             except Failed as error:
                 failures.append(str(error))
                 continue
-            write_atomic(out / f"{name}.html", page.page(content, name))
+            write_atomic(out / f"{name}.html", page.page(content, name, marks[name]))
             claims = len(notebook.claims_of(name, folder))
             click.echo(f"{name}: {claims} claims, {time.perf_counter() - start:.1f} s", err=True)
     except Empty:

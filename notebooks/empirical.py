@@ -19,11 +19,12 @@ from notebooks import render
 COMMITTED = "laptop"
 #: where ``artifact figure`` leaves its pictures; those that show the same data are taken over
 DRAWN = Path("out/figures")
+MINIATURE = "<p>A miniature on handwritten digits: its numbers and symbols are not comparable to the paper's.</p>"
 
 
 @dataclass(frozen=True)
 class Section:
-    """verdict: of the committed runs, or of the profile's where those say nothing. parts: HTML."""
+    """verdict: of the committed runs. parts: HTML."""
 
     verdict: str
     parts: tuple[Markup, ...]
@@ -39,16 +40,16 @@ def section(claim: Claim, profile: str) -> Section:
     if claim.empirical:
         found = [verdicts.decide(claim, p, _opened(p)) for p in dict.fromkeys((COMMITTED, profile))]
     said = [_said(verdict) for verdict in found]
-    decided = [verdict.verdict for verdict in found if verdict.verdict != "not-run"] or ["not-run"]
     head = [Markup("<h3>Training</h3>")] if said or parts else []
-    return Section(decided[0], (*head, *said, *parts))
+    return Section(found[0].verdict if found else "not-run", (*head, *said, *parts))
 
 
 def _said(verdict: verdicts.Verdict) -> Markup:
     """A profile's verdict, the tested statement, and what was found."""
     tested, found = (" ".join(text.split()).rstrip(".") for text in (verdict.says, verdict.text))
     words = f"Tested: {tested}. Found: {found}." if found else f"{tested}."
-    return render.paragraphs(words, f"At the {verdict.profile} profile: {verdict.verdict}")
+    miniature = ", which tests the program and decides no claim" if verdict.profile == "quick" else ""
+    return render.paragraphs(words, f"At the {verdict.profile} profile{miniature}: {verdict.verdict}")
 
 
 def _table_of(claim: Claim) -> str:
@@ -97,7 +98,8 @@ def _table(name: str, profile: str) -> Markup:
         train(name, profile)
     paper, table = experiments.find(name)
     entries = tables.look_up(table, profile, _opened(profile).stored)
-    return render.wide(render.markdown(tables.markdown(paper, table, profile, entries)), f"{name}, {profile}")
+    shown = render.wide(render.markdown(tables.markdown(paper, table, profile, entries)), f"{name}, {profile}")
+    return (Markup(MINIATURE) if profile == "quick" else Markup("")) + shown
 
 
 @cache

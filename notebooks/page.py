@@ -20,6 +20,7 @@ PAGE = """<!DOCTYPE html>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="inputs" content="{mark}">
 <title>{title}</title>
 <link rel="icon" href="data:,">
 <style>
@@ -37,14 +38,22 @@ PAGE = """<!DOCTYPE html>
 HEADING = re.compile(r"^#+ +(.+)$", re.M)
 
 
-def page(content: Mapping[str, Any], name: str) -> str:
-    """HTML page of an executed notebook. content: the notebook as parsed JSON. name: its stem."""
+def is_of(path: Path, mark: str) -> bool:
+    """Whether a page was made from the inputs that the fingerprint stands for."""
+    if not path.is_file():
+        return False
+    with open(path, encoding="utf-8") as file:
+        return f'<meta name="inputs" content="{mark}">' in file.read(1000)
+
+
+def page(content: Mapping[str, Any], name: str, mark: str) -> str:
+    """HTML page of an executed notebook. content: the notebook as parsed JSON. name: its stem. mark: its inputs'."""
     paper = name.partition("-")[0]
     report = f"../paper-{paper}.html"
     first, *rest = content["cells"]
     body = [Markup(render.markdown(notebook.source(first))), _contents(content["cells"])]
     body += [_cell(cell, report) for cell in rest]
-    fields = {"title": _title(first), "name": name, "paper": TITLES[paper], "report": report}
+    fields = {"title": _title(first), "name": name, "paper": TITLES[paper], "report": report, "mark": mark}
     style = Markup(STYLE.read_text(encoding="utf-8"))
     return str(Markup(PAGE).format(style=style, body=Markup("\n").join(body), **fields))
 

@@ -11,10 +11,10 @@ from torch.func import functional_call
 from artifact import models
 from artifact.algorithms import ALGORITHMS
 from artifact.bench import merge
-from artifact.cohort import Context
+from artifact.cohort import Context, LocalOptimiser
 from artifact.config import make
 from artifact.engine import Trainer
-from artifact.explicit import Perceptron
+from artifact.explicit import Perceptron, _linear
 from artifact.flat import parameters
 from artifact.models import Dropout
 from artifact.oracle import BACKENDS, Group, Oracle, Penalty, _measured, default_backend
@@ -94,10 +94,55 @@ def test_explicit_gradients_are_finite_differences_of_the_loss():
         assert slope.item() == pytest.approx((gradient[i] @ v).item(), rel=1e-6, abs=1e-8)
 
 
+def large(seed=0, members=R):
+    """A problem in float32 whose first layer is large enough for oneDNN."""
+    model, generator = models.build("mlp-96", (1, 28, 28), 10, seed), torch.Generator().manual_seed(seed)
+    flat = torch.cat([p.detach().flatten() for p in model.parameters()])
+    W = flat + 0.01 * torch.randn(members, len(flat), generator=generator)
+    x = torch.randn(members, 50, 1, 28, 28, generator=generator)
+    return model, W, Group(None, x, torch.randint(0, 10, (members, 50), generator=generator))
+
+
+@pytest.mark.skipif(_linear() is None, reason="this torch has no oneDNN")
+def test_onednn_gives_the_same_gradients_to_rounding(monkeypatch):
+    """Its error against float64 is no larger than MKL's, up to a factor of two; and it is really called."""
+    model, W, group = large()
+    calls, operator = [], _linear()
+    monkeypatch.setattr("artifact.explicit._linear", lambda: lambda *given: calls.append(1) or operator(*given))
+    explicit, onednn = (Oracle(model, backend=b).gradients(W, None, group) for b in ("explicit", "onednn"))
+    assert len(calls) == 2 * R  # first layer, forward and backward; the second layer is small
+    exact = Oracle(model.double(), backend="loop").gradients(W.double(), None, Group(None, group.x.double(), group.y))
+    error, other = ((g - exact).norm() / exact.norm() for g in (onednn, explicit))
+    assert error <= 2 * other <= 1e-5
+
+
+@pytest.mark.skipif(_linear() is None, reason="this torch has no oneDNN")
+def test_a_client_has_the_same_bits_alone_with_onednn():
+    model, W, group = large(members=4)
+    oracle = Oracle(model, backend="onednn")
+    together = oracle.gradients(W, None, group)
+    for i in range(4):
+        alone = oracle.gradients(W[i : i + 1], None, Group(None, group.x[i : i + 1], group.y[i : i + 1]))
+        assert torch.equal(alone[0], together[i])
+
+
+@pytest.mark.parametrize("case", ["float64", "small", "missing"])
+def test_onednn_is_explicit_where_it_does_not_apply(case, monkeypatch):
+    model, W, group = large()
+    if case == "float64":
+        model, W, group = model.double(), W.double(), Group(None, group.x.double(), group.y)
+    if case == "small":
+        group = Group(None, group.x[:, :4], group.y[:, :4])
+    if case == "missing":
+        monkeypatch.setattr("artifact.explicit._linear", lambda: None)
+    explicit, onednn = (Oracle(model, backend=b).gradients(W, None, group) for b in ("explicit", "onednn"))
+    assert torch.equal(explicit, onednn)
+
+
 @pytest.mark.parametrize("name", ["cnn-fmnist", "convnet-tiny"])
 def test_other_models_fall_back_on_the_batched_backend(name):
     model = models.build(name, (1, 8, 8), 4, 0)
-    assert Oracle(model, backend="explicit").backend == "batched"
+    assert all(Oracle(model, backend=backend).backend == "batched" for backend in ("explicit", "onednn"))
     assert Perceptron.of(model, Oracle(model).layout, (), 0.0) is None
 
 
@@ -186,6 +231,23 @@ def test_shares_of_a_batched_cohort(threads):
 def test_local_optimiser_buffers_belong_to_their_client(optimiser):
     one, other = (trained(n, algorithm="fedsam", backend="loop", optimiser=optimiser)[0] for n in (0, 2))
     assert torch.equal(one.w, other.w)
+
+
+@pytest.mark.parametrize("decay", [0.0, 0.01])
+@pytest.mark.parametrize("optimiser", ["sgd", "momentum", "adam"])
+def test_a_step_leaves_its_inputs_and_the_direction_alone(decay, optimiser):
+    """w - lr * u(d + decay * w); neither w, d nor what the optimiser keeps is written to."""
+    generator = torch.Generator().manual_seed(0)
+    W, d = (torch.randn(2, 3, generator=generator) for _ in range(2))
+    c = Context(W[0], 0.1, weight_decay=decay, optimiser=LocalOptimiser(optimiser))
+    before, direction = W.clone(), d.clone()
+    moved = c.descend(W, d)
+    total = d + decay * W
+    expected = total if optimiser != "adam" else total / (total.abs() + 1e-8)
+    assert torch.allclose(moved, W - 0.1 * expected, atol=1e-6)
+    assert torch.equal(W, before) and torch.equal(d, direction) and torch.equal(c.applied, direction)
+    if optimiser == "momentum":
+        assert torch.allclose(c.buffer, total)
 
 
 def test_settled_entries():

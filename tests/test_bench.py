@@ -1,15 +1,25 @@
 """``artifact bench`` on the smallest case: contenders in processes of their own, what they report, what is refused."""
 
+import importlib.util
 import json
 import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
+from torch.func import functional_call
+from torch.nn.functional import cross_entropy
 
 from artifact.__main__ import main
 from artifact.bench import line, ratio_line
-from artifact.benchmark import cases
+from artifact.benchmark import cases, frameworks, page
 from artifact.benchmark.flops import limits, round_flops
-from artifact.benchmark.measure import Contender, busy_seconds, interleave, ratios, row, spread
+from artifact.benchmark.measure import Contender, busy_seconds, interleave, ratios, row, spread, tree_seconds
 from artifact.config import make
 from artifact.engine import Trainer
 from artifact.errors import UserError
@@ -97,3 +107,111 @@ def test_every_case_is_a_valid_config(model):
             run = make(**cases.contender(model, algorithm, kind)["config"])
             assert run.dtype == ("bfloat16" if kind == "bfloat16" else "float32")
             assert (run.clients, run.cohort, run.batch_size) == (100, 10, 50)
+
+
+# ---- other frameworks -----------------------------------------------------------------------------------------------
+
+
+def test_seconds_of_a_process_and_its_children():
+    loop = "import time; end = time.process_time() + 0.3\nwhile time.process_time() < end: pass"
+    child = f"import subprocess, sys; print(1, flush=True); p = subprocess.Popen([sys.executable, '-c', {loop!r}]); "
+    process = subprocess.Popen([sys.executable, "-c", child + "p.wait(); input()"], stdin=-1, stdout=-1, text=True)
+    process.stdout.readline()
+    started = tree_seconds(process.pid)
+    deadline = time.monotonic() + 60
+    while tree_seconds(process.pid) < started + 0.25 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    used = tree_seconds(process.pid)
+    process.communicate("\n")
+    assert started + 0.25 <= used <= started + 3
+
+
+def test_exported_work_is_the_work_of_our_trainer(digits, tmp_path):
+    """Plain SGD on the exported batches, written out here, ends at our trainer's weights."""
+    asked = frameworks.export("mlp-200", 2, tmp_path)
+    run = make(**asked["config"])
+    assert run.augment == "none" and run.clip is None and not run.eval_train
+    trainer = Trainer(run, load_data(run))
+    x, y, w, cohorts, batches = (
+        torch.from_numpy(np.load(tmp_path / f"{n}.npy")) for n in ("x", "y", "w", "cohorts", "batches")
+    )
+    facts = json.loads((tmp_path / "work.json").read_text())
+    assert facts == {"lr": run.lr, "weight_decay": run.weight_decay, "model": "mlp-200"}
+    assert cohorts.shape == (2, 2) and batches.shape == (2, 2, 2, 10) and torch.equal(w, trainer.w)
+    for t in range(2):
+        trainer.play_round()
+        ends = []
+        for slot in range(2):
+            v = w.clone().requires_grad_()
+            for batch in batches[t, slot]:
+                tensors = trainer.oracle.layout.views(v)
+                loss = cross_entropy(functional_call(trainer.model, tensors, (x[batch],)), y[batch])
+                v = (v - run.lr * (torch.autograd.grad(loss, v)[0] + run.weight_decay * v)).detach().requires_grad_()
+            ends.append(v.detach())
+        w = torch.stack(ends).mean(0)
+    assert torch.allclose(w, trainer.w, atol=1e-6) and not torch.allclose(
+        w, torch.from_numpy(np.load(tmp_path / "w.npy"))
+    )
+
+
+def test_uneven_batches_are_not_exported(digits, monkeypatch, tmp_path):
+    monkeypatch.setitem(cases.CASES, "mlp-200", DIGITS | {"train_size": 115})
+    with pytest.raises(UserError, match="divides every client's number of samples"):
+        frameworks.export("mlp-200", 1, tmp_path)
+
+
+def test_our_side_of_the_comparison_and_a_driver_that_follows_the_protocol(digits, monkeypatch, tmp_path):
+    """In the place of a framework: a driver that does the exported work with the shared parts alone."""
+    driver = tmp_path / "driver.py"
+    driver.write_text(
+        f"import sys; sys.path.insert(0, {str(frameworks.DRIVERS)!r})\n"
+        "from pathlib import Path\nimport torch, torch.nn.functional as F\nimport shared\n"
+        "shared.perceptron = lambda: torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 200), "
+        "torch.nn.ReLU(), torch.nn.Linear(200, 10))\n"
+        "asked, out = shared.begin(sys.argv[1])\nwork = shared.Work.read(Path(asked['work']))\n"
+        "turns, w = shared.Turns(out, Path(asked['weights']), 0), work.w\nturns.ready({})\n"
+        "for t in range(len(work.cohorts)):\n"
+        "    if not turns.wait(): break\n"
+        "    ends = []\n"
+        "    for batches in work.batches[t]:\n"
+        "        model = work.network(True); shared.load(model, w)\n"
+        "        sgd = work.optimiser(model.parameters(), True)\n"
+        "        for batch in batches:\n"
+        "            sgd.zero_grad(); F.cross_entropy(model(work.images(True)[batch]), work.y[batch]).backward()\n"
+        "            sgd.step(); turns.steps += 1\n"
+        "        ends.append(torch.from_numpy(shared.flat(model)))\n"
+        "    w = torch.stack(ends).mean(0); turns.done(w.numpy())\n"
+    )
+    settings = {"tuned": True, "workers": 1, "threads": 1}
+    monkeypatch.setattr(
+        frameworks, "contenders", lambda python, cores: {"stand-in": ([str(python), str(driver)], settings)}
+    )
+    monkeypatch.setattr(frameworks, "versions", lambda python: {"stand-in": "1"})
+    result = frameworks.measure(Path(sys.executable), ["mlp-200"], 2, 1)
+    ours, other = result["frameworks"]
+    assert (ours["contender"], other["contender"]) == ("ours", "stand-in")
+    assert ours["steps"] == other["steps"] == 3 * 2 * 2
+    assert ours["difference"] == 0 and 0 < other["difference"] < 1e-5
+    assert ours["ratio"] == {"median": 1.0, "min": 1.0, "max": 1.0, "n": 2} and other["ratio"]["min"] > 0
+    assert ours["processor"] >= 0 and "stand-in" in frameworks.line(other)
+    (tmp_path / "frameworks.json").write_text(json.dumps(result))
+    text = page.section(tmp_path / "frameworks.json")
+    assert "stand-in 1" in text and "| mlp-200 | ours | 1 | 2 |" in text
+
+
+@pytest.mark.parametrize("python", ["no/such/python", sys.executable])
+def test_an_environment_without_the_frameworks_is_one_line(digits, python, capsys):
+    if importlib.util.find_spec("pfl"):
+        pytest.skip("pfl is installed here")
+    words = ["bench", "--model", "mlp-200", "--frameworks", python, "--rounds", "1"]
+    assert main(words) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_the_drivers_are_valid_python_and_pinned():
+    for path in frameworks.DRIVERS.glob("*.py"):
+        compile(path.read_text(encoding="utf-8"), str(path), "exec")
+    pins = (frameworks.DRIVERS / "requirements.txt").read_text(encoding="utf-8")
+    lines = [entry for entry in pins.splitlines() if not entry.startswith("#")]
+    assert {entry.split("==")[0].split("[")[0] for entry in lines} == set(frameworks.PACKAGES)
+    assert all(re.fullmatch(r"[a-z\[\]]+==[\d.]+", entry) for entry in lines)

@@ -124,7 +124,7 @@ def test_needle_above_a_plateau_is_accepted_by_naive_rules_and_flagged_here():
 def test_a_solver_that_misses_the_top_is_caught_and_repaired(monkeypatch):
     loss, w, truth, H = quadratic(SPECTRA["separated"])
     vectors = torch.linalg.eigh(H)[1].T
-    monkeypatch.setattr(eigen, "_solve", lambda *_: vectors[[-2, -4]])  # exact pairs, but not the outermost two
+    monkeypatch.setattr(eigen, "_solve", lambda *_: (vectors[[-2, -4]], None))  # exact pairs, not the outermost two
     found = curvature.top_eigenvalues(loss, w, k=2)
     assert found.converged.all()
     assert found.values.numpy() == pytest.approx(truth[[-1, -2]], rel=1e-12)

@@ -14,6 +14,7 @@ from artifact import NUMBERS, models
 from artifact.cohort import Context, LocalOptimiser
 from artifact.config import RunConfig, make
 from artifact.data import Dataset
+from artifact.data.augment import normalise
 from artifact.engine import Trainer, draw_cohort, schedule
 from artifact.oracle import BACKENDS
 from artifact.session import load_data
@@ -55,13 +56,29 @@ def train(rounds=2, **options):
     ids=lambda o: "-".join(map(str, o.values())),
 )
 def test_backends_agree(options):
-    loop, batched, explicit = (train(backend=name, **options)[0] for name in BACKENDS)
-    assert explicit.oracle.backend == ("explicit" if loop.statistics is None else "batched")
+    loop, batched, explicit, onednn = (train(backend=name, **options)[0] for name in BACKENDS)
+    for other, name in ((explicit, "explicit"), (onednn, "onednn")):
+        assert other.oracle.backend == (name if loop.statistics is None else "batched")
     assert not torch.equal(loop.w, Trainer(loop.config, data()).w)
-    for other in (batched, explicit):
+    for other in (batched, explicit, onednn):
         assert (loop.w - other.w).abs().max() <= 1e-10
         if loop.statistics is not None:
             assert (loop.statistics - other.statistics).abs().max() <= 1e-10
+
+
+@pytest.mark.parametrize("B", [1, 3, 16])
+def test_kept_images_have_the_bits_of_normalised_batches(B):
+    trainer = Trainer(train()[0].config, data())
+    indices = torch.randint(0, len(trainer.data.train_x), (2, B), generator=torch.Generator().manual_seed(B))
+    kept = trainer.images(indices)
+    assert trainer.normalised is not None and kept.shape == (2, B, *trainer.data.input_shape)
+    trainer.normalised = None
+    assert torch.equal(trainer.images(indices), kept)
+    assert torch.equal(kept, normalise(trainer.data.train_x[indices], trainer.data, trainer.dtype))
+
+
+def test_augmented_images_are_not_kept():
+    assert train(augment="flip-crop")[0].normalised is None
 
 
 def test_a_small_memory_budget_gives_the_same_answer():

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +20,7 @@ from click.testing import CliRunner
 from artifact import notebook
 from artifact.claims import load
 from artifact.errors import UserError
+from notebooks import __main__ as command
 from notebooks import claim as cards
 from notebooks import empirical, render, shape
 from notebooks.__main__ import main
@@ -184,6 +187,30 @@ def test_pages_are_accessible(pages, name):
     assert "<math" in pages[name] and "$" not in re.sub(r"<code>.*?</code>", "", pages[name], flags=re.S)
 
 
+def test_a_page_is_made_again_only_when_its_inputs_have_changed(tmp_path, monkeypatch):
+    name = EXECUTED[0]
+    executed = []
+
+    async def run(name, folder, kernel):
+        executed.append(name)
+        return nbformat.read(folder / f"{name}.ipynb", as_version=4)
+
+    monkeypatch.setattr(command, "_run", run)
+    shutil.copy(notebook.FOLDER / f"{name}.ipynb", tmp_path)
+    words = ["--folder", str(tmp_path), "--out", str(tmp_path / "pages")]
+    monkeypatch.setattr(command.inputs, "records", lambda stores: [])
+    for expected in (1, 1):
+        done = CliRunner().invoke(main, words)
+        assert done.exit_code == 0 and len(executed) == expected, done.output
+    assert "0 of 0 notebooks executed, 1 up to date" in done.output
+    assert CliRunner().invoke(main, [*words, "--force"]).exit_code == 0 and len(executed) == 2
+    text = (tmp_path / f"{name}.ipynb").read_text(encoding="utf-8")
+    (tmp_path / f"{name}.ipynb").write_text(text.replace("# ", "# Changed: ", 1), encoding="utf-8")
+    assert CliRunner().invoke(main, words).exit_code == 0 and len(executed) == 3
+    monkeypatch.setattr(command.inputs, "sources", lambda: [tmp_path / "pages" / f"{name}.html"])
+    assert CliRunner().invoke(main, words).exit_code == 0 and len(executed) == 4
+
+
 def test_a_cell_that_raises_fails_the_command(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     claims = [LEDGER["qu22-lemA.1-1"], LEDGER["qu22-lemA.2"]]
@@ -239,13 +266,40 @@ def test_an_unknown_claim_is_refused():
 
 def test_only_the_quick_profile_trains(monkeypatch):
     trained = []
-    monkeypatch.setattr(empirical, "train", lambda configs, store: trained.append((len(configs), store.name)))
+    monkeypatch.setattr(empirical, "train", lambda name, profile: trained.append((name, profile)))
     empirical._table.cache_clear()
     committed = str(empirical._table("kakoun2024/5.3", "laptop"))
     assert trained == [] and "<table>" in committed and "94.51" in committed
-    empirical._table("kakoun2024/5.3", "quick")
+    assert empirical.MINIATURE not in committed
+    assert empirical.MINIATURE in str(empirical._table("kakoun2024/5.3", "quick"))
     empirical._table.cache_clear()
-    assert trained == [(len(empirical.experiments.configs("kakoun2024/5.3", "quick")), "quick")]
+    assert trained == [("kakoun2024/5.3", "quick")]
+
+
+def test_training_makes_what_is_missing_and_reads_the_store_anew(monkeypatch, tmp_path):
+    made = []
+    monkeypatch.setattr(empirical, "_store", lambda profile: tmp_path)
+    monkeypatch.setattr(empirical.sweep, "run_missing", lambda configs, settings, quiet: made.extend(configs))
+    empirical._opened.cache_clear()
+    before = empirical._opened("quick")
+    empirical.train("kakoun2024/5.3", "quick")
+    assert made == empirical.experiments.configs("kakoun2024/5.3", "quick")
+    assert empirical._opened("quick") is not before
+    monkeypatch.undo()
+    empirical._opened.cache_clear()
+
+
+def test_the_badge_is_the_verdict_of_the_committed_runs_and_a_miniature_decides_nothing(monkeypatch):
+    said = {"laptop": "not-run", "quick": "reproduced"}
+    found = empirical.verdicts.decide
+
+    def decide(claim, profile, store):
+        return replace(found(claim, "quick", Path("nowhere")), verdict=said[profile], profile=profile)
+
+    monkeypatch.setattr(empirical.verdicts, "decide", decide)
+    section = empirical.section(LEDGER["thesis-toy-radius"], "quick")
+    assert section.verdict == "not-run"
+    assert "decides no claim: reproduced" in "".join(section.parts)
 
 
 def test_a_claim_without_runs_and_figures_has_no_section():

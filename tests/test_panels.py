@@ -214,11 +214,31 @@ def _assert_shown(axis, record, canvas):
 
 def test_surfaces_of_a_figure_share_height_and_colours(store, invented):
     canvas = drawing.compose("", _records("fan2024/fig3", store), 4)
-    heights = {axis.get_zlim() for axis in canvas.axes if hasattr(axis, "get_zlim")}
-    scales = {tuple(c.get_clim()) for axis in canvas.axes for c in axis.collections if c.get_array() is not None}
+    surfaces_of, contours_of = (
+        [a for a in canvas.axes if hasattr(a, "get_zlim") == solid and a.get_ylabel().startswith("b")]
+        for solid in (True, False)
+    )
+    coloured = [
+        [c for a in of for c in a.collections if c.get_array() is not None] for of in (surfaces_of, contours_of)
+    ]
     plt.close(canvas)
-    assert len(heights) == 1
-    assert len({scale for scale in scales if scale != (0.0, 1.0)}) == 1
+    assert len(surfaces_of) == len(contours_of) == 5
+    assert len({axis.get_zlim() for axis in surfaces_of}) == 1
+    assert [len({tuple(c.get_clim()) for c in group if c.get_cmap().name == "viridis"}) for group in coloured] == [1, 1]
+
+
+def test_contours_show_the_rise_over_the_model_itself():
+    surface = [[3.0, None, 3.5], [2.5, 2.0, 2.25], [4.0, 3.0, 5.0]]
+    expected = [[1, np.nan, 1.5], [0.5, 0, 0.25], [2, 1, 3]]
+    assert np.array_equal(surface_figures.rise_of(surface), expected, equal_nan=True)
+
+
+def test_panels_of_the_same_runs_share_a_statement_and_letters_are_the_papers():
+    records = [
+        {"id": f"p/f/{id}", "title": "radius", "texts": texts}
+        for id, texts in (("a", ["A above B: holds"]), ("b", ["A above B: holds", "flat"]), ("r", ["flat"]))
+    ]
+    assert drawing.sentences(records) == ["(a), (b): A above B: holds", "(b), radius: flat"]
 
 
 def test_one_method_looks_the_same_everywhere_and_no_two_alike():
@@ -257,6 +277,12 @@ DOWN = [row[::-1] for row in UP]
         ("B > A", [_line("A", [[x + 1 for x in row] for row in UP]), _line("B", UP)], [False]),
         ("A > B", [_line("A", UP), _line("B", DOWN)], [None]),
         ("A > C", [_line("A", UP)], []),
+        ("A > B at 3", [_line("A", UP), _line("B", DOWN)], [True]),
+        ("A > B at 1", [_line("A", UP), _line("B", DOWN)], [False]),
+        ("A > B at 7", [_line("A", UP), _line("B", DOWN)], []),
+        ("highest inside", [_line("A", [[1.0, 3.0, 1.1], [1.1, 3.2, 0.9], [0.9, 3.1, 1.0]])], [True]),
+        ("highest inside: B", [_line("A", UP), _line("B", DOWN)], [False]),
+        ("highest inside", [_line("A", [[1.0, 3.0, 1.1], [1.0, 0.5, 1.1]])], [None]),
         ("rising", [_line("A", UP), _line("B", DOWN)], [True, False]),
         ("rising: B", [_line("A", UP), _line("B", DOWN)], [False]),
         ("lowest at 1", [_line("A", UP)], [True]),
@@ -345,6 +371,47 @@ def test_a_measurement_is_recorded_and_found_again_by_the_key_of_its_run(store, 
     path.unlink()
 
 
+def test_an_interrupted_measurement_keeps_what_it_has(store, invented, monkeypatch):
+    root, stored = store
+    panel = panels.select("yashwanth2023/fig4/a", "quick")[0]
+    path = root / "figures" / f"{panel.name}.json"
+    path.unlink(missing_ok=True)
+    monkeypatch.setattr(surfaces, "_MADE", {})
+    measure, made = surfaces._measured, []
+
+    def third_fails(*given):
+        made.append(given)
+        if len(made) == 3:
+            raise KeyboardInterrupt
+        return measure(*given)
+
+    monkeypatch.setattr(surfaces, "_measured", third_fails)
+    with pytest.raises(KeyboardInterrupt):
+        surfaces.entries(panel, stored, root, measure=True)
+    assert len(surfaces.entries(panel, stored, root, measure=False)) == 2
+    found = surfaces.entries(panel, stored, root, measure=True)
+    assert len(found) == 12 and len(made) == 3 + 10
+    assert finite(surfaces.entries(panel, stored, root, measure=False)) == finite(found)
+    path.unlink()
+
+
+def test_a_surface_on_record_for_one_panel_is_not_measured_for_another(store, invented, monkeypatch):
+    root, stored = store
+    one, other = (panels.select(f"fan2024/fig3/{letter}", "quick")[0] for letter in "ad")
+    for path in (root / "figures").glob("*.json"):
+        path.unlink()
+    first = surfaces.entries(one, stored, root, measure=True)
+    made = []
+    monkeypatch.setattr(surfaces, "_MADE", {})
+    measure = surfaces._measured
+    monkeypatch.setattr(surfaces, "_measured", lambda *given: made.append(given) or measure(*given))
+    entries = surfaces.entries(other, stored, root, measure=True)
+    assert finite([e for e in entries if e["label"] == "FedAvg"]) == finite(first)
+    assert len(made) == len(entries) - len(first)
+    for panel in (one, other):
+        (root / "figures" / f"{panel.name}.json").unlink()
+
+
 def test_flatter_means_a_smaller_rise():
     rises = {"flat": 0.1, "steep": 1.0}
     entries = [
@@ -388,6 +455,37 @@ def test_pictures_of_the_same_data_are_kept_and_of_other_data_drawn_anew(tmp_pat
     assert picture.stat().st_mtime_ns > before
 
 
+def test_a_figure_without_runs_is_computed_again_after_any_change_of_code(tmp_path, monkeypatch):
+    name, arguments = "kakoun2024/fig1.1", ["kakoun2024/fig1.1", "--folder", str(tmp_path), "--out", str(tmp_path)]
+    assert command.kept(name, "quick", tmp_path) is None
+    first = CliRunner().invoke(command.figure_command, arguments, catch_exceptions=False)
+    assert command.kept(name, "quick", tmp_path) == finite(command.collect(name, "quick", tmp_path))
+    monkeypatch.setattr(command, "_record", lambda *_: pytest.fail("computed twice"))
+    again = CliRunner().invoke(command.figure_command, arguments, catch_exceptions=False)
+    assert again.stdout == first.stdout and "holds" in again.stdout
+    data = tmp_path / "kakoun2024-fig1.1-quick.json"
+    for damaged in ("{", "[]"):
+        data.write_text(damaged)
+        assert command.kept(name, "quick", tmp_path) is None
+    monkeypatch.undo()
+    CliRunner().invoke(command.figure_command, arguments, catch_exceptions=False)
+    drawn = data.with_suffix(".png").stat().st_mtime_ns
+    monkeypatch.setattr(command, "_everything", lambda: "another")
+    assert command.kept(name, "quick", tmp_path) is None
+    CliRunner().invoke(command.figure_command, arguments, catch_exceptions=False)
+    assert command.kept(name, "quick", tmp_path) is not None
+    assert data.with_suffix(".png").stat().st_mtime_ns == drawn
+
+
+def test_pictures_of_another_program_are_drawn_anew(tmp_path, monkeypatch):
+    records = command.collect("kakoun2024/fig1.1", "quick", tmp_path)
+    picture = command.draw("kakoun2024/fig1.1", "quick", records, tmp_path)[0]
+    before = picture.stat().st_mtime_ns
+    monkeypatch.setattr(command, "_program", lambda: "another")
+    command.draw("kakoun2024/fig1.1", "quick", records, tmp_path)
+    assert picture.stat().st_mtime_ns > before
+
+
 def test_a_paper_or_all_names_every_figure():
     assert command._names("kakoun2024") == ["kakoun2024/fig1.1", "kakoun2024/fig3.1"]
     assert set(FIGURES) <= set(command._names("all"))
@@ -413,6 +511,22 @@ def test_schematics_state_what_they_suggest(name):
         "flat-clients": [False, False, True, False],  # what the ledger's claims thesis-fig3.1-* say of the printed pair
     }
     assert [bool(s.holds) for s in statements] == refuted.get(name, [True] * len(statements))
+
+
+def test_a_panel_that_is_not_run_borrows_no_runs_of_a_panel_on_other_data(tmp_path):
+    (elsewhere,), (own,) = panels.select("qu2022/fig5/c", "laptop"), panels.select("qu2022/fig3/c", "laptop")
+    one = own.series[0].configs[0]
+    assert one in elsewhere.series[0].configs
+    run = Run(tmp_path, "0" * 16)
+    run.folder.mkdir()
+    run.config_file.write_text(json.dumps(one.canonical()))
+    run.metrics_file.write_text(dumps({"round": 25, "server": {"accuracy": 0.5, "loss": 1.0}}) + "\n")
+    run.done_file.write_text("{}")
+    stored = experiments.finished(tmp_path)
+    assert len(experiments.look_up(elsewhere.series[0], stored)) == 1
+    assert panels.record(elsewhere, stored, tmp_path, measure=False)["lines"] == []
+    assert panels.states("laptop", tmp_path, "qu2022/fig5/c")["qu2022/fig5/c"].startswith("not-run: EMNIST")
+    assert panels.states("laptop", tmp_path, "qu2022/fig3/c")["qu2022/fig3/c"].startswith("finished 1/")
 
 
 def test_a_panel_reads_no_runs_of_another_profile():

@@ -4,46 +4,27 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections import Counter
 from html.parser import HTMLParser
-from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from conftest import stores_now
 
-from artifact import algorithms, claims, notebook
+from artifact import algorithms, claims, inputs, notebook
 from artifact.errors import UserError
-from artifact.report import charts, evidence, plots
+from artifact.report import charts, command, evidence, plots
 from artifact.report.command import report_command
 from artifact.report.content import ROOT, Content, Record
-from artifact.report.mathematics import Converter, mathml, mended
+from artifact.report.mathematics import Converter, mathml, mended, typeset
+from artifact.report.pages import figures
 from artifact.report.pages.papers import statement_parts
 from artifact.report.pictures import Pictures
 from artifact.report.site import Site, build
+from artifact.report.terms import Linker
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 LEDGER = claims.load()
-KINDS = (
-    "index.html",
-    "paper-yashwanth2023.html",
-    "tables.html",
-    "tables-kakoun2024.html",
-    "figures.html",
-    "methods.html",
-    "method-fedsmoo.html",
-    "discrepancies.html",
-    "costs.html",
-    "provenance.html",
-    "glossary.html",
-)
-WIDTHS = {"desktop": 1280, "phone": 390}
-
-
-@pytest.fixture(scope="module")
-def content() -> Content:
-    return Content()
 
 
 # ---- formulas --------------------------------------------------------------------------------------------------------
@@ -86,6 +67,52 @@ def test_letters_of_mathematical_alphabets_are_unicode():
 
 def test_text_is_escaped():
     assert Converter().inline("<b> `x < y`") == "&lt;b&gt; <code>x &lt; y</code>"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("O(rho^2) and eta_g", "O(ρ<sup>2</sup>) and η<sub>g</sub>"),
+        ("w_old - w^t", "w<sub>old</sub> - w<sup>t</sup>"),
+        ("client_sd of the beta <= 1", "client_sd of the β &lt;= 1"),
+        ("theta, not ether", "θ, not ether"),
+    ],
+)
+def test_letters_and_indices_in_plain_text_are_typeset(text, shown):
+    assert typeset(text) == shown
+
+
+def test_wide_formulas_may_break_before_a_sign_and_narrow_ones_do_not():
+    assert mathml("a+b").count("<math>") == 1
+    assert mathml("aaaaaaaa bbbbbbbb+cccc-dddddddd eeeeeeee+f").count("<math>") > 1
+
+
+# ---- glossary --------------------------------------------------------------------------------------------------------
+
+GLOSSARY = [
+    {"word": "Client", "forms": ["client", "clients"], "meaning": "Holds <data>."},
+    {"word": "Local step", "forms": ["local step", "step"], "meaning": "One step."},
+]
+
+
+def test_the_first_use_of_a_term_leads_to_the_glossary_and_every_claim_starts_afresh():
+    html = "<p>client</p><main><p>Clients and a client take a local step.</p><article><p>client</p></article></main>"
+    found = Linker(GLOSSARY).linked(html)
+    assert found.startswith('<p>client</p><main><p><a class="term" href="glossary.html#client" title="Holds &lt;data')
+    assert re.sub(r"<a class=[^>]*>|</a>", "", found) == html
+    assert re.findall(r'#([a-z-]+)" title', found) == ["client", "local-step", "client"]
+
+
+def test_terms_inside_links_code_headings_and_other_words_are_left_alone():
+    html = '<main><h2>client</h2><p><a href="x">client</a> <code>client</code> client-side subclient</p></main>'
+    assert Linker(GLOSSARY).linked(html) == html
+
+
+def test_no_form_stands_for_two_entries(content):
+    forms = [form.lower() for term in content.glossary for form in term["forms"]]
+    assert len(forms) == len(set(forms))
+    words = [term["word"].lower() for term in content.glossary]
+    assert words == sorted(words)
 
 
 # ---- evidence --------------------------------------------------------------------------------------------------------
@@ -226,6 +253,81 @@ def test_unknown_profile_is_refused():
     assert "huge" in result.output
 
 
+def test_a_report_whose_inputs_are_unchanged_is_kept(tmp_path, monkeypatch):
+    built, state = [], ["a"]
+
+    def fake(out, profile, notebooks, draw):
+        built.append(profile)
+        out.mkdir(exist_ok=True)
+        (out / "index.html").write_text("<html></html>")
+        (out / command.MARK).write_text(json.dumps({"inputs": state[0]}))
+        return {"pages": (), "claims": 0, "formulas": 0, "seconds": 0.0}
+
+    monkeypatch.setattr(command, "_build", fake)
+    monkeypatch.setattr(command, "_inputs", lambda profile, notebooks, draw: state[0])
+    words = ["--out", str(tmp_path / "report")]
+    for more, expected in (([], 1), ([], 1), (["--force"], 2)):
+        result = CliRunner().invoke(report_command, [*words, *more])
+        assert len(built) == expected, result.output
+        assert result.output.splitlines()[-1] == f"report: {tmp_path / 'report' / 'index.html'}"
+    state[0] = "b"
+    assert CliRunner().invoke(report_command, words).exit_code == 0 and len(built) == 3
+    (tmp_path / "report" / "index.html").unlink()
+    assert CliRunner().invoke(report_command, words).exit_code == 0 and len(built) == 4
+
+
+def test_the_fingerprint_follows_profile_pictures_and_notebook_pages(tmp_path, monkeypatch):
+    monkeypatch.setattr(inputs, "ROOT", tmp_path)
+    monkeypatch.setattr(inputs, "sources", list)
+    (tmp_path / "pages").mkdir()
+    seen = {command._inputs("laptop", tmp_path / "pages", False)}
+    seen.add(command._inputs("quick", tmp_path / "pages", False))
+    (tmp_path / "docs" / "figures").mkdir(parents=True)
+    (tmp_path / "docs" / "figures" / "a.png").write_bytes(b"1")
+    seen.add(command._inputs("laptop", tmp_path / "pages", False))
+    (tmp_path / "pages" / "n.html").write_text("x")
+    seen.add(command._inputs("laptop", tmp_path / "pages", False))
+    assert len(seen) == 4
+    assert command._inputs("laptop", tmp_path / "pages", False) in seen
+
+
+# ---- figures ---------------------------------------------------------------------------------------------------------
+
+
+def landscape(title: str, lines: dict[str, float], surface: float = 1.0) -> dict:
+    drawn = [{"label": label, "x": [0.5, 1.0], "values": [[v, 2 * v], [v, 3 * v]]} for label, v in lines.items()]
+    square = (surface * np.add.outer(np.arange(5.0) ** 2, np.arange(5.0) ** 2)).tolist()
+    shown = {"surface": square, "shown": title, "overlay": None, "overlay_surface": None}
+    return {"kind": "landscape", "title": title, "lines": drawn, "texts": ["t"], "shows": "s", **shown}
+
+
+def test_every_model_of_landscapes_has_one_surface():
+    over = {"overlay": "FedSMOO", "overlay_surface": [[0.0]]}
+    first, second, other = (landscape(name, {}, size) | over for name, size in (("A", 1), ("B", 1), ("C", 2)))
+    found = figures._surface_panels([first, second, other | {"shown": "A"}])
+    assert [panel.content["label"] for panel in found] == ["A", "FedSMOO", "B", "C: A"]
+
+
+def test_rises_share_a_panel_while_a_label_stands_for_one_model():
+    one = figures._rises([landscape("A", {"A": 1.0}), landscape("B", {"A": 1.0, "B": 2.0})])
+    assert [[line["label"] for line in panel.content["lines"]] for panel in one] == [["A", "B"]]
+    two = figures._rises([landscape("A", {"A": 1.0}), landscape("B", {"A": 9.0})])
+    assert [panel.content["title"] for panel in two] == ["A", "B"]
+
+
+def test_one_scale_is_offered_only_for_panels_of_one_quantity():
+    line = plots.line("a", [1, 2], np.ones((2, 2)))
+    same, other = (plots.lines_panel("t", [line], "x", y) for y in ("y", "z"))
+    assert plots.lines_chart("c", "t", [same, same]).scales
+    assert not plots.lines_chart("c", "t", [same, other]).scales
+
+
+def test_texts_of_panels_are_said_once():
+    records = [landscape("A", {}), landscape("B", {}), landscape("C", {}) | {"shows": "other"}]
+    assert figures._by_panel(records, "texts") == ["t"]
+    assert figures._by_panel(records, "shows") == ["A, B: s", "C: other"]
+
+
 # ---- the site --------------------------------------------------------------------------------------------------------
 
 
@@ -253,12 +355,6 @@ class Elements(HTMLParser):
             self.sources.append(found["src"])
         if tag == "img":
             self.images.append(found)
-
-
-@pytest.fixture(scope="module")
-def site(content, tmp_path_factory) -> Path:
-    """The site of the repository's own stores."""
-    return build(content, tmp_path_factory.mktemp("report") / "site").folder
 
 
 @pytest.fixture(scope="module")
@@ -302,179 +398,11 @@ def test_the_front_page_is_small(site, pages):
     assert total < 1_000_000
 
 
-def test_a_second_build_gives_the_same_bytes(content, site, tmp_path):
+def test_a_second_build_gives_the_same_bytes(content, stored, site, tmp_path):
     again = build(content, tmp_path / "again").folder
+    if stores_now() != stored:
+        pytest.skip("runs ended or were measured meanwhile")
     first, second = ({str(p.relative_to(f)): p for p in f.rglob("*") if p.is_file()} for f in (site, again))
     assert first.keys() == second.keys()
     changed = [name for name, path in first.items() if path.read_bytes() != second[name].read_bytes()]
     assert changed == []
-
-
-# ---- in a browser ----------------------------------------------------------------------------------------------------
-
-needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with playwright.sync_playwright() as p:
-        opened = p.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
-
-
-@pytest.fixture
-def visit(browser, site):
-    """Opens a page of the site and remembers console errors and requests that leave the file system."""
-    contexts = []
-
-    def open_page(name: str, width: int = 1280, scheme: str = "light"):
-        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-        contexts.append(context)
-        page = context.new_page()
-        page.problems = []
-        page.on("console", lambda m: page.problems.append(m.text) if m.type == "error" else None)
-        page.on("pageerror", lambda error: page.problems.append(str(error)))
-        page.on("requestfailed", lambda r: page.problems.append(r.url))
-        page.on(
-            "request",
-            lambda r: page.problems.append(r.url) if not r.url.startswith(("file:", "data:", "blob:")) else None,
-        )
-        page.goto(f"{site.as_uri()}/{name}")
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-
-
-@needs_browser
-@pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS)
-@pytest.mark.parametrize("name", KINDS)
-def test_pages_load_without_errors_and_fit_the_screen(visit, name, width):
-    page = visit(name, width, "dark" if width == WIDTHS["phone"] else "light")
-    page.evaluate("document.querySelectorAll('img').forEach(i => { i.loading = 'eager' })")
-    page.wait_for_function("[...document.images].every(i => i.complete)")
-    assert page.evaluate("[...document.images].filter(i => !i.naturalWidth).map(i => i.src)") == []
-    assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
-    assert page.problems == []
-
-
-@needs_browser
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", KINDS)
-def test_accessibility_rules_report_nothing_serious(visit, name, scheme):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    page = visit(name, WIDTHS["phone"] if scheme == "dark" else WIDTHS["desktop"], scheme)
-    found = axe.run(page).response["violations"]
-    serious = [(v["id"], v["nodes"][0]["html"][:200]) for v in found if v["impact"] in ("serious", "critical")]
-    assert serious == []
-
-
-@needs_browser
-def test_filter_search_and_deep_links_of_the_claims(visit):
-    wanted = [c.id for c in LEDGER if c.paper == "sun2023"]
-    page = visit("index.html?paper=sun2023#claims")
-    visible = "[...document.querySelectorAll('#list li')].filter(i => !i.hidden).map(i => i.id)"
-    if page.locator("#more").is_visible():
-        page.click("#more")
-    assert page.evaluate(visible) == wanted
-    page.select_option("select[name=paper]", "")
-    page.fill("input[name=q]", "qu22-eq3-sign")
-    assert page.evaluate(visible) == ["qu22-eq3-sign"]
-    assert "q=qu22-eq3-sign" in page.url
-    page.fill("input[name=q]", "no such words anywhere")
-    assert page.evaluate(visible) == []
-    assert page.inner_text("#found").startswith("0 entries")
-
-
-@needs_browser
-def test_a_deep_link_shows_its_claim_even_outside_the_filter(visit):
-    page = visit("index.html?paper=qu2022&verdict=proved#thesis-lem1")
-    assert page.locator("#thesis-lem1").is_visible()
-    shown = page.evaluate("[...document.querySelectorAll('#list li')].filter(i => !i.hidden).map(i => i.dataset)")
-    assert all(
-        item["paper"] == "qu2022" and item["verdict"] == "proved" for item in shown if item["paper"] != "kakoun2024"
-    )
-
-
-@needs_browser
-def test_a_number_of_the_matrix_filters_the_list_by_keyboard(visit):
-    page = visit("index.html")
-    cell = page.locator(".matrix tbody a.cell").first
-    count = int(cell.inner_text())
-    cell.focus()
-    page.keyboard.press("Enter")
-    assert page.inner_text("#found").startswith(f"{count} entr")
-    assert page.evaluate("document.activeElement.name") == "verdict"
-
-
-@needs_browser
-def test_the_theme_switch_goes_round_and_changes_the_colours(visit):
-    page = visit("glossary.html")
-    colour = "getComputedStyle(document.body).backgroundColor"
-    light = page.evaluate(colour)
-    page.click("#theme")
-    page.click("#theme")
-    assert page.inner_text("#theme") == "Theme: dark"
-    assert page.evaluate(colour) != light
-
-
-@needs_browser
-@pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS)
-def test_curves_show_values_on_hover_and_switch_methods(visit, width):
-    page = visit("tables-kakoun2024.html", width)
-    chart = page.locator(".chart[data-kind=lines]").first
-    chart.scroll_into_view_if_needed()
-    page.wait_for_selector(".chart[data-drawn=true]")
-    first = chart.locator(".plot").first
-    lines = "e => e.querySelectorAll('.scatterlayer .js-line').length"
-    page.wait_for_function("document.querySelector('.chart[data-drawn] .plot .js-line')")
-    before = first.evaluate(lines)
-    box = first.bounding_box()
-    page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 0.5 * box["height"])
-    page.wait_for_selector(".hoverlayer text")
-    assert re.search(r"\d+\.\d", first.locator(".hoverlayer").text_content())
-    chart.locator("[data-series]").first.uncheck()
-    page.wait_for_function(
-        "n => document.querySelector('.chart[data-drawn] .plot').querySelectorAll('.js-line').length < n", arg=before
-    )
-    chart.locator("button[data-all=true]").click()
-    page.wait_for_function(
-        "n => document.querySelector('.chart[data-drawn] .plot').querySelectorAll('.js-line').length == n", arg=before
-    )
-    assert page.problems == []
-
-
-@needs_browser
-def test_panels_share_their_scale_until_it_is_switched_off(visit):
-    page = visit("tables-kakoun2024.html")
-    chart = page.locator(".chart:has([data-shared])").first
-    chart.scroll_into_view_if_needed()
-    page.wait_for_selector(".chart:has([data-shared])[data-drawn=true]")
-    ranges = "e => [...e.querySelectorAll('.plot')].map(p => String(p.layout.yaxis.range.map(v => v.toFixed(4))))"
-    page.wait_for_timeout(300)
-    assert len(set(chart.evaluate(ranges))) == 1
-    chart.locator("[data-shared]").uncheck()
-    page.wait_for_timeout(300)
-    assert len(set(chart.evaluate(ranges))) > 1
-
-
-@needs_browser
-def test_skip_link_is_the_first_stop_and_leads_to_the_content(visit):
-    page = visit("index.html")
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.className") == "skip"
-    page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.id") == "main"
-
-
-@needs_browser
-def test_boxes_that_scroll_can_be_reached_by_keyboard(visit):
-    page = visit("paper-qu2022.html", WIDTHS["phone"])
-    stuck = page.evaluate(
-        "[...document.querySelectorAll('.scroll, .wide, pre')]"
-        ".filter(e => e.scrollWidth > e.clientWidth + 1 && e.tabIndex < 0).length"
-    )
-    assert stuck == 0

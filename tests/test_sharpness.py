@@ -14,6 +14,7 @@ from artifact.__main__ import main
 from artifact.config import make
 from artifact.errors import UserError
 from artifact.sharpness import Measurement, Options, find, matching, measure, open_target, record, text
+from artifact.store import read_checkpoint
 
 ROOT = Path(__file__).resolve().parents[1]
 PARTS = ["--parts", "top,trace"]
@@ -99,6 +100,16 @@ def test_a_lone_checkpoint_needs_no_run_folder(store, tmp_path):
     assert target.run is None and torch.equal(target.w, open_target(source.parent.name, store).w)
     with pytest.raises(UserError, match="finished run"):
         record(target, measure(target.trainer.risk(), target.w, Options(parts=("top", "trace"))), "command")
+
+
+def test_only_the_model_is_read(tmp_path):
+    """A checkpoint of FedDyn holds a vector per client; measuring the model needs none of them."""
+    folder = session.execute(config(algorithm="feddyn"), tmp_path, quiet=True).run.folder
+    path = folder / "checkpoint.safetensors"
+    whole, part = read_checkpoint(path)[0], read_checkpoint(path, ("w", "statistics"))[0]
+    assert len(whole) > 1 and set(part) == {"w"}
+    target = open_target(str(folder), tmp_path)
+    assert torch.equal(target.w, whole["w"]) and target.trainer.completed == 2
 
 
 def test_record_and_selection(store, capsys):

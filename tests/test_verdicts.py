@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 from scipy.stats import binom
 
-from artifact import claims, experiments, predicates, reproduction
+from artifact import claims, ends, experiments, predicates, reproduction
 from artifact.claims import Claim
 from artifact.errors import UserError
 from artifact.evidence import MEASURES, Evidence, Missing, Spent, Store, open_store, reader
@@ -138,7 +138,7 @@ TRUE_CLAIMS = {
     "chain of four": {"type": "ordering", "order": ["D", "C", "B", "A"], "within": ["X"]},
     "rising": {"type": "trend", "order": ["A", "B", "C", "D"], "shape": "rising"},
     "margin": {"type": "difference", "pairs": [["D", "A"]], "margin": 10.0, "within": ["X"]},
-    "mean": {"type": "difference", "pairs": [["B", "A"], ["D", "C"]], "mean": True},
+    "mean": {"type": "difference", "pairs": [["B", "A"], ["D", "C"]], "within": ["X", "Y"], "mean": True},
     "first lowest": {"type": "trend", "order": ["A", "B", "C"], "shape": "first-lowest"},
     "peak": {"type": "trend", "order": ["B", "D", "A"], "shape": "peak-at", "peak": "D"},
     "within": {"type": "value", "labels": ["D"], "above": 70.0, "below": 130.0},
@@ -166,6 +166,40 @@ def test_margin_decides_between_reproduced_and_direction_only(planted):
     assert large.verdict == "direction-only" and "rules out" in large.text
     reverse = decide(claim(type="difference", pairs=[["B", "A"]]), "laptop", Planted(numbers))
     assert reverse.verdict == "contradicted" and reverse.symbol == "✗"
+
+
+def test_a_mean_is_taken_over_places_and_never_over_pairs(planted):
+    numbers = {("A", "X"): [60.0, 61.0, 62.0], ("B", "X"): [61.0, 62.1, 62.9], ("C", "X"): [50.0, 51.1, 52.0]}
+    numbers |= {("A", "Y"): [70.0, 71.0, 72.0], ("B", "Y"): [66.0, 67.1, 68.2], ("C", "Y"): [80.0, 81.1, 82.0]}
+    pairs = {"type": "difference", "pairs": [["A", "B"]], "within": ["X", "Y"], "mean": True}
+    found = decide(claim(**pairs), "laptop", Planted(numbers))
+    assert found.verdict == "reproduced" and len(found.comparisons) == 1
+    expected = t_interval([(-1 + 4) / 2, (-1.1 + 3.9) / 2, (-0.9 + 3.8) / 2])
+    assert (found.interval.low, found.interval.high) == pytest.approx((expected.low, expected.high))
+    assert decide(claim(**{**pairs, "mean": False}), "laptop", Planted(numbers)).verdict == "contradicted"
+    both = decide(claim(**{**pairs, "pairs": [["A", "B"], ["C", "B"]]}), "laptop", Planted(numbers))
+    assert [row["mean"] > 0 for row in both.comparisons] == [True, True] and both.verdict != "contradicted"
+    assert decide(claim(**{**pairs, "pairs": [["A", "B"], ["B", "A"]]}), "laptop", Planted(numbers)).verdict == (
+        "contradicted"
+    )
+
+
+def test_a_claim_on_several_tables_must_hold_in_each(planted, monkeypatch):
+    second = TOML[TOML.index("[[table]]") :].replace('id = "1"', 'id = "2"', 1).replace("lr = 0.", "lr = 0.0")
+    path = experiments.EXPERIMENTS / "qu2022.toml"
+    path.write_text(path.read_text() + second, encoding="utf-8")
+    numbers = {"1": [[63.0, 64.1, 62.0], [61.0, 62.0, 60.1]], "2": [[51.0, 52.2, 50.0], [53.0, 54.1, 52.1]]}
+
+    class TwoTables(Planted):
+        def values(self, cell, measure):
+            return dict(enumerate(numbers[cell.table.id]["AB".index(cell.row.label)]))
+
+    wanted = {"type": "difference", "pairs": [["A", "B"]]}
+    assert decide(claim(**wanted), "laptop", TwoTables({})).verdict == "reproduced"
+    found = decide(claim(**wanted, also=["qu2022/2"]), "laptop", TwoTables({}))
+    assert found.verdict == "contradicted" and found.decided_by == "A - B (qu2022/2)"
+    assert {cell.split("/")[1] for cell in found.cells} == {"1", "2"}
+    assert found.command == "python -m artifact sweep qu2022 --profile laptop"
 
 
 def test_the_decisive_comparison_is_named(planted):
@@ -301,6 +335,31 @@ def test_cost_from_stored_runs(store):
     assert sent.unit == "1e9 parameters" and sent.interval.mean == pytest.approx(10 * 10 * 1000 / 1e9)
 
 
+@pytest.mark.parametrize(
+    "mine, theirs, rates, factor, verdict",
+    [
+        ((30, 31, 32), (60, 60, 60), (1, 1), 1.0, "reproduced"),  # 60: never reached; later, by an unknown number
+        ((60, 60, 60), (30, 31, 32), (1, 1), 1.0, "contradicted"),
+        ((30, 31, 32), (60, 60, 60), (1, 1), 0.25, "inconclusive"),  # a quarter of unknown many rounds
+        ((30, 31, 32), (50, 51, 53), (1, 1), 0.25, "contradicted"),
+        ((10, 11, 12), (60, 60, 60), (1, 1), 0.25, "reproduced"),
+        ((40, 41, 42), (60, 60, 60), (2, 1), 1.0, "inconclusive"),  # a round of the first sends twice as much
+        ((40, 41, 42), (50, 51, 53), (2, 1), 1.0, "contradicted"),
+        ((60, 60, 60), (40, 41, 42), (1, 2), 1.0, "inconclusive"),
+    ],
+)
+def test_a_target_that_is_never_reached_leaves_the_interval_open(planted, mine, theirs, rates, factor, verdict):
+    numbers = {
+        (name, "X"): [Spent(Crossing(r, 0, r == 60, 60), rate) for r in rounds]
+        for name, rounds, rate in zip("AB", (mine, theirs), rates, strict=True)
+    }
+    wanted = claim(type="cost", metrics=["rounds-to"], pairs=[["A", "B"]], factor=factor)
+    found = decide(wanted, "laptop", Planted(numbers))
+    assert found.verdict == verdict
+    assert ("open" in found.text) == (60 in mine + theirs and (factor, rates) != (1.0, (1, 1)))
+    assert json.loads(json.dumps(found.record, allow_nan=False))["verdict"] == verdict
+
+
 def test_measures_of_a_run(store):
     cell = experiments.select("qu2022/1", "laptop", "B", "X", "accuracy")[0]
     assert store.values(cell, "loss") == {0: 1.0, 1: 1.0, 2: 1.0}
@@ -317,13 +376,28 @@ def test_measures_of_a_run(store):
 
 def test_curves_that_still_rise_are_said_to(store):
     _, table_ = experiments.find("qu2022/1")
-    (tail,) = reproduction.tails(table_, "laptop", store)
+    (tail,) = ends.tails(table_, "laptop", store)
     rising = [np.polyfit([10, 20, 30, 40], values, 1)[0] for values in ([40, 50, 61, 65], [40, 45, 50, 50])]
     assert tail.column == "X" and tail.cells == 2 and tail.text == "still rising"
     assert tail.slope.mean == pytest.approx(10 * np.mean(rising), rel=0.05)
     assert set(tail.rising) == {"A", "B"} and tail.still_rising
     halfway = [54 - 50, 55 - 52, 54.625 - 50, 46.25 - 45, 47.5 - 46, 46.6 - 45]
     assert tail.gain.mean == pytest.approx(np.mean(halfway))
+
+
+def test_curves_without_a_round_in_the_middle_have_no_gain_and_the_same_runs_are_named_once(planted, tmp_path):
+    late = [[40, 50, 52, 54]] * 2
+    write_runs(tmp_path / "late", {("A", "X"): late, ("A", "Y"): late})
+    for run in (tmp_path / "late").iterdir():
+        lines = [_line(100 + i, 50 + i) for i in range(4)]
+        (run / "metrics.jsonl").write_text("".join(dumps(line) + "\n" for line in lines))
+    _, table_ = experiments.find("qu2022/1")
+    found = list(ends.tails(table_, "laptop", Store(tmp_path / "late")))
+    assert [tail.gain for tail in found] == [None, None] and not any(tail.gained for tail in found)
+    assert found[0].slope.mean == pytest.approx(10) and found[0].still_rising
+    assert len(ends.distinct(found)) == 2
+    twice = ends.distinct([found[0], replace(found[0], table="qu2022/9", column="elsewhere")])
+    assert [(tail.table, tail.column) for tail in twice] == [("qu2022/1, qu2022/9", "X / elsewhere")]
 
 
 def test_page_says_what_was_reproduced_and_what_not(store):
@@ -339,8 +413,10 @@ def test_page_says_what_was_reproduced_and_what_not(store):
     assert "`one`" in sections[1] and sections[1].startswith("Reproduced")
     assert "`two`" in sections[2] and sections[2].startswith("Contradicted")
     assert "`three`" in sections[3] and "seeds" in sections[3]
-    assert "planted, small" in sections[4]
-    assert "1 of 1 columns are still rising" in sections[5] and "1 of 1 have gained" in sections[5]
+    assert sections[4].startswith("What the figures show") and "No panel has finished runs" in sections[4]
+    assert "planted, small" in sections[5]
+    assert "1 of 1 groups of runs are still rising" in sections[6] and "1 of the 1 that were" in sections[6]
+    assert "holds 7 finished runs" in text
     assert reproduction.table(decide_all(wanted, "laptop", store)).splitlines()[0].startswith("✓ one")
 
 

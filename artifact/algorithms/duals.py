@@ -41,7 +41,8 @@ class FedDyn(FedAvg):
         return self.server_dual(state, w, C.sum(Delta), C)
 
     def client_dual(self, c, Delta):
-        return c.dual_i - c.coefficient * Delta  # lambda_i <- lambda_i - lam Delta_i
+        step = c.coefficient * Delta
+        return torch.sub(c.dual_i, step, out=step)  # lambda_i <- lambda_i - lam Delta_i, with one buffer less
 
     def server_dual(self, state, w, total, C):
         """lambda <- lambda - (lam/m) sum_S Delta_i;  w^{t+1} = (1/n) sum_S w_{K_i} - lambda / lam."""

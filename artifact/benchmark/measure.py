@@ -8,7 +8,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,17 +18,21 @@ from artifact.errors import UserError
 
 @dataclass
 class Contender:
-    """A process that has built its trainer and waits; ``play`` lets it do one round."""
+    """A process that has built its trainer and waits; ``play`` lets it do one round.
+
+    command: what to run with the JSON of ``asked`` as its last word; ours or the released simulator's by default.
+    """
 
     asked: dict[str, Any]
     samples: list[dict[str, float]] = field(default_factory=list)
+    command: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         kind = "reference" if self.asked["kind"] == "reference" else "worker"
-        command = [sys.executable, "-m", f"artifact.benchmark.{kind}", json.dumps(self.asked)]
+        command = self.command or [sys.executable, "-m", f"artifact.benchmark.{kind}"]
         free = {k: v for k, v in os.environ.items() if k not in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")}
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-        self.process = subprocess.Popen(command, text=True, env=free, **pipes)
+        self.process = subprocess.Popen([*command, json.dumps(self.asked)], text=True, env=free, **pipes)
         self.facts = self._answer()["ready"]
 
     def _answer(self) -> dict[str, Any]:
@@ -39,22 +43,16 @@ class Contender:
 
     def play(self, counted: bool) -> None:
         """One round; the share of the cores that other processes took meanwhile is recorded with it."""
-        before, own, start = busy_seconds(), self._own_seconds(), time.perf_counter()
+        before, own, start = busy_seconds(), tree_seconds(self.process.pid), time.perf_counter()
         self.process.stdin.write("\n")
         self.process.stdin.flush()
         sample = self._answer()
         wall = time.perf_counter() - start
-        others = busy_seconds() - before - (self._own_seconds() - own)
+        sample["processes"] = tree_seconds(self.process.pid) - own
+        others = busy_seconds() - before - sample["processes"]
         sample["others"] = max(0.0, others) / (wall * (os.cpu_count() or 1))
         if counted:
             self.samples.append(sample)
-
-    def _own_seconds(self) -> float:
-        try:
-            fields = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
-        except OSError:
-            return 0.0
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def close(self) -> None:
         self.process.stdin.close()
@@ -75,11 +73,33 @@ def busy_seconds() -> float:
     return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
 
 
+def tree_seconds(pid: int) -> float:
+    """Processor seconds, in steps of 10 ms, that a process and its living descendants have used."""
+    used, parents = {}, {}
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = entry.read_text(encoding="utf-8").rsplit(")", 1)[1].split()
+        except OSError:  # ended meanwhile
+            continue
+        parents[int(entry.parent.name)] = int(fields[1])
+        used[int(entry.parent.name)] = sum(map(int, fields[11:15]))
+    family = {pid}
+    while grown := {child for child, parent in parents.items() if parent in family} - family:
+        family |= grown
+    return sum(used.get(member, 0) for member in family) / os.sysconf("SC_CLK_TCK")
+
+
 def interleave(asked: Sequence[dict[str, Any]], rounds: int) -> list[Contender]:
     """Play one uncounted and ``rounds`` counted rounds of every contender, in turn."""
+    return take_turns([lambda one=one: Contender(one) for one in asked], rounds)
+
+
+def take_turns(makers: Sequence[Callable[[], Contender]], rounds: int) -> list[Contender]:
+    """As ``interleave``, for contenders that the caller describes; all are closed at the end, whatever happens."""
     contenders: list[Contender] = []
     try:
-        contenders.extend(map(Contender, asked))
+        for make in makers:
+            contenders.append(make())
         for repeat in range(rounds + 1):
             for contender in contenders:
                 contender.play(counted=repeat > 0)

@@ -31,6 +31,8 @@ def section(path: Path) -> str:
         lines += scaling(result)
     elif "accuracy" in result:
         lines += accuracy(result)
+    elif "frameworks" in result:
+        lines += frameworks(result)
     else:
         lines += rows(result["rows"])
         lines += ["", *quotients(result["ratios"])] if result["ratios"] else []
@@ -98,3 +100,26 @@ def accuracy(result: dict[str, Any]) -> list[str]:
     d = result["difference"]
     text = f"bfloat16 - float32: {100 * d['mean']:+.2f} points, 95 % t interval [{100 * d['low']:+.2f}, "
     return [*table(["seed", *names], body), "", text + f"{100 * d['high']:+.2f}], n = {d['n']}."]
+
+
+def frameworks(result: dict[str, Any]) -> list[str]:
+    header = [
+        "model",
+        "contender",
+        "cores",
+        "n",
+        "training s/round [min, max]",
+        "processor s",
+        "theirs / ours [min, max]",
+    ]
+    header += ["gradients", "difference of the update", "others"]
+    body = []
+    for r in result["frameworks"]:
+        train, ratio = r["train"], r["ratio"]
+        cells = [r["model"], r["contender"], str(r["cores"]), str(train["n"])]
+        cells += [f"{train['median']:.4f} [{train['min']:.4f}, {train['max']:.4f}]", f"{r['processor']:.3f}"]
+        cells += [f"**{ratio['median']:.2f}** [{ratio['min']:.2f}, {ratio['max']:.2f}]"]
+        counted = "" if r["steps"] is None else str(r["steps"])
+        body.append([*cells, counted, f"{r['difference']:.0e}", f"{100 * r['others']:.0f} %"])
+    versions = ", ".join(f"{name} {version}" for name, version in result["versions"].items())
+    return [f"Their environment: {versions}.", "", *table(header, body)]

@@ -1,4 +1,8 @@
-"""How the cost of a round grows: with active clients, model size, all clients, rounds played and cores."""
+"""How the cost of a round grows: with active clients, model size, all clients, rounds played and cores.
+
+Nodes are no axis: each run is a task of its own, so a cluster's share of a run is one node's, and two nodes of one
+machine would share its cores.
+"""
 
 from __future__ import annotations
 
@@ -16,31 +20,29 @@ from artifact.benchmark.measure import Contender, interleave
 from artifact.files import write_atomic
 from artifact.store import environment
 
+#: rounds of the panel that shows one run's rounds, after the first
+PLAYED = 40
+
 
 def axes() -> dict[str, tuple[str, list[tuple[float, dict[str, Any]]]]]:
     """Per figure panel: label of the axis, and (position, contender) of every point. FedSMOO keeps client state."""
-    cores = os.cpu_count() or 1
+    cores = range(1, (os.cpu_count() or 1) + 1)
+    many = {"train_size": 60000, "local_steps": 10, "batch_size": 6}  # what one of 10,000 clients has
     return {
-        "cohort": (
-            "active clients S",
-            [(s, contender("mlp-200", "fedsmoo", "auto", cohort=s)) for s in (1, 2, 5, 10, 20, 50)],
-        ),
+        "cohort": ("active clients S", [(s, _case(cohort=s)) for s in (1, 2, 5, 10, 20, 50)]),
         "parameters": (
             "hidden units (P grows in proportion)",
-            [(h, contender("mlp-200", "fedsmoo", "auto", model=f"mlp-{h}")) for h in (25, 50, 100, 200, 400, 800)],
+            [(h, _case(model=f"mlp-{h}")) for h in (25, 50, 100, 200, 400, 800)],
         ),
-        "clients": (
-            "all clients m",
-            [
-                (m, contender("mlp-200", "fedsmoo", "auto", clients=m, train_size=60000, local_steps=10))
-                for m in (100, 1000, 10000)
-            ],
-        ),
-        "cores": (
-            "cores",
-            [(n, contender("lenet", "fedsmoo", "auto") | {"cores": n}) for n in range(1, cores + 1)],
-        ),
+        "clients": ("all clients m", [(m, _case(clients=m, **many)) for m in (100, 1000, 10000)]),
+        "cores": ("cores", [(n, contender("lenet", "fedsmoo", "auto") | {"cores": n}) for n in cores]),
     }
+
+
+def _case(**changes: Any) -> dict[str, Any]:
+    """FedSMOO on the MLP with some options changed."""
+    asked = contender("mlp-200", "fedsmoo", "auto")
+    return asked | {"config": asked["config"] | changes}
 
 
 def measure(rounds: int, folder: Path) -> dict[str, Any]:
@@ -53,7 +55,7 @@ def measure(rounds: int, folder: Path) -> dict[str, Any]:
             click.echo(
                 f"{name:<11} {point['x']:>6} {point['train']:9.4f} s  peak {point['peak_mib']:6.0f} MiB", err=True
             )
-    played = interleave([contender("mlp-200", "fedsmoo", "auto") | {"evaluate": False}], 40)
+    played = interleave([_case() | {"evaluate": False}], PLAYED)
     points = [{"x": t, "train": s["train"], "cpu": s["train_cpu"]} for t, s in enumerate(played[0].samples, 2)]
     panels["rounds"] = {"label": "round", "points": points}
     result = {"environment": environment(torch.device("cpu")), "rounds": rounds, "panels": panels}
@@ -82,6 +84,7 @@ def draw(result: dict[str, Any], folder: Path) -> None:
     """One panel per axis: wall seconds with their range, and processor seconds."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
     figure = Figure(figsize=(3.2 * len(result["panels"]), 3.0), layout="constrained")
     FigureCanvasAgg(figure)
@@ -92,9 +95,11 @@ def draw(result: dict[str, Any], folder: Path) -> None:
         axis.plot(x, wall, "o-", color="C0", ms=3, label="wall (median, range)")
         if "min" in points[0]:
             axis.fill_between(x, [p["min"] for p in points], [p["max"] for p in points], color="C0", alpha=0.2, lw=0)
-        if max(x) > 20 * min(x):
+        if max(x) >= 100 * min(x):
             axis.set_xscale("log")
-            axis.set_yscale("log")
+        else:
+            axis.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+        axis.set_ylim(bottom=0)
         axis.set_xlabel(panel["label"])
     figure.axes[0].set_ylabel("seconds per round")
     figure.axes[0].legend(frameon=False, fontsize=7)

@@ -12,6 +12,7 @@ import sys
 import time
 from typing import Any
 
+import numpy as np
 import torch
 
 from artifact import config
@@ -32,7 +33,10 @@ def main() -> None:
         visit_everyone(trainer)
     answer({"ready": facts(trainer)})
     for _ in sys.stdin:
-        answer(play(trainer, asked.get("evaluate", True)))
+        result = play(trainer, asked.get("evaluate", True))
+        if asked.get("weights"):
+            np.save(asked["weights"], trainer.w.numpy(force=True))
+        answer(result)
 
 
 def facts(trainer: Trainer) -> dict[str, Any]:

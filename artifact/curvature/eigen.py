@@ -3,13 +3,16 @@
 Two different statements back a value. *It is an eigenvalue*: with a unit vector v, some eigenvalue lies within
 ||Hv - value v|| of the value (Parlett 1998, theorem 4.5.1); the residual is recomputed with a fresh product after the
 solver has ended. *It is the extreme one*: no residual can say so, because a Krylov space that misses the extreme vector
-has tiny residuals too. So an independent probe searches the orthogonal complement of what was found with Lanczos from
-a new uniformly random start; ``converged`` means that the residual meets the tolerance and that the probe, run until it
-is sharp enough to tell, found nothing further out.
+has tiny residuals too. So a witness is needed: a Krylov space from a uniformly random start that would have shown
+anything further out. For one eigenvalue that is the solver's own, if it can tell after a few more steps; else, and for
+several, an independent probe searches the orthogonal complement of what was found. ``converged`` means that the
+residual meets the tolerance and that the witness, extended until it is sharp enough to tell, has seen nothing beyond.
 
-How far a probe can be wrong is known: after m steps from a random start in dimension n, the relative error e of the
-extreme Ritz value has P(e > x) <= 1.648 sqrt(n) exp(-sqrt(x) (2m - 1)) (Kuczynski and Wozniakowski 1992, theorem 4.2).
-``EigenResult.ceiling`` states that bound in the units of the eigenvalues.
+How far a witness can be wrong is known, in two ways. An eigenvector that it cannot have seen holds less of the start
+than all but 0.001 of random starts have of any given vector (``artifact.curvature.probe``); this ends the search early
+where there is a gap. And after m steps in dimension n, the relative error e of the extreme Ritz value has
+P(e > x) <= 1.648 sqrt(n) exp(-sqrt(x) (2m - 1)) (Kuczynski and Wozniakowski 1992, theorem 4.2); this serves where there
+is none. ``EigenResult.ceiling`` states the sharper of the two in the units of the eigenvalues.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from torch import Tensor
 
 from artifact.curvature.hessian import HessianOperator
 from artifact.curvature.lanczos import Krylov, random_unit
-from artifact.curvature.probe import SCORES, Pairs, Probe, rayleigh_ritz
+from artifact.curvature.probe import SCORES, OwnSpace, Pairs, Probe, excludes, rayleigh_ritz
 from artifact.curvature.risk import MEMORY, Loss, Risk
 from artifact.errors import UserError
 
@@ -39,11 +42,11 @@ class EigenResult:
     residuals: [k] ||Hv - value v||, recomputed, plus the rounding of one product.
     converged: [k] bool, see the module's text.
     iterations: products that the solver used; products: all of them, checks included.
-    ceiling: with probability at least 0.999 over the probe's start, no eigenvalue outside the found ones scores higher
-    (up to the residuals); NaN when no residual met the tolerance, so that no probe was run.
+    ceiling: with probability at least 0.999 over the witness's start, no eigenvalue outside the found ones scores
+    higher (up to the residuals); NaN when no residual met the tolerance, so that nothing was searched.
     tol, which: as asked for.
-    space, space_trace: with ``keep_space``, orthonormal rows [j, P] that the certificate has gone through (the vectors
-    and the probe's Krylov basis) and the trace of the Hessian restricted to them; ``trace`` takes them out for nothing.
+    space, space_trace: with ``keep_space``, orthonormal rows [j, P] that the certificate has gone through, the vectors
+    within their span, and the trace of the Hessian restricted to them; ``trace`` takes them out for nothing.
     """
 
     values: Tensor
@@ -103,19 +106,22 @@ def top_eigenvalues(
     tol = _check(operator, k, which, tol, max_iterations)
     if operator.size <= max(_DENSE, 2 * k + 1) and operator.size <= max_iterations:
         return _dense_result(operator, k, which, tol)
-    V = _solve(operator, k, which, tol, max_iterations, seed)
+    V, own = _solve(operator, k, which, tol, max_iterations, seed)
     iterations = operator.products
     steps = min(max_iterations, max(1, memory // (operator.size * w.element_size())))
     for attempt in range(k + 1):
-        pairs, probe = rayleigh_ritz(operator, V, which, k, tol), None
+        pairs, witness = rayleigh_ritz(operator, V, which, k, tol), None
         if not pairs.any_converged:
             break
-        probe = Probe(operator, pairs, (seed, attempt), steps)
-        if not probe.found_more:
+        witness = _witness(operator, pairs, own, (seed, attempt), steps)
+        if not witness.found_more:
             break
-        V = torch.cat([pairs.vectors, probe.vector()])
-    result = _result(pairs, operator, iterations, probe)
-    return _with_space(result, probe) if keep_space and probe is not None else result
+        V = torch.cat([pairs.vectors, witness.vector()])
+    result = _result(pairs, operator, iterations, witness)
+    if not keep_space or witness is None:
+        return result
+    rows, share = witness.explored()
+    return replace(result, space=rows, space_trace=share)
 
 
 def power_iteration(
@@ -144,11 +150,11 @@ def power_iteration(
         u, _ = _iterate(operator, v, value, tol, max_iterations - operator.products)
     iterations = operator.products
     pairs = rayleigh_ritz(operator, u[None], which, 1, tol)
-    probe = None
+    witness = None
     if pairs.any_converged:
         steps = min(max_iterations, max(1, 4 * MEMORY // (operator.size * w.element_size())))
-        probe = Probe(operator, pairs, (seed, 0), steps)
-    return _result(pairs, operator, iterations, probe)
+        witness = Probe(operator, pairs, (seed, 0), steps)
+    return _result(pairs, operator, iterations, witness)
 
 
 def block_top_eigenvalue(loss: Loss | Risk, w: Tensor, slice: slice, k: int = 1, **options) -> EigenResult:
@@ -176,18 +182,21 @@ def _check(operator: HessianOperator, k: int, which: str, tol: float | None, max
     return tol
 
 
-def _result(pairs: Pairs, operator: HessianOperator, iterations: int, probe: Probe | None) -> EigenResult:
-    """Puts the two halves of the certificate together; without a probe nothing counts as converged."""
-    outermost, ceiling = (math.inf, math.nan) if probe is None else (probe.outermost, probe.ceiling)
+def _witness(
+    operator: HessianOperator, pairs: Pairs, own: Krylov | None, seed: tuple[int, int], steps: int
+) -> OwnSpace | Probe:
+    """What vouches for the pairs: the solver's space where it can, else a search of at most so many steps."""
+    if own is not None and excludes(own, pairs.which, pairs.limit - pairs.rounding):
+        return OwnSpace(own, pairs)
+    return Probe(operator, pairs, seed, steps)
+
+
+def _result(pairs: Pairs, operator: HessianOperator, iterations: int, witness: OwnSpace | Probe | None) -> EigenResult:
+    """Puts the two halves of the certificate together; without a witness nothing counts as converged."""
+    outermost, ceiling = (math.inf, math.nan) if witness is None else (witness.outermost, witness.ceiling)
     good = (pairs.residuals <= pairs.allowed) & (outermost <= pairs.limits)
     found = (pairs.values, pairs.vectors, pairs.residuals, good)
     return EigenResult(*found, iterations, operator.products, ceiling, pairs.tol, pairs.which)
-
-
-def _with_space(result: EigenResult, probe: Probe) -> EigenResult:
-    rows, diagonal = probe.explored()
-    share = float(result.values.sum()) + diagonal  # Rayleigh quotients, and the tridiagonal matrix's trace
-    return replace(result, space=torch.cat([result.vectors, rows]), space_trace=share)
 
 
 def _dense_result(operator: HessianOperator, k: int, which: str, tol: float) -> EigenResult:
@@ -202,32 +211,48 @@ class _Budget(Exception):
     """The solver used all products that it may use."""
 
 
-def _solve(operator: HessianOperator, k: int, which: str, tol: float, budget: int, seed: int) -> Tensor:
-    """Approximate eigenvectors [k, n]: one Lanczos run, and scipy's restarted Lanczos where that is not enough."""
-    start = random_unit(operator.size, operator.w, seed, "curvature/eigen")
-    V, done = _plain_lanczos(operator, k, which, tol, start, min(budget, 4 * k + 40))
+def _solve(
+    operator: HessianOperator, k: int, which: str, tol: float, budget: int, seed: int
+) -> tuple[Tensor, Krylov | None]:
+    """Approximate eigenvectors [k, n], and the space they come from where it can vouch for them.
+
+    One Lanczos run, and scipy's restarted Lanczos where that is not enough.
+    """
+    krylov = Krylov(operator, random_unit(operator.size, operator.w, seed, "curvature/eigen"))
+    V, done = _plain_lanczos(krylov, k, which, tol, min(budget, 4 * k + 40))
+    if done and k == 1:
+        return _vouched(krylov, which, tol, min(budget, 2 * krylov.steps))
     if done or k >= operator.size:
-        return V
+        return V, None
     try:
-        return _arpack(operator, k, which, tol, budget, V.sum(0))
+        return _arpack(operator, k, which, tol, budget, V.sum(0)), None
     except (_Budget, ArpackError):
-        return V  # best effort; the residuals will say what it is worth
+        return V, None  # best effort; the residuals will say what it is worth
 
 
-def _plain_lanczos(
-    operator: HessianOperator, k: int, which: str, tol: float, start: Tensor, steps: int
-) -> tuple[Tensor, bool]:
+def _plain_lanczos(krylov: Krylov, k: int, which: str, tol: float, steps: int) -> tuple[Tensor, bool]:
     """Outermost k Ritz vectors [k, n], filled up by random ones where the space is smaller, and whether all settled."""
-    krylov, done = Krylov(operator, start), False
+    done = False
     while not done and krylov.steps < steps and not krylov.exhausted:
         krylov.extend()
         values, S = krylov.tridiagonal()
         best = np.argsort(-SCORES[which](values))[:k]
         slack = krylov.beta[-1] * np.abs(S[-1, best])
-        done = len(best) == k and bool((slack <= tol / 4 * np.abs(values[best])).all())
+        done = len(best) == k and bool((slack <= tol / 2 * np.abs(values[best])).all())
     V = krylov.vectors(S[:, best])
-    fill = [random_unit(operator.size, start, 0, "curvature/fill", i)[None] for i in range(k - len(V))]
+    fill = [random_unit(V.shape[1], V, 0, "curvature/fill", i)[None] for i in range(k - len(V))]
     return torch.cat([V, *fill]), done
+
+
+def _vouched(krylov: Krylov, which: str, tol: float, steps: int) -> tuple[Tensor, Krylov | None]:
+    """The outermost Ritz vector [1, n] once the space excludes a better one; no space where it takes more steps."""
+    while True:
+        values, S = krylov.tridiagonal()
+        best = int(np.argmax(SCORES[which](values)))
+        vouches = excludes(krylov, which, float(SCORES[which](values[best])) + tol / 2 * abs(float(values[best])))
+        if vouches or krylov.exhausted or krylov.steps >= steps:
+            return krylov.vectors(S[:, [best]]), krylov if vouches else None
+        krylov.extend()
 
 
 def _arpack(operator: HessianOperator, k: int, which: str, tol: float, budget: int, start: Tensor) -> Tensor:

@@ -66,7 +66,8 @@ def contours(
             np.asarray(grid[0]), np.asarray(grid[1]), clipped.T, levels=levels[::3], colors="k", linewidths=0.4
         )
         panel.plot(0, 0, "w+")
-        panel.set(title=name, xlabel=labels[0], aspect="equal")
+        panel.set_title(name, fontsize="small")
+        panel.set(xlabel=labels[0], aspect="equal")
     panels[0].set_ylabel(labels[1])
     figure.colorbar(drawn, ax=list(panels), label="loss (top colour: this or more)", format="%.2g")
     return figure
@@ -85,7 +86,8 @@ def surfaces_3d(
         panel = figure.add_subplot(1, len(arrays), index, projection="3d")
         clipped = np.clip(np.nan_to_num(values, nan=levels[-1], posinf=levels[-1]), None, levels[-1])
         drawn = panel.plot_surface(a, b, clipped, cmap="viridis", vmin=levels[0], vmax=levels[-1], linewidth=0)
-        panel.set(title=name, xlabel=labels[0], ylabel=labels[1], zlim=(levels[0], levels[-1]))
+        panel.set_title(name, fontsize="small")
+        panel.set(xlabel=labels[0], ylabel=labels[1], zlim=(levels[0], levels[-1]))
         panels.append(panel)
     figure.colorbar(drawn, ax=panels, shrink=0.7, label="loss (cut off at the top)")
     return figure

@@ -95,8 +95,8 @@ class Krylov:
         Let p_0, ..., p_m be the orthonormal polynomials of the start's spectral measure; T holds their recurrence. An
         eigenvector e of x has |<e, q_j>| = |p_j(x) <e, start>| for the orthonormal basis q_0, ..., q_m, hence
         <e, start>^2 <= 1 / sum_j p_j(x)^2 (Christoffel's function; Szego 1939, theorem 3.4.1 f.). Beyond the Ritz
-        values the bound falls with the distance from them and with every step. Of a space that has no next direction
-        what rounding may hide of one is put in its place.
+        values the bound falls with the distance from them and with every step; within rounding of one it means nothing.
+        Of a space that has no next direction what rounding may hide of one is put in its place.
         """
         last, now, total, scale = 0.0, 1.0, 1.0, 0.0
         for j, (a, b) in enumerate(zip(self.alpha, self.beta, strict=True)):

@@ -7,6 +7,9 @@ module's mean loss over a whole data set, evaluated in pieces that fit a memory 
 Products are double backward passes with one graph for all vectors. Seconds for 4 vectors on one CPU core, against
 forward-over-reverse (``jvp`` of ``grad`` under ``vmap``): mlp-200 0.063 / 0.083, cnn-fmnist 0.40 / 0.42, cnn-cifar
 0.14 / 0.09, resnet18-gn 1.01 / 1.11. Double backward also takes functions that ``torch.func`` cannot transform.
+``torch.func.linearize`` traces the products once. A product on a kept graph / by it, and its set-up, take 0.067 / 0.045
+and 1.5 s for cnn-cifar on 500 samples, 0.32 / 0.26 and 2.0 s for lenet on 250, 0.38 / 0.37 and 6.4 s for resnet18-gn
+on 100: it would pay after 68, 32 and 470 products, about what an eigenvalue and a trace need together or more.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from artifact.curvature.risk import Loss, Risk
 from artifact.errors import UserError
 from artifact.streams import stream
 
-_TOGETHER = 8
+_TOGETHER = 4
 #: Columns that are summed in float64 at a time when orthonormality is checked.
 _COLUMNS = 1 << 16
 #: Independent estimates before a run may end early; below that the spread itself is too uncertain.

@@ -2,9 +2,11 @@
 
 A panel's ``checks`` are short sentences; with lines A and B, values of the swept setting x, v:
 
+- ``A > B at v``: the value of A at v lies above that of B.
 - ``A > B``: A lies above B; per seed the mean over the drawn points, of a curve its mean height, paired by seed.
 - ``rising`` or ``rising: A, B``: the mean change per step of the sweep is positive.
 - ``lowest at v: A``, ``peak at v: A``: the value at v lies below (above) each of the others, or of both ends.
+- ``highest inside: A``: some value between the ends lies above both ends (Bonferroni over them).
 - ``flat within m: A``: the value at every point differs from the first point's by less than m.
 
 Every statement carries the number that decides it with its Student t interval over seeds; it is true when the interval
@@ -23,10 +25,11 @@ from typing import Any, Literal
 import numpy as np
 
 from artifact.errors import UserError
+from artifact.hypotheses import interior_maximum, verdict
 from artifact.stats import Interval, area_under_curve, t_interval
 
 Lines = Sequence[Mapping[str, Any]]
-GRAMMAR = "A > B, rising[: A, B], lowest at v[: A], peak at v[: A], flat within m[: A]"
+GRAMMAR = "A > B[ at v], rising[: A, B], lowest at v[: A], peak at v[: A], highest inside[: A], flat within m[: A]"
 
 
 @dataclass(frozen=True)
@@ -49,16 +52,19 @@ class Statement:
         return asdict(self)
 
     def __str__(self) -> str:
-        verdict = {True: "holds", False: "does not hold", None: "undecided"}.get(self.holds, "measured")
+        verdict = {True: "holds", False: "does not hold", None: "undecided"}.get(self.holds, "")
         if self.value is None:
             return f"{self.text}: {verdict}"
         unit = f" {self.unit}" if self.unit else ""
         spread = "" if self.low is None else f" [{_short(self.low)}, {_short(self.high)}]"
-        return f"{self.text}: {verdict}; {_short(self.value)}{spread}{unit} (n={self.n})"
+        number = f"{_short(self.value)}{spread}{unit} (n={self.n})"
+        return f"{self.text}: {verdict}; {number}" if verdict else f"{self.text}: {number}"
 
 
 def _short(value: float) -> str:
-    """Three significant digits, without an exponent for large numbers."""
+    """Three significant digits, without an exponent for large numbers; what rounding leaves of nothing is 0."""
+    if abs(value) < 1e-12:
+        return "0"
     return f"{value:.0f}" if 1000 <= abs(value) < 1e7 else f"{value:.3g}"
 
 
@@ -171,6 +177,33 @@ def _extreme(sign: int, only_ends: bool, word: str) -> Callable[..., list[Statem
     return check
 
 
+def _above_at(lines: Mapping[str, Any], unit: str, upper: str, lower: str, value: str) -> list[Statement]:
+    pair = [lines.get(name.strip()) for name in (upper, lower)]
+    at = [None if line is None else _at(line, value) for line in pair]
+    if None in at:
+        return []
+    points = [
+        {**line, "x": [float(value)], "values": [[row[i]] for row in line["values"]]}
+        for line, i in zip(pair, at, strict=True)
+    ]
+    interval = _paired(*points)
+    text = f"{pair[0]['label']} above {pair[1]['label']} at {float(value):g}"
+    return [] if interval is None else [from_interval(text, interval, unit)]
+
+
+def _inside(lines: Mapping[str, Any], unit: str, names: str | None) -> list[Statement]:
+    statements = []
+    for line in _chosen(lines, names):
+        rows = np.array(list(_values(line).values()))
+        if rows.shape[0] < 2 or rows.shape[1] < 3:
+            continue
+        name, interval, leaf = verdict(interior_maximum(rows, [f"{x:g}" for x in line["x"]], 0.0))
+        text = f"{line['label']} is highest between the ends of the range; decisive, at an adjusted level, {leaf.label}"
+        holds = {"reproduced": True, "contradicted": False}.get(name)
+        statements.append(replace(from_interval(text, interval, unit), holds=holds))
+    return statements
+
+
 def _flat(lines: Mapping[str, Any], unit: str, margin: str, names: str | None) -> list[Statement]:
     statements = []
     for line in _chosen(lines, names):
@@ -189,9 +222,11 @@ def _flat(lines: Mapping[str, Any], unit: str, margin: str, names: str | None) -
 
 _NAMES = r"(?:: *(.+))?"
 FORMS: tuple[tuple[str, Callable[..., list[Statement]]], ...] = (
+    (r"(.+) > (.+) at ([\d.e+-]+)", _above_at),
     (r"(.+) > (.+)", _above),
     (rf"rising{_NAMES}", _rising),
     (rf"lowest at ([\d.e+-]+){_NAMES}", _extreme(-1, False, "is lower at")),
     (rf"peak at ([\d.e+-]+){_NAMES}", _extreme(1, True, "is higher at")),
+    (rf"highest inside{_NAMES}", _inside),
     (rf"flat within ([\d.]+){_NAMES}", _flat),
 )

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import click
+import matplotlib
+import numpy as np
 
 from artifact import experiments, figures, sweep
 from artifact.files import write_atomic
 from artifact.panels import drawing
 from artifact.panels.records import Record, finite, record, state
-from artifact.panels.series import PanelAt, Stored, configs, find, select
+from artifact.panels.series import UNTRAINED, PanelAt, Stored, configs, find, select
 from artifact.workers import Settings
 
 
@@ -56,23 +60,60 @@ def draw(name: str, profile: str, records: list[Record], folder: Path) -> list[P
     figure = find(name)
     paper = experiments.load(figure.paper)
     stem = f"{figure.paper}-{figure.id}-{profile}"
-    title = f"{paper.title}, {figure.location} ({profile}): {figure.title}"
+    at = "" if all(r["kind"] in UNTRAINED for r in records) else f" ({profile})"
+    title = f"{paper.title}, {figure.location}{at}: {figure.title}"
     data = folder / f"{stem}.json"
-    text = json.dumps({"figure": name, "profile": profile, "panels": records}, separators=(",", ":")) + "\n"
+    content = {"figure": name, "profile": profile, "title": title, "drawn_by": _program(), "panels": records}
+    if all(r["kind"] in UNTRAINED for r in records):
+        content["made_by"] = _everything()
+    text = json.dumps(content, separators=(",", ":")) + "\n"
     paths = [folder / f"{stem}.{suffix}" for suffix in ("png", "pdf")]
-    if not _drawn(paths, data, text):
+    drawn = _content(data) | {"made_by": ""} == json.loads(text) | {"made_by": ""}
+    if not drawn or not all(path.exists() for path in paths):
         data.unlink(missing_ok=True)
         drawing.draw(title, records, figure.panels_per_row, folder, stem)
+    if not data.exists() or data.read_text(encoding="utf-8") != text:
         write_atomic(data, text)
     return [*paths, data]
 
 
-def _drawn(pictures: list[Path], data: Path, text: str) -> bool:
-    """Whether the pictures are there, show this data and are younger than the code that draws them."""
-    if not all(path.exists() for path in (*pictures, data)) or data.read_text(encoding="utf-8") != text:
-        return False
-    sources = (*Path(__file__).parent.glob("*.py"), Path(figures.__file__))
-    return min(path.stat().st_mtime for path in pictures) > max(path.stat().st_mtime for path in sources)
+def _content(data: Path) -> dict[str, Any]:
+    """What the file beside the pictures holds; nothing where there is none or it is damaged."""
+    try:
+        content = json.loads(data.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def kept(name: str, profile: str, folder: Path) -> list[Record] | None:
+    """Records of a figure without runs from the data beside its pictures; None where any code of ours has changed."""
+    figure = find(name)
+    if any(panel.kind not in UNTRAINED for panel in figure.panel):
+        return None
+    content = _content(folder / f"{figure.paper}-{figure.id}-{profile}.json")
+    return content["panels"] if content.get("made_by") == _everything() else None
+
+
+@cache
+def _program() -> str:
+    """Hash of the code that draws and of its drawing library's version."""
+    return _hash([*sorted(Path(__file__).parent.glob("*.py")), Path(figures.__file__)])
+
+
+@cache
+def _everything() -> str:
+    """Hash of all code and declarations that a figure without runs may depend on."""
+    root = Path(__file__).parents[2]
+    folders = (("artifact", "*.py"), ("theory", "*.py"), ("experiments", "*.toml"))
+    return _hash([path for folder, pattern in folders for path in sorted((root / folder).rglob(pattern))])
+
+
+def _hash(paths: Sequence[Path]) -> str:
+    digest = hashlib.sha256(f"{matplotlib.__version__} {np.__version__}".encode())
+    for path in paths:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def _names(name: str) -> list[str]:
@@ -111,7 +152,10 @@ def figure_command(
 ) -> None:
     store = out or experiments.STORES[profile]
     options = {"run_missing": not (lookup or measure), "measure": not lookup, "data_root": data_root, "quiet": quiet}
-    records = collect_all(_names(name), profile, store, **options)
+    names = _names(name)
+    known = {one: found for one in names if (found := kept(one, profile, folder)) is not None}
+    new = collect_all([one for one in names if one not in known], profile, store, **options)
+    records = {one: known[one] if one in known else new[one] for one in names}
     if as_json:
         click.echo(json.dumps([content for found in records.values() for content in found], indent=1))
     for one, found in records.items():

@@ -12,6 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
+from matplotlib.ticker import MaxNLocator
 
 from artifact import figures
 from artifact.panels import partitions, sketches, surface_figures, surfaces, training
@@ -19,6 +20,23 @@ from artifact.panels.records import Record
 from artifact.panels.series import UNTRAINED
 
 _WIDTH, _HEIGHT = 4.4, 3.5
+#: letters in a line of the title of a surface
+_NARROW = 36
+#: height of a line of the statements, in inches
+_LINE = 0.127
+
+
+#: what the pictures of a kind show, in a line below them
+_READ = {
+    "curves": "Line: mean over the seeds, smoothed over the rounds for display, as measured behind it (thin); band: "
+    "smallest to largest seed.",
+    "probe": "Line: mean over the seeds; band: smallest to largest seed.",
+    "sweep": "Points: mean over the seeds of the last ten evaluated rounds; band: smallest to largest seed.",
+    "landscape": "Surfaces: model of the first seed along the first pair of directions, loss and rise each on one "
+    "scale. The model with the lower line on the right is flatter, mean over the seeds.",
+    "spectrum": "Line: mean over the seeds; band: smallest to largest seed.",
+}
+_INTERVAL = "[ ]: 95 % interval over n seeds."
 
 
 def draw(title: str, records: Sequence[Record], per_row: int, folder: Path, stem: str) -> list[Path]:
@@ -51,7 +69,7 @@ def _grid(records: Sequence[Record], per_row: int) -> Canvas:
         _draw_one(axis, record, records)
     for classes, members in _maps(records).items():
         used = [axes[position] for position in members]
-        label = f"samples of {classes} classes (top: or more)"
+        label = f"samples of a class on a client, {classes} classes\n(top colour: this or more)"
         canvas.colorbar(used[0].images[0], ax=used, label=label, fraction=0.02, pad=0.01)
     return canvas
 
@@ -65,18 +83,21 @@ def _maps(records: Sequence[Record]) -> dict[int, list[int]]:
     return groups
 
 
+def _letter(record: Record) -> str:
+    """``(a)`` where the paper letters its panels, else nothing."""
+    letter = record["id"].rsplit("/", 1)[1]
+    return f"({letter})" if letter in "abcdefgh" else ""
+
+
 def name(record: Record) -> str:
     """What the figure calls a panel: the paper's letter, or the title where the paper has none."""
-    letter = record["id"].rsplit("/", 1)[1]
-    return f"({letter})" if len(letter) <= 2 else f"({record['title']})"
+    return _letter(record) or record["title"]
 
 
-def _title(record: Record) -> str:
+def _title(record: Record, width: int = 60) -> str:
     """Letter and title, and what was really run; titles of trained panels name what the paper ran."""
-    letter = record["id"].rsplit("/", 1)[1]
-    title = f"({letter}) {record['title']}" if len(letter) <= 2 else record["title"]
-    lines = textwrap.wrap(title, 52)
-    return "\n".join(lines + textwrap.wrap(record["setting"], 60))
+    lines = textwrap.wrap(f"{_letter(record)} {record['title']}".strip(), min(width, 52))
+    return "\n".join(lines + textwrap.wrap(record["setting"], width))
 
 
 def _draw_one(axis: Axes, record: Record, records: Sequence[Record]) -> None:
@@ -111,45 +132,62 @@ def _empty(axis: Axes, record: Record) -> None:
 
 
 def _landscapes(records: Sequence[Record]) -> Canvas:
-    """Surfaces in space, contours below them, the rise against radius at the end; schematics underneath."""
+    """Surfaces in space, the rise's contours below them, the rise against radius at the end; schematics underneath."""
     measured = [r for r in records if r["kind"] == "landscape"]
     others = [r for r in records if r["kind"] != "landscape"]
     columns, rows = len(measured) + 1, 3 if others else 2
     canvas = plt.figure(figsize=(3.4 * columns, 6.6 + (4.2 if others else 0)), layout="constrained")
     grid = canvas.add_gridspec(rows, columns, height_ratios=[3.3, 3.3, 4.2][:rows])
-    known = [np.array(s, float) for r in measured for s in (r["surface"], r["overlay_surface"]) if s is not None]
-    scale = surface_figures.height_scale(known) if known else (0.0, 1.0)
-    contours = [c for i, r in enumerate(measured) for c in _surface_column(canvas, grid, i, r, scale)]
+    heights, rises = _scales(measured)
+    contours = [c for i, r in enumerate(measured) for c in _surface_column(canvas, grid, i, r, heights, rises)]
     if contours:
-        label = "training loss (top colour: this or more)"
-        canvas.colorbar(contours[-1][1], ax=[a for a, _ in contours], label=label, format="%.2g", shrink=0.9)
+        label = "rise over the loss at +\n(top colour: this or more)"
+        ticks = MaxNLocator(6).tick_values(*rises)
+        shown = [tick for tick in ticks if rises[0] <= tick <= rises[1]]
+        canvas.colorbar(contours[-1][1], ax=[a for a, _ in contours], label=label, ticks=shown, shrink=0.9)
         lines = {line["label"]: line for r in measured for line in r["lines"]}
         last = canvas.add_subplot(grid[:2, -1])
         last.set_title(
             f"rise against radius, mean over\n{surfaces.DIRECTIONS} planes; band over training seeds", fontsize=9
         )
         surface_figures.draw_rises(last, list(lines.values()))
-    for column, record in enumerate(others):
-        axis = canvas.add_subplot(grid[2, column])
+    span = columns // len(others) if others else 1
+    for position, record in enumerate(others):
+        axis = canvas.add_subplot(grid[2, position * span : (position + 1) * span])
         axis.set_title(_title(record), fontsize=9)
         _draw_one(axis, record, records)
     return canvas
 
 
+def _scales(measured: Sequence[Record]) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Scales that all panels share: of the loss, and of its rise over the model's own."""
+    known = [s for r in measured for s in (r["surface"], r["overlay_surface"]) if s is not None]
+    if not known:
+        return (0.0, 1.0), (0.0, 1.0)
+    drawn = [r["surface"] for r in measured if r["surface"] is not None]
+    heights = surface_figures.height_scale([np.array(s, float) for s in known])
+    return heights, surface_figures.height_scale([surface_figures.rise_of(s) for s in drawn])
+
+
 def _surface_column(
-    canvas: Canvas, grid: Any, column: int, record: Record, scale: tuple[float, float]
+    canvas: Canvas,
+    grid: Any,
+    column: int,
+    record: Record,
+    heights: tuple[float, float],
+    rises: tuple[float, float],
 ) -> list[tuple[Axes, Any]]:
     """One model's surface and contours; none where it was not measured. Returns the contours' axes and colours."""
     if record["surface"] is None:
         axis = canvas.add_subplot(grid[:2, column])
-        axis.set_title(_title(record), fontsize=9)
+        axis.set_title(_title(record, _NARROW), fontsize=9)
         _empty(axis, record)
         return []
     above = canvas.add_subplot(grid[0, column], projection="3d")
-    above.set_title(_title(record), fontsize=9)
-    surface_figures.draw_surface(above, record, scale)
+    above.set_title(_title(record, _NARROW), fontsize=9)
+    surface_figures.draw_surface(above, record, heights)
     below = canvas.add_subplot(grid[1, column])
-    return [(below, surface_figures.draw_contour(below, record, scale))]
+    return [(below, surface_figures.draw_contour(below, record, rises))]
 
 
 def _legend(canvas: Canvas) -> float:
@@ -169,18 +207,48 @@ def _legend(canvas: Canvas) -> float:
 
 
 def _statements(canvas: Canvas, records: Sequence[Record], top: float) -> None:
-    """The decided statements, panel by panel, under the legend."""
-    width = int(canvas.get_figwidth() * 17)
-    lines: list[str] = []
-    shown: set[str] = set()
+    """The decided statements under the legend, in two columns where the figure is wide; then how to read it."""
+    wide = canvas.get_figwidth() > 12
+    width = int(canvas.get_figwidth() * (8 if wide else 17))
+    blocks = [textwrap.wrap(text, width, subsequent_indent="      ") for text in sentences(records)]
+    columns = _halves(blocks) if wide else [[line for block in blocks for line in block]]
+    for position, lines in enumerate(columns):
+        _text(canvas, 0.01 + position * 0.5, top - 0.02, lines)
+    below = top - 0.02 - (max(map(len, columns)) * _LINE + 0.08) / canvas.get_figheight()
+    full = int(canvas.get_figwidth() * 17)
+    _text(canvas, 0.01, below, [line for note in _notes(records) for line in textwrap.wrap(note, full)])
+
+
+def sentences(records: Sequence[Record]) -> list[str]:
+    """Every statement after the panels that it is made of; panels that show the same runs share one."""
+    panels: dict[str, list[str]] = {}
     for record in records:
-        for text, statement in zip(record["texts"], record["statements"], strict=True):
-            if statement["holds"] == "measured" and text in shown:
-                continue  # a line that several panels compare with is described once
-            shown.add(text)
-            lines += textwrap.wrap(f"{name(record)} {text}", width, subsequent_indent="      ")
-    notes = dict.fromkeys(f"Profile {r['profile']}: {r['note']}." for r in records if r["note"])
+        for text in record["texts"]:
+            panels.setdefault(text, []).append(name(record))
+    return [f"{', '.join(dict.fromkeys(names))}: {text}" for text, names in panels.items()]
+
+
+def _notes(records: Sequence[Record]) -> list[str]:
+    """How to read the pictures, and what the profile changes."""
+    notes = [_READ[kind] for kind in dict.fromkeys(r["kind"] for r in records if r.get("lines")) if kind in _READ]
+    if any(s["low"] is not None for r in records for s in r["statements"]):
+        notes.append(_INTERVAL)
     if all(r["kind"] in UNTRAINED for r in records):
-        notes = {"Nothing is trained for this figure; it is the same at every profile.": None}
-    lines += [line for note in notes for line in textwrap.wrap(note, width, subsequent_indent="      ")]
-    canvas.text(0.01, top - 0.02, "\n".join(lines), va="top", ha="left", fontsize=7.5, parse_math=False)
+        return [*notes, "Nothing is trained for this figure; it is the same at every profile."]
+    return notes + list(
+        dict.fromkeys(f"Profile {r['profile']}: {r['note']}." for r in records if r["note"] and not r["not_run"])
+    )
+
+
+def _halves(blocks: Sequence[list[str]]) -> list[list[str]]:
+    """Blocks of lines as two columns of about the same height, no block broken."""
+    left: list[str] = []
+    right: list[str] = []
+    half = sum(map(len, blocks)) / 2
+    for block in blocks:
+        (left if len(left) + len(block) / 2 <= half and not right else right).extend(block)
+    return [left, right]
+
+
+def _text(canvas: Canvas, x: float, y: float, lines: Sequence[str]) -> None:
+    canvas.text(x, y, "\n".join(lines), va="top", ha="left", fontsize=7.5, parse_math=False, linespacing=1.2)

@@ -88,7 +88,7 @@ def draw_bars(axes: Axes, record: Mapping[str, Any]) -> None:
         classes = np.arange(len(line["totals"]))
         width = 0.8 / number
         place = classes + width * (position - (number - 1) / 2)
-        label = f"{line['label']}: standard deviation {np.std(line['totals']):.0f}"
+        label = f"{line['label']}: standard deviation {np.std(line['totals']):.0f} (seed 0, drawn)"
         axes.bar(place, line["totals"], width, color=figures.COLOURS[(2, 1)[position % 2]], label=label)
     axes.set_xlabel("class")
     axes.set_ylabel("samples over all clients")

@@ -68,10 +68,11 @@ def _trained(panel: PanelAt, stored: Stored) -> Record:
     if declared.kind == "sweep":
         ticks = sorted({x for line in lines for x in line["x"]})
         spaced = training.crowded(ticks, declared.log)
-        x_label = (declared.x_label or declared.x) + (", equally spaced" if spaced else "")
         log = declared.log and not spaced
+        x_label = (declared.x_label or declared.x) + (", equally spaced" if spaced else ", log scale" if log else "")
         axes |= {"x_label": x_label, "ticks": ticks, "equally_spaced": spaced, "log": log}
-    return axes | {"lines": lines, "statements": decide(declared.checks, lines, unit)}
+    ends = training.accuracies(lines) if declared.kind == "probe" else []
+    return axes | {"lines": lines, "statements": decide(declared.checks, lines, unit) + ends}
 
 
 def _measured(panel: PanelAt, entries: Sequence[surfaces.Entry]) -> Record:

@@ -25,13 +25,15 @@ class Series:
     """One point of a sweep, or a whole line of any other panel.
 
     x: position on the axis, None without a sweep and for a level.  configs: one per seed.  not_run: why they are not
-    run here, empty where they are.
+    run here, empty where they are.  replaced: whether the profile replaces the paper's settings by its own, so that
+    other panels may have the same runs.
     """
 
     label: str
     x: float | None
     configs: tuple[RunConfig, ...]
     not_run: str = ""
+    replaced: bool = True
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,8 @@ class PanelAt:
             return ()
         if panel.of is not None:
             other = panel.not_run.get(self.profile, "")
-            return tuple(Series(c.row.label, None, c.configs, other or c.not_run) for c in self._cells())
+            cells = self._cells()
+            return tuple(Series(c.row.label, None, c.configs, other or c.not_run, self._replaced) for c in cells)
         if panel.kind != "sweep":
             return tuple(self._series(row, None) for row in panel.rows)
         swept = (self._series(row, value) for row in panel.rows for value in self.values)
@@ -99,7 +102,11 @@ class PanelAt:
         settings = self._settings_of(row) | ({} if value is None else {self.panel.x: value})
         x = None if value is None else self._position(row, value)
         reason = self._reason if self.profile == "quick" else row.not_run or self._reason
-        return Series(row.label, x, experiments.seeded(settings, self.settings.seeds), reason)
+        return Series(row.label, x, experiments.seeded(settings, self.settings.seeds), reason, self._replaced)
+
+    @property
+    def _replaced(self) -> bool:
+        return self.profile != "paper"
 
     @property
     def values(self) -> tuple[float, ...]:
@@ -163,5 +170,8 @@ def configs(selection: str, profile: str, everything: bool = False) -> list[RunC
 
 
 def runs_of(series: Series, stored: Stored) -> list[Run]:
-    """Finished runs of a series in the order of its seeds."""
-    return experiments.look_up(series, stored)
+    """Finished runs of a series in the order of its seeds.
+
+    None where a profile does not run the series and would borrow those of a panel on other data.
+    """
+    return [] if series.not_run and series.replaced else experiments.look_up(series, stored)

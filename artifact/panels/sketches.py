@@ -25,8 +25,8 @@ def _line(label: str, x: Any, y: Any, colour: str, style: str = "-") -> dict[str
     return {"label": label, "x": values[0], "y": values[1], "colour": colour, "style": style}
 
 
-def _point(label: str, x: Any, y: Any, colour: str, marker: str = "o") -> dict[str, Any]:
-    return {"label": label, "x": float(x), "y": float(y), "colour": colour, "marker": marker}
+def _point(label: str, x: Any, y: Any, colour: str, marker: str = "o", size: float = 7) -> dict[str, Any]:
+    return {"label": label, "x": float(x), "y": float(y), "colour": colour, "marker": marker, "size": size}
 
 
 def _arrow(label: str, start: Sequence[Any], end: Sequence[Any], colour: str) -> dict[str, Any]:
@@ -54,14 +54,13 @@ def _toy(pair: Sequence[Any], disagree: bool) -> Sketch:
     lines.append(_line(r"$\max_{|s|\leq 1} f(w+s)$", grid, worst, BLUE))
     found = minimisers(pair, radius)
     names = {
-        "fedsam": ("minimiser of the FedSAM objective", RED, "o"),
-        "sam": ("minimiser of the global SAM objective", BLACK, "s"),
+        "fedsam": ("minimiser of the FedSAM objective", RED, "o", 11),  # seen below the other where they coincide
+        "sam": ("minimiser of the global SAM objective", BLACK, "s", 6),
     }
-    points = [_point(text, found[k][0], average(found[k][0]), c, m) for k, (text, c, m) in names.items()]
+    points = [_point(text, found[k][0], average(found[k][0]), *look) for k, (text, *look) in names.items()]
     sharp = {key: average.sharpness(found[key][0], radius) for key in names}
-    text = (
-        f"global sharpness {float(sharp['fedsam']):g} at the FedSAM minimiser, {float(sharp['sam']):g} at the SAM one"
-    )
+    both = [f"{float(sharp[key]):.3g}" for key in names]
+    text = f"global sharpness {both[0]} at the FedSAM minimiser, {both[1]} at the SAM one"
     wanted = sharp["fedsam"] > sharp["sam"] if disagree else sharp["fedsam"] <= sharp["sam"]
     claim = "is sharper" if disagree else "is not sharper"
     statement = Statement(f"exact minimisers: {text}; the FedSAM minimiser {claim}", bool(wanted))
@@ -96,6 +95,8 @@ def fedsmoo_deviations() -> Sketch:
         text = f"{PRINTED_DEVIATION} lies in the central 95 % [{low:.0f}, {high:.0f}] of {label}"
         statements.append(Statement(text, bool(low <= PRINTED_DEVIATION <= high), n=len(found)))
     top = max(max(line["y"]) for line in lines)
+    last = max(int(np.flatnonzero(line["y"])[-1]) for line in lines) + 2
+    lines = [line | {"x": line["x"][:last], "y": line["y"][:last]} for line in lines]
     lines.append(_line(f"printed: {PRINTED_DEVIATION}", [PRINTED_DEVIATION] * 2, [0, top], BLACK, ":"))
     return _sketch("standard deviation of the class totals", "partitions per bin of 60", statements, lines=lines)
 
@@ -187,9 +188,10 @@ def lesam_estimate() -> Sketch:
     example = _example()
     w, old = np.array(example["points"]["w"]), np.array(example["points"]["w_old"])
     estimate, whole = np.array(example["arrows"]["w_old - w"]), np.array(example["arrows"]["grad F"])
+    length = np.linalg.norm(estimate)  # of the update, so that all three can be seen
     arrows = [
-        _arrow(r"global gradient", w, w + 1.6 * _RHO * _unit(whole), BLUE),
-        _arrow(r"estimate, along $w^{old}-w^t$", w, w + _RHO * _unit(estimate), RED),
+        _arrow(r"direction of the global gradient", w, w + 3 * length * _unit(whole), BLUE),
+        _arrow(r"direction of the estimate $w^{old}-w^t$", w, w + 2 * length * _unit(estimate), RED),
         _arrow(r"global update $w^{old}\to w^t$", old, w, BLACK),
     ]
     points = [_point(r"$w^t$", *w, BLACK), _point(r"$w^{old}$", *old, BLACK, "s")]
@@ -202,7 +204,7 @@ def lesam_estimate() -> Sketch:
         equal=True,
         points=points,
         arrows=arrows,
-        field=_plane((0.5, 0.5), (0.4, 3.2), (0.0, 2.4)),
+        field=_plane((0.5, 0.5), (1.46, 1.56), (0.965, 1.045)),
     )
 
 
@@ -247,7 +249,7 @@ def flat_and_sharp() -> Sketch:
     """Thesis, Figure 1.1: a training loss with a flat and a sharp minimum, and the test loss as a shifted copy."""
     from theory.kakoun2024.landscape import quartic
 
-    x, shift = np.linspace(-0.9, 5.6, 400), 0.3
+    x, shift = np.linspace(-0.8, 5.2, 400), 0.6
     height = float(quartic(4.0))
     lines = [
         _line("training loss", x, quartic(x) - height, BLACK),
@@ -258,9 +260,12 @@ def flat_and_sharp() -> Sketch:
         for name, at in (("flat", 4.0), ("sharp", 0.0))
     }
     points = [
-        _point("flat minimum, curvature 4", 4, 0, GREEN),
-        _point("sharp minimum, curvature 12", 0, quartic(0.0) - height, RED, "s"),
+        _point("flat minimum, curvature 4", 4, 0, GREEN, size=4),
+        _point("sharp minimum, curvature 12", 0, quartic(0.0) - height, RED, "s", size=4),
     ]
+    for name, at, colour in (("flat", 4.0, GREEN), ("sharp", 0.0, RED)):
+        ends = quartic(np.array([at, at - shift])) - height
+        lines.append(_line(f"gap at the {name} minimum, {gaps[name][shift]:.2f}", [at, at], ends, colour))
     printed = "; ".join(f"{s:+.1f}: {gaps['flat'][s]:.2f} and {gaps['sharp'][s]:.2f}" for s in gaps["flat"])
     holds = all(gaps["flat"][s] < gaps["sharp"][s] for s in gaps["flat"])
     statement = Statement(f"gap smaller at the flat minimum than at the sharp one for every shift ({printed})", holds)
@@ -283,7 +288,10 @@ def flat_clients() -> Sketch:
     points = [_point("minimum of $F_1$", 0, 0, BLUE), _point("minimum of $F_2$", -17, 0, ORANGE)]
     points.append(_point("average of the minima", -8.5, value, BLACK, "s"))
     minima = [(float(at), float(h)) for at, h in minima_of_average(-25.0, 10.0)]
-    points += [_point(f"minimum of $f$, curvature {h:.2f}", at, float(average(at)), GREEN, "v") for at, h in minima]
+    points += [
+        _point(f"minimum of $f$ at {at:.2f}, curvature {h:.2f}", at, float(average(at)), GREEN, marker)
+        for (at, h), marker in zip(minima, "v^D", strict=True)
+    ]
     statements = [
         _slope_statement(slope, bend),
         _minima_statement(minima),
@@ -294,12 +302,12 @@ def flat_clients() -> Sketch:
 
 
 def _slope_statement(slope: float, bend: float) -> Statement:
-    """Where gradient descent from the averaged point ends, with steps of 0.01."""
+    """Where gradient descent from the averaged point ends, with steps of 0.05."""
     from theory.kakoun2024.landscape import average
 
     at = -8.5
-    for _ in range(4000):
-        at -= 0.01 * float(average(at, 1))
+    for _ in range(800):
+        at -= 0.05 * float(average(at, 1))
     text = f"slope {slope:.3f}, curvature {bend:.3f}; gradient descent from there ends at {at:.3f}"
     return Statement(f"the averaged point is a minimum of f ({text})", abs(slope) < 1e-6)
 
@@ -362,8 +370,8 @@ def draw(axes: Axes, record: Mapping[str, Any]) -> None:
         axes.annotate("", arrow["end"], arrow["start"], arrowprops=shape)
         axes.plot([], [], color=arrow["colour"], label=arrow["label"])
     for point in record["points"]:
-        colour, marker = point["colour"], point["marker"]
-        axes.plot(point["x"], point["y"], linestyle="", marker=marker, color=colour, markersize=7, label=point["label"])
+        look = {"marker": point["marker"], "color": point["colour"], "markersize": point["size"]}
+        axes.plot(point["x"], point["y"], linestyle="", label=point["label"], **look)
     axes.set_xlabel(record["axes"]["x"])
     axes.set_ylabel(record["axes"]["y"])
     if record["axes"]["equal"]:

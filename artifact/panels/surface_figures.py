@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import LogLocator
 
 from artifact import figures
 from artifact.panels.checks import Statement, decide, from_interval, measured
@@ -50,7 +51,7 @@ def flatness(lines: Sequence[Mapping[str, Any]], checks: Sequence[str]) -> list[
         interval = t_interval([row[0] for row in line["values"]])
         tops = [x for x in line["top_eigenvalue"] if x is not None]
         top = f", top eigenvalue {np.mean(tops):.3g}" if tops else ""
-        centre = f"loss {np.mean(line['centre']):.3g} at the centre{top}; it rises within radius {AT:g}"
+        centre = f"loss {np.mean(line['centre']):.3g} at the centre{top}; mean rise at radius {AT:g}"
         result.append(measured(f"{line['label']}: {centre}", interval))
     return result + decide(checks, points, "of rise")
 
@@ -63,6 +64,12 @@ def height_scale(surfaces: Sequence[np.ndarray]) -> tuple[float, float]:
     low = min(np.nanmin(surface) for surface in surfaces)
     high = min(np.nanmax(surface) for surface in surfaces)
     return low, max(high, low + 1e-9)
+
+
+def rise_of(surface: Sequence[Sequence[float | None]]) -> np.ndarray:
+    """A surface [G, G] minus its value at the model itself, the middle of the grid; NaN where it is not finite."""
+    values = np.array(surface, float)
+    return values - values[len(values) // 2, len(values) // 2]
 
 
 def draw_surface(axes: Axes, record: Mapping[str, Any], scale: tuple[float, float]) -> None:
@@ -85,12 +92,14 @@ def draw_surface(axes: Axes, record: Mapping[str, Any], scale: tuple[float, floa
 
 
 def draw_contour(axes: Axes, record: Mapping[str, Any], scale: tuple[float, float]) -> Any:
+    """Contours of the rise over the model's own loss, so that models of different loss are told apart by flatness."""
     levels = np.linspace(*scale, _LEVELS)
-    values = clipped(record["surface"], scale).T
+    values = clipped(rise_of(record["surface"]), scale).T
     drawn = axes.contourf(GRID, GRID, values, levels=levels, cmap="viridis")
     axes.contour(GRID, GRID, values, levels=levels[::4], colors="k", linewidths=0.3)
     axes.plot(0, 0, "w+")
-    axes.set(xlabel="a (first direction)", ylabel="b (second direction)", aspect="equal")
+    ticks = [-1, -0.5, 0, 0.5, 1]
+    axes.set(xlabel="a (first direction)", ylabel="b (second direction)", aspect="equal", xticks=ticks, yticks=ticks)
     return drawn
 
 
@@ -136,6 +145,9 @@ def draw_spectrum(axes: Axes, record: Mapping[str, Any]) -> None:
         axes.plot(line["x"], values.mean(0), **look.plot(), markevery=every, markersize=4.5, linewidth=1.3, label=label)
         axes.fill_between(line["x"], values.min(0), values.max(0), color=look.colour, alpha=0.12, linewidth=0)
     axes.set_yscale("log")
+    axes.yaxis.set_minor_locator(LogLocator(subs=(2, 5)))
+    for set_formatter in (axes.yaxis.set_major_formatter, axes.yaxis.set_minor_formatter):
+        set_formatter(lambda value, _: f"{value:g}")
     axes.set_xlabel("index of the eigenvalue, largest first")
     axes.set_ylabel("eigenvalue of the Hessian")
     axes.grid(alpha=0.3)

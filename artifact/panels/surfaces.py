@@ -43,32 +43,59 @@ _MADE: dict[tuple, Entry] = {}
 
 
 def entries(panel: PanelAt, stored: Stored, store: Path, measure: bool) -> list[Entry]:
-    """One entry per model (line and seed) on record or, with ``measure``, measured now, which makes the record grow."""
+    """One entry per model (line and seed) on record or, with ``measure``, measured now, which makes the record grow.
+
+    Every measurement is kept as soon as it is made, so that one that is interrupted goes on.
+    """
     path = store / "figures" / f"{panel.name}.json"
     known = {(e["label"], e["seed"], e["key"]): e for e in _read(path)}
-    result, new = [], False
+    result: dict[tuple, Entry] = {}
     for series in panel.series:
         by_seed = {run.config()["seed"]: run for run in runs_of(series, stored)}
         for config in series.configs:
             run = by_seed.get(config.seed)
             if run is None:
                 continue
-            entry = known.get((series.label, config.seed, run.key))
-            if entry is None and measure and run.checkpoint_file.exists():
-                first = config.seed == series.configs[0].seed
-                top = panel.panel.top.get(panel.profile, 0)
-                measured = _once(panel.panel.kind, config, run.folder, first, top)
-                entry, new = {"label": series.label, "seed": config.seed, "key": run.key} | measured, True
+            name = (series.label, config.seed, run.key)
+            entry = known.get(name)
+            if entry is None and measure:
+                entry = _new(panel, config, run, store, first=config.seed == series.configs[0].seed)
+                if entry is not None:
+                    entry |= {"label": series.label, "seed": config.seed, "key": run.key}
+                    _save(path, panel, list((known | result | {name: entry}).values()))
             if entry is not None:
-                result.append(entry)
-    if new:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(path, json.dumps(_document(panel, result), indent=None, separators=(",", ":")) + "\n")
-    return result
+                result[name] = entry
+    if measure and known and result.keys() != known.keys():
+        _save(path, panel, list(result.values()))
+    return list(result.values())
+
+
+def _new(panel: PanelAt, config: RunConfig, run: Run, store: Path, first: bool) -> Entry | None:
+    """A measurement that is on record for another panel, or made now; None without a checkpoint."""
+    found = _elsewhere(panel, store, run.key, first)
+    if found is None and run.checkpoint_file.exists():
+        found = _once(panel.panel.kind, config, run.folder, first, panel.panel.top.get(panel.profile, 0))
+    return None if found is None else dict(found)
+
+
+def _save(path: Path, panel: PanelAt, models: list[Entry]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(path, json.dumps(_document(panel, models), indent=None, separators=(",", ":")) + "\n")
 
 
 def _read(path: Path) -> list[Entry]:
     return json.loads(path.read_text(encoding="utf-8"))["models"] if path.exists() else []
+
+
+def _elsewhere(panel: PanelAt, store: Path, key: str, first: bool) -> Entry | None:
+    """The surface of the same run on record for another panel; a panel's first seed needs the whole grid."""
+    if panel.panel.kind != "landscape":
+        return None
+    for path in sorted((store / "figures").glob(f"*-{panel.profile}.json")):
+        for entry in _read(path):
+            if entry["key"] == key and "rises" in entry and ("surface" in entry or not first):
+                return entry
+    return None
 
 
 def _document(panel: PanelAt, models: list[Entry]) -> dict[str, Any]:

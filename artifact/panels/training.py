@@ -10,7 +10,9 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from artifact import figures
+from artifact.panels.checks import Statement, measured
 from artifact.panels.series import PanelAt, Series, Stored, runs_of
+from artifact.stats import t_interval
 from artifact.store import Run
 
 #: quantity of a round -> (axis label, factor, unit of a difference)
@@ -68,8 +70,17 @@ def lines(panel: PanelAt, stored: Stored) -> list[dict[str, Any]]:
             continue
         x = sorted(set.intersection(*(set(values) for _, values in found)))
         rows = [[values[r] for r in x] for _, values in found]
-        result.append(_line(series.label, [run for run, _ in found], x, rows) | {"curve": True})
+        line = _line(series.label, [run for run, _ in found], x, rows) | {"curve": True}
+        if panel.panel.kind == "probe":
+            line["accuracy"] = [list(curve(run, "server.accuracy").values())[-1] for run, _ in found]
+        result.append(line)
     return result
+
+
+def accuracies(found: Sequence[Mapping[str, Any]]) -> list[Statement]:
+    """How well the probed models do: a flat model that has learned little is no merit."""
+    text = "test accuracy in the last evaluated round"
+    return [measured(f"{line['label']}: {text}", t_interval(line["accuracy"]), "%") for line in found]
 
 
 def _line(label: str, runs: Sequence[Run], x: Sequence[float], rows: list[list[float]]) -> dict[str, Any]:
@@ -106,10 +117,12 @@ def draw(axes: Axes, record: Mapping[str, Any]) -> None:
         look, values = figures.style(line["label"], position), np.array(line["values"])
         x, mean = positions(record, line["x"]), values.mean(0)
         label = f"{line['label']} (n={len(values)})"
-        axes.fill_between(x, values.min(0), values.max(0), color=look.colour, alpha=0.12, linewidth=0)
         if line.get("level"):
+            band = {"facecolor": "none", "edgecolor": look.colour, "hatch": "///", "alpha": 0.25, "linewidth": 0}
+            axes.fill_between(x, values.min(0), values.max(0), **band)
             axes.plot(x, mean, color=look.colour, linestyle=":", label=f"{label}, level", linewidth=2)
             continue
+        axes.fill_between(x, values.min(0), values.max(0), color=look.colour, alpha=0.12, linewidth=0)
         if smoothed:
             axes.plot(x, mean, color=look.colour, linewidth=0.5, alpha=0.5)
             mean = np.array(line["smoothed"])

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from markupsafe import Markup, escape
 
 WIDTH = 360
+SHOWN = 12
 
 
 def sides(left: float, right: float) -> Markup:
@@ -62,6 +64,39 @@ def search(history: Sequence[float], quantiles: Sequence[float], worst: float) -
     body.append(_text((left + right) / 2, bottom + 31, "bar: half of the random draws; dots: largest so far", "middle"))
     label = f"Search: largest ratio of left to right side {worst:.6g} after {len(values)} stages; dashed line: 1."
     return _svg(height, label, "".join(body))
+
+
+def intervals(rows: Sequence[Mapping[str, Any]], unit: str) -> Markup:
+    """Paired differences with their 95 % intervals, the first ``SHOWN``. rows: label, mean, low, high, margin."""
+    shown = [row for row in rows[:SHOWN] if all(math.isfinite(row[name]) for name in ("mean", "low", "high"))]
+    if not shown:
+        return Markup("")
+    low = min(0.0, *(row["low"] for row in shown), *(row["margin"] for row in shown))
+    high = max(0.0, *(row["high"] for row in shown), *(row["margin"] for row in shown))
+    scale = (WIDTH - 20) / ((high - low) or 1.0)
+
+    def x(value: float) -> float:
+        return 10 + scale * (value - low)
+
+    bottom = 34 * len(shown) + 6
+    body = [f'<line class="axis" x1="{x(0):.1f}" x2="{x(0):.1f}" y1="0" y2="{bottom}"/>']
+    for i, row in enumerate(shown):
+        y, style = 34 * i + 26, "good" if row["low"] > row["margin"] else "bad" if row["high"] < 0 else "plain"
+        label = str(row["label"]).split(";")[0]
+        body.append(_text(10, y - 10, label if len(label) < 56 else f"{label[:53]}...", "start"))
+        body.append(
+            f'<line class="interval {style}" x1="{x(row["low"]):.1f}" x2="{x(row["high"]):.1f}" y1="{y}" y2="{y}"/>'
+        )
+        body.append(f'<circle class="{style}" cx="{x(row["mean"]):.1f}" cy="{y}" r="4"/>')
+        if row["margin"]:
+            mark = x(row["margin"])
+            body.append(f'<line class="bound" x1="{mark:.1f}" x2="{mark:.1f}" y1="{y - 7}" y2="{y + 7}"/>')
+    body += [_text(x(low), bottom + 14, f"{low:.3g}", "start"), _text(x(high), bottom + 14, f"{high:.3g}", "end")]
+    body.append(
+        _text(WIDTH / 2, bottom + 28, f"difference in the claimed direction ({unit or 'plain number'})", "middle")
+    )
+    said = "; ".join(f"{row['label']}: {row['mean']:.3g} from {row['low']:.3g} to {row['high']:.3g}" for row in shown)
+    return _svg(bottom + 34, f"Differences with 95 % intervals. {said}.", "".join(body))
 
 
 def _svg(height: int, label: str, body: str) -> Markup:

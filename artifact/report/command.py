@@ -6,10 +6,15 @@ import dataclasses
 import json
 import webbrowser
 from pathlib import Path
+from typing import Any
 
 import click
 
-from artifact import experiments
+from artifact import experiments, inputs
+
+MARK = "report.json"
+#: folders whose pictures the report takes over
+PICTURES = ("out/figures", "docs/findings", "docs/figures")
 
 
 @click.command("report", help="Build the static report site; it opens from the file system, offline.")
@@ -23,24 +28,58 @@ from artifact import experiments
     help="Folder of rendered notebooks, taken over and linked.",
 )
 @click.option("--draw", is_flag=True, help="First draw the figures of checks that are missing or out of date.")
+@click.option("--force", is_flag=True, help="Build it anew even if nothing that it is made from has changed.")
+@click.option("--picture", type=click.Path(path_type=Path), help="PNG of the front page (needs playwright, chromium).")
 @click.option("--open", "show", is_flag=True, help="Open it in the browser.")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
-def report_command(out: Path, profile: str, notebooks: Path, draw: bool, show: bool, as_json: bool) -> None:
+def report_command(
+    out: Path, profile: str, notebooks: Path, draw: bool, force: bool, picture: Path | None, show: bool, as_json: bool
+) -> None:
+    index = (out / "index.html").resolve()
+    if force or not index.is_file() or _mark(out) != _inputs(profile, notebooks, draw):
+        record = _build(out, profile, notebooks, draw)
+        said = f"{len(record['pages'])} pages, {record['claims']} claims, {record['formulas']} formulas"
+        said += f" in {record['seconds']} s"
+    else:
+        record, said = {"folder": str(out), "unchanged": True}, "nothing that the report is made from has changed"
+    if picture is not None:
+        from artifact.report.photograph import photograph
+
+        photograph(index, picture)
+    if as_json:
+        click.echo(json.dumps(record | {"index": str(index)}, indent=1))
+    else:
+        click.echo(said)
+        if record.get("unconverted"):
+            click.echo(f"{len(record['unconverted'])} formulas are shown as text")
+        click.echo(f"report: {index}")
+    if show:
+        webbrowser.open(index.as_uri())
+
+
+def _build(out: Path, profile: str, notebooks: Path, draw: bool) -> dict[str, Any]:
     from artifact.report import pictures  # templates and drawing are loaded by this command alone
     from artifact.report.content import Content
     from artifact.report.site import build
 
     content = Content(profile=profile)
     drawn = list(pictures.draw(content)) if draw else []
-    built = build(content, out, notebooks)
-    index = (built.folder / "index.html").resolve()
-    if as_json:
-        record = dataclasses.asdict(built) | {"folder": str(built.folder), "index": str(index), "drawn": drawn}
-        click.echo(json.dumps(record, indent=1))
-    else:
-        click.echo(f"{len(built.pages)} pages, {built.claims} claims, {built.formulas} formulas in {built.seconds} s")
-        if built.unconverted:
-            click.echo(f"{len(built.unconverted)} formulas are shown as text")
-        click.echo(f"report: {index}")
-    if show:
-        webbrowser.open(index.as_uri())
+    built = build(content, out, notebooks, _inputs(profile, notebooks, draw))
+    return dataclasses.asdict(built) | {"folder": str(built.folder), "drawn": drawn}
+
+
+def _mark(out: Path) -> str:
+    """Fingerprint of what the report in a folder was made from; empty where there is none."""
+    try:
+        return json.loads((out / MARK).read_text(encoding="utf-8"))["inputs"]
+    except (OSError, ValueError, KeyError):
+        return ""
+
+
+def _inputs(profile: str, notebooks: Path, draw: bool) -> str:
+    """Fingerprint of the program, the ledger, the stores, the pictures and the notebooks' pages."""
+    root = inputs.ROOT
+    pictures = [path for name in PICTURES for path in sorted((root / name).rglob("*")) if path.is_file()]
+    stored = inputs.records(root / store for store in experiments.STORES.values())
+    listed = [*stored, *pictures, *sorted(notebooks.glob("*.html"))]
+    return inputs.digest([*inputs.sources(), *sorted((root / "notebooks").glob("*.ipynb"))], listed, profile, str(draw))

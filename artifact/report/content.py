@@ -13,14 +13,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from artifact import claims, experiments
+from artifact import claims, experiments, findings
 from artifact.claims import Claim
 from artifact.errors import UserError
 from artifact.store import Run, runs
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = Path(__file__).resolve().parent / "text"
-FIELDS = {"title", "claims", "meaning", "figure"}
 
 
 @dataclass(frozen=True)
@@ -53,12 +52,16 @@ class Record:
 
 @dataclass(frozen=True)
 class Finding:
-    """One entry of ``claims/findings.toml``; the first claim's statement is shown, ``picture`` names the figure."""
+    """One entry of ``claims/findings.toml``; the first claim's statement is shown, ``picture`` names the figure.
+
+    trained: whether it is about what the stored runs say of its claims.
+    """
 
     title: str
     records: tuple[Record, ...]
     meaning: str
     picture: str
+    trained: bool = False
 
 
 @dataclass(frozen=True)
@@ -114,20 +117,20 @@ class Content:
     @cached_property
     def findings(self) -> list[Finding]:
         """Raises UserError for an entry that names an unknown claim or lacks a field."""
-        content = tomllib.loads((self.root / "claims" / "findings.toml").read_text(encoding="utf-8"))
-        return [self._finding(entry) for entry in content["finding"]]
+        return [self._finding(entry) for entry in findings.load(self.root / "claims" / "findings.toml")]
 
-    def _finding(self, entry: Mapping[str, Any]) -> Finding:
-        unknown = [name for name in entry.get("claims", ()) if name not in self.records]
-        if unknown or not {"title", "claims", "meaning"} <= set(entry) <= FIELDS:
-            raise UserError("findings.toml", entry.get("title"), f"the fields {sorted(FIELDS)} with ids of the ledger")
-        records = tuple(self.records[name] for name in entry["claims"])
-        return Finding(entry["title"], records, entry["meaning"], entry.get("figure") or entry["claims"][0])
+    def _finding(self, entry: findings.Finding) -> Finding:
+        unknown = [name for name in entry.claims if name not in self.records]
+        if unknown:
+            raise UserError("findings.toml", unknown[0], "ids of the ledger")
+        records = tuple(self.records[name] for name in entry.claims)
+        return Finding(entry.title, records, entry.text(self.root), entry.picture, bool(entry.numbers))
 
     @cached_property
     def runs(self) -> list[tuple[str, Run]]:
-        """(store's name, run) of every finished run, by store and key; each folder once."""
-        folders = {str(folder): folder for folder in self.stores.values()}
+        """(store's name, run) of every finished run, by store and key; each folder once, the quick one last."""
+        quick = self.stores.get("quick")
+        folders = {str(folder): folder for folder in sorted(self.stores.values(), key=lambda f: f == quick)}
         return [(name, run) for name, folder in folders.items() for run in runs(self.root / folder) if run.done]
 
     @cached_property

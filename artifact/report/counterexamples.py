@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -26,17 +26,21 @@ def charts(pictures: Pictures) -> list[plots.Chart]:
         note = scenario.shows[0].upper() + scenario.shows[1:] + "."
         if scenario.average.dimension == 1:
             panel = _line(scenario, losses)
-            series = [{"label": entry["label"], "colour": entry["colour"]} for entry in panel.content["lines"]]
+            series = _switches(panel.content["lines"])
             title = scenario.name[0].upper() + scenario.name[1:]
             found.append(plots.Chart(f"loss-{name}", "lines", title, [panel], note, series, files=files))
         else:
             panel = _plane(scenario, losses, drawing.runs(scenario))
             title = scenario.name[0].upper() + scenario.name[1:]
             views = ("contour", "surface")
-            series = [{"label": p["label"], "colour": p["colour"]} for p in panel.content["paths"]]
+            series = _switches(panel.content["paths"])
             chart = plots.Chart(f"loss-{name}", "surface", title, [panel], note, series, views=views, height=460)
             found.append(replace(chart, files=files))
     return found
+
+
+def _switches(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
+    return [{"label": entry["label"], "colour": entry["colour"], "dash": "solid"} for entry in entries]
 
 
 def _line(scenario: Any, losses: Any) -> plots.Panel:

@@ -114,7 +114,9 @@ def experiment(record: Record) -> list[Part]:
         marks.append(None)
     if rows:
         head = tuple(str(name).replace("_", " ") for name in found["comparisons"][0])
-        parts.append(Part("Comparisons", head=head, rows=tuple(rows), marks=tuple(marks), folded=len(rows) > 6))
+        drawn = charts.intervals(found["comparisons"], found["unit"])
+        parts.append(Part("Paired differences and their intervals", chart=drawn))
+        parts.append(Part("Comparisons", head=head, rows=tuple(rows), marks=tuple(marks), folded=True))
     cells = [str(cell) for cell in found["cells"]]
     if cells:
         parts.append(Part("Cells of the tables", code=tuple(cells[:ROWS]), folded=True))

@@ -5,6 +5,7 @@ What cannot be converted is shown as the TeX text in a ``<code>`` element, and c
 
 from __future__ import annotations
 
+import math
 import re
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass, field
@@ -17,13 +18,17 @@ DOLLAR = re.compile(r"(\$\$.*?\$\$|(?<!\\)\$.*?(?<!\\)\$)", re.S)
 #: a line may break before a relation and after a comma or semicolon
 RELATIONS = set("=≤≥<>≈∼≔≡→←↦∈≠≪≫≲≳∝⊂⊆⪰⪯⟶⟵⇒⇔∀:")
 SEPARATORS = set(",;")
+#: and, in a wide piece, before a sign
+SIGNS = set("+-−")
 OPENING, CLOSING = set("([{⟨⌈⌊"), set(")]}⟩⌉⌋")
 #: pieces wider than this many characters may scroll inside their own box
 WIDE = 26
+SIGNED = 14
 #: what the converter takes apart or leaves as text, and the same in words that it knows
 MENDED = (
     (re.compile(r"\{\\rm\s+([A-Za-z]+)\}"), r"\\operatorname{\1}"),
     (re.compile(r"\\(?:mathrm|text|textrm)\{(unit|sign|Var|tr|diag|clip|softmax)\}"), r"\\operatorname{\1}"),
+    (re.compile(r"(?<!\\)_(\{[^{}]*\}|\w)''"), r"_\1^{\\prime\\prime}"),
     (re.compile(r"\\arg\s*\\(min|max)"), r"\\operatorname{arg\1}"),
     (re.compile(r"\\arg(?![a-zA-Z])"), r"\\operatorname{arg}"),
 )
@@ -37,6 +42,43 @@ ALPHABETS = {
     "fraktur": (0x1D504, 0x1D51E),
 }
 GAPS = dict(zip("CHNPQRZ", "ℂℍℕℙℚℝℤ", strict=True)), dict(zip("BEFHILMR", "ℬℰℱℋℐℒℳℛ", strict=True))
+
+
+#: names of letters in plain text
+GREEK = {
+    "alpha": "α",
+    "beta": "β",
+    "gamma": "γ",
+    "delta": "δ",
+    "epsilon": "ε",
+    "eps": "ε",
+    "zeta": "ζ",
+    "eta": "η",
+    "theta": "θ",
+    "kappa": "κ",
+    "lambda": "λ",
+    "mu": "μ",
+    "pi": "π",
+    "rho": "ρ",
+    "sigma": "σ",
+    "tau": "τ",
+    "xi": "ξ",
+}
+LETTER = re.compile(rf"(?<![A-Za-z\\])({'|'.join(GREEK)})(?![A-Za-z])")
+SCRIPT = re.compile(
+    r"(?<=[A-Za-zα-ω)|])([\^_])(\{[^{}]{1,8}\}|[A-Za-z0-9*+](?![A-Za-z0-9]))|(?<=\b[A-Za-zα-ω])(_)([a-z]{2,4}\b)"
+)
+
+
+def typeset(text: str) -> Markup:
+    """Plain text with the names of Greek letters as letters, and single indices and exponents set low and high."""
+
+    def script(found: re.Match[str]) -> str:
+        sign, text = found[1] or found[3], found[2] or found[4]
+        tag = "sup" if sign == "^" else "sub"
+        return f"<{tag}>{text.strip('{}')}</{tag}>"
+
+    return Markup(SCRIPT.sub(script, LETTER.sub(lambda found: GREEK[found[1]], str(escape(text)))))
 
 
 @dataclass
@@ -115,7 +157,8 @@ def _pieces(children: list[ET.Element]) -> list[list[ET.Element]]:
     groups, current, depth = [], [], 0
     for child in children:
         text = (child.text or "").strip() if child.tag == f"{MATH}mo" else ""
-        if text in RELATIONS and depth <= 0 and _width(current) > 4:
+        wide = 4 if text in RELATIONS else SIGNED if text in SIGNS else math.inf
+        if depth <= 0 and _width(current) > wide:
             groups.append(current)
             current = []
         current.append(child)
@@ -127,11 +170,11 @@ def _pieces(children: list[ET.Element]) -> list[list[ET.Element]]:
 
 
 def _piece(children: list[ET.Element], display: bool) -> Markup:
-    math = ET.Element("math", {"display": "block"} if display else {})
-    math.extend(children)
-    for element in math.iter():
+    root = ET.Element("math", {"display": "block"} if display else {})
+    root.extend(children)
+    for element in root.iter():
         element.tag = element.tag.removeprefix(MATH)
-    html = Markup(ET.tostring(math, encoding="unicode", short_empty_elements=False))
+    html = Markup(ET.tostring(root, encoding="unicode", short_empty_elements=False))
     wide = display or _width(children) > WIDE
     return Markup('<span class="wide">{}</span>').format(html) if wide else html
 
@@ -153,8 +196,8 @@ def _one_width(element: ET.Element) -> float:
 
 
 def _plain(text: str) -> Markup:
-    """Escaped text; backticks mark code."""
+    """Escaped text, letters and indices typeset; backticks mark code."""
     pieces = text.replace("\\$", "$").replace("\\%", "%").split("`")
     if len(pieces) % 2 == 0:
-        return escape("`".join(pieces))
-    return Markup("").join(Markup("<code>{}</code>").format(p) if i % 2 else escape(p) for i, p in enumerate(pieces))
+        return typeset("`".join(pieces))
+    return Markup("").join(Markup("<code>{}</code>").format(p) if i % 2 else typeset(p) for i, p in enumerate(pieces))

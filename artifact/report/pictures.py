@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import inspect
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -86,37 +87,44 @@ def draw(content: Content) -> Iterator[str]:
 
     They take minutes together, so a build does not wait for them.
     """
-    registry, figures, summary, losses = _theory()
+    registry, figures, summary, losses, paths = _theory()
     folder = content.root / content.drawn / "claims"
     folder.mkdir(parents=True, exist_ok=True)
     for record in content.records.values():
         check = registry.checks.get(record.claim.id)
-        if check is not None and check.figure is not None and record.evidence and _outdated(record, folder):
+        if check is None or check.figure is None or not record.evidence:
+            continue
+        mark, fingerprint = folder / f"{record.claim.id}.evidence", _fingerprint(record, check.figure)
+        if not mark.is_file() or mark.read_text(encoding="utf-8") != fingerprint:
             stored = {"verdict": record.verdict, "evidence": record.evidence, "repaired": record.repaired}
             for suffix in ("png", "pdf"):
                 figures.draw(record.claim.id, stored, folder / f"{record.claim.id}.{suffix}")
-            write_atomic(folder / f"{record.claim.id}.evidence", _fingerprint(record))
+            write_atomic(mark, fingerprint)
             yield record.claim.id
+    scenery = _hash(inspect.getsource(losses), inspect.getsource(paths))
     for name in losses.SCENARIOS:
-        if not (folder / f"loss-{name}.pdf").is_file():
+        mark = folder / f"loss-{name}.evidence"
+        if not mark.is_file() or mark.read_text(encoding="utf-8") != scenery:
             for suffix in ("png", "pdf"):
                 summary.draw_scenario(name, folder / f"loss-{name}.{suffix}")
+            write_atomic(mark, scenery)
             yield f"loss-{name}"
 
 
 def _theory() -> tuple:
     """The checks' drawing functions; imported on demand, since a build reads stored evidence only."""
-    names = ("checks.runner", "theory.kit.verdict", "checks.figures", "checks.summary", "theory.kit.losses")
-    runner, verdict, figures, summary, losses = map(importlib.import_module, names)
+    names = ("runner", "figures", "summary")
+    runner, figures, summary = (importlib.import_module(f"checks.{name}") for name in names)
+    verdict, *scenes = (importlib.import_module(f"theory.kit.{name}") for name in ("verdict", "losses", "loss_figures"))
     runner.import_theory()
-    return verdict.registry, figures, summary, losses
+    return verdict.registry, figures, summary, *scenes
 
 
-def _outdated(record: Record, folder: Path) -> bool:
-    mark = folder / f"{record.claim.id}.evidence"
-    return not mark.is_file() or mark.read_text(encoding="utf-8") != _fingerprint(record)
+def _fingerprint(record: Record, drawing: Callable[..., None]) -> str:
+    """Of the evidence and of the module that draws it."""
+    source = inspect.getsource(inspect.getmodule(drawing))
+    return _hash(json.dumps([record.verdict, record.evidence, record.repaired], sort_keys=True), source)
 
 
-def _fingerprint(record: Record) -> str:
-    text = json.dumps([record.verdict, record.evidence, record.repaired], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()
+def _hash(*texts: str) -> str:
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()

@@ -39,7 +39,7 @@ class Chart:
     title: str
     panels: Sequence[Panel]
     note: str = ""
-    series: Sequence[Mapping[str, str]] = ()
+    series: Sequence[Mapping[str, Any]] = ()
     scales: bool = False
     shared: bool = True
     views: Sequence[str] = ()
@@ -91,9 +91,10 @@ def _last(entry: Mapping[str, Any]) -> float:
 
 def lines_chart(id: str, title: str, panels: Sequence[Panel], note: str = "", files: Picture | None = None) -> Chart:
     """Curves that can be switched by label in all panels at once."""
-    found = {entry["label"]: entry["colour"] for panel in panels for entry in panel.content["lines"]}
-    series = [{"label": label, "colour": colour} for label, colour in found.items()]
-    return Chart(id, "lines", title, panels, note, series, scales=len(panels) > 1, files=files)
+    found = {entry["label"]: entry for panel in panels for entry in panel.content["lines"]}
+    series = [{name: entry[name] for name in ("label", "colour", "dash")} for entry in found.values()]
+    alike = len({panel.content["y_label"] for panel in panels}) == 1
+    return Chart(id, "lines", title, panels, note, series, scales=len(panels) > 1 and alike, files=files)
 
 
 def heatmap_panel(

@@ -21,12 +21,13 @@ from artifact import __version__, algorithms
 from artifact.claims import PAPERS, TITLES, VERDICTS
 from artifact.errors import UserError
 from artifact.report import evidence
+from artifact.report.command import MARK
 from artifact.report.content import Content, optional
-from artifact.report.mathematics import Converter
+from artifact.report.mathematics import Converter, typeset
 from artifact.report.pictures import Pictures
+from artifact.report.terms import Linker
 
 HERE = Path(__file__).resolve().parent
-MARK = "report.json"
 INTERACTIVE = "static/plotly.min.js"
 
 
@@ -57,6 +58,7 @@ class Site:
 
     def __init__(self, content: Content, notebooks: Path | None = None):
         self.content, self.converter, self.numbers = content, Converter(), content.numbers
+        self.linker = Linker(content.glossary)
         docs = content.root / "docs"
         drawn = content.root / content.drawn
         self.pictures = Pictures((drawn / "claims", drawn, docs / "findings", docs / "figures"))
@@ -79,6 +81,7 @@ class Site:
             "papers": PAPERS,
             "verdicts": [v for v in VERDICTS if any(record.verdict == v for record in records)],
             "mathematics": self.converter,
+            "typeset": typeset,
             "none_marks": lambda marks: (None,) * len(marks),
             "version": __version__,
             "profile": self.content.profile,
@@ -109,7 +112,8 @@ class Site:
 
     def render(self, page: Page) -> str:
         template = self.environment.get_template(page.template)
-        return template.render(page=page.name, interactive=page.interactive, **{"description": ""} | dict(page.context))
+        html = template.render(page=page.name, interactive=page.interactive, **{"description": ""} | dict(page.context))
+        return html if page.name == "glossary.html" else self.linker.linked(html)
 
 
 def navigation() -> list[tuple[str, str]]:
@@ -127,14 +131,18 @@ def navigation() -> list[tuple[str, str]]:
     ]
 
 
-def build(content: Content, folder: Path, notebooks: Path | None = None) -> Built:
-    """Write the site. Raises UserError for a folder that holds something else than a report."""
+def build(content: Content, folder: Path, notebooks: Path | None = None, inputs: str = "") -> Built:
+    """Write the site. inputs: fingerprint of what it is made from, kept with it.
+
+    Raises UserError for a folder that holds something else than a report.
+    """
     start = time.perf_counter()
     _check_target(folder)
     site = Site(content, notebooks)
     rendered = {page.name: site.render(page) for page in site.pages()}
     totals = Counter(record.verdict for record in content.records.values())
     manifest = {"fedsharp": __version__, "profile": content.profile, "verdicts": dict(sorted(totals.items()))}
+    manifest["inputs"] = inputs
     manifest["formulas"] = {"converted": site.converter.converted, "as text": len(site.converter.failures)}
     with _replaced(folder) as new:
         for name, html in rendered.items():

@@ -284,7 +284,8 @@ def two_versions_of_phi() -> Verdict:
     Statement: both expressions are equal up to constants.
     Assumptions: G of the statement is read as sigma_g, sigma as sigma_l.
     Method: strip the numerical coefficients of all monomials and compare the two sets.
-    Verdict: inconsistent. No monomial of the statement occurs in the proof.
+    Verdict: inconsistent. Of five monomials in the statement and six in the proof only K L^4 beta^2 eta^2 rho^2 is
+        in both.
     Reference: Qu et al. 2022, Theorem D.4 and the last line of the proof of Lemma D.3.
     """
 

@@ -47,11 +47,13 @@ def printed_and_derived(axes, evidence) -> None:
     """Printed minus derived for every compared number, with the range that the rounding of the inputs allows."""
     rows = evidence["rows"]
     places = range(len(rows))
+    width, height = axes.figure.get_size_inches()
+    axes.figure.set_size_inches(width, max(height, 1.2 + 0.2 * len(rows)))
     for place, row in zip(places, rows, strict=True):
         low, high = (float(row["printed"]) - bound for bound in reversed(row["derived_range"]))
         axes.plot([low, high], [place, place], color="grey")
         axes.plot(row["difference"], place, "o" if row["agrees"] else "x", color="black" if row["agrees"] else "red")
     axes.axvline(0, color="black", linestyle=":")
-    axes.set_yticks(list(places), [row["where"] for row in rows], fontsize="small")
+    axes.set_yticks(list(places), [row["where"].replace("_", " ") for row in rows], fontsize="small")
     axes.invert_yaxis()
     axes.set_xlabel("printed minus derived (cross: no unrounded inputs can give the print)")

@@ -64,6 +64,8 @@ def draw_rates(axes, evidence) -> None:
     """Average squared gradient against the number of rounds."""
     for name, values in evidence["curves"].items():
         axes.loglog(evidence["horizons"], values, "o-", label=f"{name}: slope {evidence['slopes'][name]:.2f}")
+    axes.set_xticks(evidence["horizons"], [f"{t}" for t in evidence["horizons"]])
+    axes.set_xticks([], minor=True)
     axes.set_xlabel("rounds $T$")
     axes.set_ylabel(r"average $\|\nabla f(\bar w^t)\|^2$")
     axes.legend(fontsize="small")

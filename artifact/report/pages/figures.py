@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from artifact import experiments
-from artifact.claims import TITLES
+from artifact import experiments, figures
+from artifact.claims import PAPERS, TITLES
 from artifact.report import counterexamples, plots
 from artifact.report.content import optional
 from artifact.report.pictures import Picture
@@ -21,8 +21,8 @@ LINES = {"curves", "sweep", "probe", "spectrum"}
 
 def build(site: Site) -> Iterator[Page]:
     papers = _papers(site)
-    for paper, figures in papers.items():
-        context = {"title": f"Figures: {TITLES[paper]}", "paper": paper, "figures": figures}
+    for paper, shown in papers.items():
+        context = {"title": f"Figures: {TITLES[paper]}", "paper": paper, "figures": shown}
         yield Page(f"figures-{paper}.html", "figures_of_paper.html", context, interactive=True)
     context = {
         "title": "Figures",
@@ -53,7 +53,7 @@ def _papers(site: Site) -> dict[str, list[dict[str, Any]]]:
                 "claims": [site.content.records[id] for id in figure.claims if id in site.content.records],
             }
         )
-    return found
+    return {paper: found[paper] for paper in PAPERS if paper in found}
 
 
 def _at_profile(site: Site, panels: Any, figure: Any, profile: str) -> dict[str, Any]:
@@ -66,32 +66,52 @@ def _at_profile(site: Site, panels: Any, figure: Any, profile: str) -> dict[str,
         "profile": profile,
         "charts": _charts(f"{figure.id}-{profile}".replace(".", "-"), records, picture),
         "picture": picture,
-        "texts": [text for record in records for text in record["texts"]],
-        "shows": [record["shows"] for record in records if record["shows"]],
+        "texts": _by_panel(records, "texts"),
+        "shows": _by_panel(records, "shows"),
         "trained": any(record["kind"] not in UNTRAINED for record in records),
         "not_run": sorted({record["not_run"] for record in records if record["not_run"]}),
         "command": f"python -m artifact figure {figure.paper}/{figure.id} --profile {profile}",
     }
 
 
+def _by_panel(records: list[Mapping[str, Any]], name: str) -> list[str]:
+    """What the panels' records say, each text once, with the panels that say it where others say something else."""
+    panels: dict[str, list[str]] = {}
+    for record in records:
+        said = record[name]
+        for text in [said] if isinstance(said, str) else said:
+            panels.setdefault(text, []).append(record["title"])
+    return [
+        text if len(titles) == len(records) else f"{', '.join(dict.fromkeys(titles))}: {text}"
+        for text, titles in panels.items()
+        if text
+    ]
+
+
 def _charts(stem: str, records: list[Mapping[str, Any]], picture: Picture | None) -> list[plots.Chart]:
     """One chart per kind of panel; kinds without interactive form are left to the static figure."""
     lines = [p for record in records if (p := _lines(record)) is not None]
+    lines += _rises([record for record in records if record["kind"] == "landscape"])
     maps = [_heatmap(record) for record in records if record["kind"] == "heatmap"]
-    surfaces = [_surface(record) for record in records if record["kind"] == "landscape" and record.get("surface")]
+    surfaces = _surface_panels([record for record in records if record["kind"] == "landscape"])
     found = []
     if lines:
         totals = all(record["kind"] in UNTRAINED for record in records)
         note = "Counted on one partition." if totals else "Lines are means over seeds, bands 95 % intervals."
         found.append(plots.lines_chart(f"{stem}-lines", "Class totals" if totals else "Curves", lines, note, picture))
     if surfaces:
-        views = ("contour", "surface")
-        found.append(
-            plots.Chart(f"{stem}-surfaces", "surface", "Loss surfaces", surfaces, scales=True, views=views, height=380)
-        )
+        found.append(_surfaces(f"{stem}-surfaces", surfaces))
     if maps:
         found.append(
-            plots.Chart(f"{stem}-maps", "heatmap", "Samples per client and class", maps, scales=True, files=picture)
+            plots.Chart(
+                f"{stem}-maps",
+                "heatmap",
+                "Samples per client and class",
+                maps,
+                scales=len(maps) > 1,
+                shared=len({len(panel.content["z"]) for panel in maps}) == 1,
+                files=picture,
+            )
         )
     return found
 
@@ -106,9 +126,7 @@ def _lines(record: Mapping[str, Any]) -> plots.Panel | None:
     if record["kind"] == "density":
         lines = [_density(entry, position) for position, entry in enumerate(record["lines"])]
         return plots.lines_panel(record["title"], lines, "eigenvalue of the Hessian", "density") if lines else None
-    if record["kind"] == "landscape":
-        axes = ("radius, in filter lengths", "mean rise of the loss")
-    elif record["kind"] in LINES:
+    if record["kind"] in LINES:
         axes = (record.get("x_label", "index of the eigenvalue"), record.get("y_label", "eigenvalue"))
     else:
         return None
@@ -118,6 +136,51 @@ def _lines(record: Mapping[str, Any]) -> plots.Panel | None:
         if entry["x"]
     ]
     return plots.lines_panel(record["title"], lines, *axes, bool(record.get("log"))) if lines else None
+
+
+def _rises(records: list[Mapping[str, Any]]) -> list[plots.Panel]:
+    """Mean rise of the loss around the models of landscapes: one panel while each label stands for one model."""
+    panels: list[tuple[list[str], dict[str, Any]]] = []
+    for record in records:
+        own = {entry["label"]: entry for entry in record["lines"] if entry["x"]}
+        if not own:
+            continue
+        fits = next((found for found in panels if all(found[1].get(k, v) == v for k, v in own.items())), None)
+        if fits is None:
+            panels.append(([], {}))
+            fits = panels[-1]
+        fits[0].append(record["title"])
+        fits[1].update(own)
+    axes = ("radius, in filter lengths", "mean rise of the loss")
+    return [
+        plots.lines_panel(
+            ", ".join(titles) if len(panels) > 1 else "Rise of the loss around the models",
+            [plots.line(e["label"], e["x"], np.array(e["values"], float), i) for i, e in enumerate(lines.values())],
+            *axes,
+        )
+        for titles, lines in panels
+    ]
+
+
+def _surfaces(id: str, panels: list[plots.Panel]) -> plots.Chart:
+    """Loss surfaces side by side or, of those that are switched on, together in space."""
+    colours: list[str] = []
+    for i, panel in enumerate(panels):  # a method with and without MAN has one colour in lines, which are dashed then
+        own = figures.style(panel.content["label"], i).colour
+        colours.append(own if own not in colours else figures.COLOURS[i % len(figures.COLOURS)])
+    series = [
+        {"label": panel.content["label"], "colour": colour, "dash": "solid"}
+        for panel, colour in zip(panels, colours, strict=True)
+    ]
+    panels = [
+        plots.Panel(panel.alt, {**panel.content, "colour": colour})
+        for panel, colour in zip(panels, colours, strict=True)
+    ]
+    views = ("contour", "surface", "together") if len(panels) > 1 else ("contour", "surface")
+    note = "The model lies at (0, 0); distances are in filter lengths."
+    return plots.Chart(
+        id, "surface", "Loss surfaces", panels, note, series, scales=len(panels) > 1, views=views, height=380
+    )
 
 
 def _density(entry: Mapping[str, Any], position: int) -> dict[str, Any]:
@@ -130,11 +193,23 @@ def _heatmap(record: Mapping[str, Any]) -> plots.Panel:
     return plots.heatmap_panel(record["title"], counts.tolist(), "client", "class", map(str, range(len(counts))))
 
 
-def _surface(record: Mapping[str, Any]) -> plots.Panel:
-    z = np.array(record["surface"], float).T
+def _surface_panels(records: list[Mapping[str, Any]]) -> list[plots.Panel]:
+    """The surface of every model that landscapes show, also of the one that the static figures lay over the others."""
+    found: dict[str, Any] = {}
+    for record in records:
+        for name in ("", "overlay_"):
+            label, surface = record["shown" if not name else "overlay"], record[f"{name}surface"]
+            if surface is not None:
+                own = label if found.get(label, surface) == surface else f"{record['title']}: {label}"
+                found[own] = surface
+    return [_surface(label, surface) for label, surface in found.items()]
+
+
+def _surface(label: str, surface: list[list[float]]) -> plots.Panel:
+    z = np.array(surface, float).T
     side = np.linspace(-1, 1, len(z)).tolist()
     content = {"x": side, "y": side, "z": z, "x_label": "first direction", "y_label": "second direction"}
-    return plots.surface_panel(record["title"], content, float(np.nanmin(z)), float(np.nanmax(z)))
+    return plots.surface_panel(label, content | {"label": label}, float(np.nanmin(z)), float(np.nanmax(z)))
 
 
 # ---- bounds ----------------------------------------------------------------------------------------------------------

@@ -7,8 +7,11 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from artifact.claims import CHOICES, PAPERS
+from markupsafe import Markup, escape
+
+from artifact.claims import CHOICES, PAPERS, Claim
 from artifact.report.content import Finding, Record
+from artifact.report.mathematics import typeset
 from artifact.report.pages.papers import statement_parts
 from artifact.report.site import Page, Site
 
@@ -24,8 +27,7 @@ LOSSES = (
         "a narrow well.",
     ),
 )
-GREEK = {"rho": "ρ", "eta": "η", "kappa": "κ", "beta": "β", "lambda": "λ", "mu": "μ", "sigma": "σ", "delta": "δ"}
-SUBSCRIPTS = {"k": "ₖ", "l": "ₗ", "i": "ᵢ", "t": "ₜ"}
+LOSS_CAPTION = "Contours of the mean loss of two clients, and the paths of five methods from one start."
 SHORT = 420  # characters of a statement that is shown without a click
 WORDS = 220  # characters of a statement that the search sees
 
@@ -54,26 +56,42 @@ def _finding(site: Site, finding: Finding) -> dict[str, Any]:
     picture = next((found for name in names if (found := site.pictures.find(name, small=True))), None)
     drawn = site.content.records.get(finding.picture, first).claim
     return {
-        "title": greek(finding.title),
+        "title": typeset(finding.title),
         "records": finding.records,
-        "meaning": greek(finding.meaning),
+        "trained": finding.trained,
+        "verdicts": [
+            r.experiment["verdict"] if finding.trained and r.experiment else r.verdict for r in finding.records
+        ],
+        "meaning": _linked(typeset(finding.meaning), {row["id"] for row in site.content.discrepancies}),
         "short": len(statement) <= SHORT,
         "statement": site.converter.html(statement, first.claim.id),
         "repaired": site.converter.inline(first.repaired, first.claim.id) if first.repaired else "",
         "picture": picture,
+        "caption": _caption(finding, drawn, site),
         "alt": f"Figure to the finding: {finding.title}. It shows the evidence of {drawn.id}: {drawn.title}.",
     }
 
 
-def greek(text: str) -> str:
-    """Plain text with Greek letters and exponents as characters."""
-    for name, letter in GREEK.items():
-        text = re.sub(rf"(?<![A-Za-z]){name}(?![A-Za-z])", letter, text)
-    text = re.sub(r"(?<=[A-Za-zα-ω])_([klgit])\b", lambda found: SUBSCRIPTS.get(found[1], found[0]), text)
-    return re.sub(r"\^([0-9])", lambda found: "⁰¹²³⁴⁵⁶⁷⁸⁹"[int(found[1])], text)
+def _linked(text: Markup, known: set[str]) -> Markup:
+    """The text with ids of discrepancies leading to their entries."""
+
+    def link(found: re.Match[str]) -> str:
+        return f'<a href="discrepancies.html#{found[0]}">{found[0]}</a>' if found[0] in known else found[0]
+
+    return Markup(re.sub(r"\b[A-Z]+-[0-9]+\b", link, str(text)))
+
+
+def _caption(finding: Finding, drawn: Claim, site: Site) -> str:
+    """What the figure of a finding is."""
+    if finding.trained:
+        return "Means over seeds with 95 % intervals, from the stored runs."
+    if finding.picture not in site.content.records:
+        return LOSS_CAPTION
+    return Markup("Evidence of the claim <em>{}</em>, drawn by its check.").format(typeset(drawn.title))
 
 
 def _words(record: Record) -> str:
-    """Words of the statement for the search, without TeX."""
+    """Words for the search: the title where it is typeset, and the statement without TeX."""
     plain = re.sub(r"\$[^$]*\$|[\\{}^_]", " ", statement_parts(record.claim.statement)[1])
-    return " ".join(plain.split())[:WORDS]
+    title = record.claim.title
+    return " ".join([*([title] if typeset(title) != escape(title) else []), *plain.split()])[:WORDS]

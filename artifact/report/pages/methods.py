@@ -58,7 +58,7 @@ def _options(name: str) -> list[dict[str, Any]]:
 
 def _meaning(option: str, about: str) -> str:
     """What the docstrings say after ``option:``, to the end of the sentence."""
-    found = re.search(rf"\b{re.escape(option)}: (.*?)(?=\.(?:\s|$)|  \w+:)", about)
+    found = re.search(rf"\b{re.escape(option)}: (.*?)(?=(?<!\bal)\.(?:\s|$)|  \w+:)", about)
     return found[1] if found else ""
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from artifact import experiments, notebook
 from artifact.claims import PAPERS, VERDICTS
 from artifact.report import evidence
 from artifact.report.content import Record
@@ -17,6 +18,7 @@ SETTING = re.compile(r"Setting\b.*")
 
 
 def build(site: Site) -> Iterator[Page]:
+    places = _places()
     for paper in PAPERS:
         records = site.content.of_paper(paper)
         settings = _settings(records)
@@ -24,12 +26,18 @@ def build(site: Site) -> Iterator[Page]:
         context = {
             "title": paper,
             "paper": paper,
-            "records": [_article(site, record, settings) for record in records],
+            "records": [_article(site, record, settings) | {"links": _links(record, places)} for record in records],
             "settings": [
                 {"name": _name(text), "html": site.converter.html(text, f"setting of {paper}")} for text in settings
             ],
             "counted": [(verdict, counted[verdict]) for verdict in VERDICTS if counted[verdict]],
-            "tables_page": "",
+            "tables_page": f"tables-{paper}.html" if site.numbers.of_paper(paper) else "",
+            "figures_page": f"figures-{paper}.html" if any(name.startswith(f"{paper}/fig") for name in places) else "",
+            "notebooks": [
+                (f"notebooks/{name}.html", name.partition("-")[2].replace("-", " "))
+                for name in notebook.names()
+                if name in site.notebooks and name.startswith(f"{paper}-")
+            ],
         }
         yield Page(f"paper-{paper}.html", "paper.html", context)
 
@@ -38,6 +46,26 @@ def statement_parts(statement: str) -> tuple[str, str]:
     """(setting, rest): the first line where it is a setting that other claims repeat, else an empty text."""
     first, _, rest = statement.partition("\n")
     return (first, rest) if SETTING.match(first) and rest.strip() else ("", statement)
+
+
+def _places() -> dict[str, tuple[str, str, tuple[str, ...]]]:
+    """``paper/table`` and ``paper/figure`` -> link, name, claims that are listed with it."""
+    found = {}
+    for paper, table in experiments.all_tables():
+        listed = tuple(table.given.claims) if table.given is not None else ()
+        link = f"tables-{paper.paper}.html#table-{table.id}".replace(".", "-").replace("-html", ".html", 1)
+        found[f"{paper.paper}/{table.id}"] = (link, f"Ours beside {table.location or table.id}", listed)
+    for paper, figure in experiments.all_figures():
+        link = f"figures-{paper.paper}.html#figure-{figure.id}".replace(".", "-").replace("-html", ".html", 1)
+        found[f"{paper.paper}/{figure.id}"] = (link, f"Ours beside {figure.location}", tuple(figure.claims))
+    return found
+
+
+def _links(record: Record, places: dict[str, tuple[str, str, tuple[str, ...]]]) -> list[tuple[str, str]]:
+    """The tables and figures that decide a claim or belong to it."""
+    cells = (record.experiment or {}).get("cells", ())
+    used = {"/".join(str(cell).split("/")[:2]) for cell in cells}
+    return [(link, name) for place, (link, name, ids) in places.items() if place in used or record.claim.id in ids]
 
 
 def _settings(records: list[Record]) -> list[str]:
@@ -72,5 +100,4 @@ def _article(site: Site, record: Record, settings: list[str]) -> dict[str, Any]:
         "The numbers are in the text above.",
         "margin": "" if record.margin is None else evidence.number(record.margin),
         "notebook": site.notebook(claim.id),
-        "links": [],
     }

@@ -13,6 +13,7 @@ from artifact.algorithms.switches import OPTIONS, SAME_EQUATION, SWITCHES
 from artifact.config import RunConfig
 from artifact.costs import COLUMNS, TABLE7
 from artifact.report.site import Page, Site
+from artifact.report.terms import anchor
 from artifact.session import summarise
 from artifact.store import Run
 
@@ -21,7 +22,7 @@ def build(site: Site) -> Iterator[Page]:
     yield _discrepancies(site)
     yield _costs(site)
     yield _provenance(site)
-    terms = [term | {"anchor": re.sub(r"\W+", "-", term["word"].lower()).strip("-")} for term in site.content.glossary]
+    terms = [term | {"anchor": anchor(term["word"])} for term in site.content.glossary]
     yield Page("glossary.html", "glossary.html", {"title": "Glossary", "terms": terms})
 
 
@@ -80,7 +81,13 @@ def _discrepancy(row: Mapping[str, str], comparisons: list[Any]) -> dict[str, An
         effect = f"Switch {', '.join(switches)}; part of no released form that was run for this report."
     else:
         effect = f"Switch {', '.join(switches)}; part of the released forms below, which differ from the paper's by:"
-    return dict(row) | {"effect": effect, "measured": measured}
+    named = {key: NUMBER.sub(lambda found: NAMES[found[1]], text) for key, text in row.items()}
+    return named | {"effect": effect, "measured": measured}
+
+
+#: how the list of discrepancies cites the papers
+NAMES = {"0": "FedSMOO", "1": "MAN", "2": "Global FedSAM", "3": "FedSAM", "4": "FedLESAM"}
+NUMBER = re.compile(r"(?<![\d.])00([0-4])(?![\d.])")
 
 
 # ---- costs -----------------------------------------------------------------------------------------------------------
@@ -102,6 +109,7 @@ def _costs(site: Site) -> Page:
             rows.append(
                 {
                     "name": name,
+                    "title": site.content.methods[name]["title"],
                     "variant": variant,
                     "key": key,
                     "values": [None if cost is None else round(cost[column], 2) for column in COLUMNS],
@@ -154,8 +162,13 @@ def _csv(site: Site, path: str) -> list[dict[str, str]]:
 def _provenance(site: Site) -> Page:
     stores = {str(folder): profile for profile, folder in reversed(experiments.STORES.items())}
     rows = [_run(name, stores.get(name, name), run) for name, run in site.content.runs]
+    machines = list(dict.fromkeys(json.dumps(row["environment"], sort_keys=True) for row in rows))
+    for row in rows:
+        row["machine"] = machines.index(json.dumps(row["environment"], sort_keys=True)) + 1
     versions = sorted({json.dumps(r.versions, sort_keys=True) for r in site.content.records.values() if r.versions})
     context = {"title": "Provenance", "rows": rows, "versions": [json.loads(text) for text in versions]}
+    context["machines"] = [json.loads(text) for text in machines]
+    context["stores"] = list(dict.fromkeys(row["store"] for row in rows))
     return Page("provenance.html", "provenance.html", context)
 
 
@@ -180,7 +193,7 @@ def _accuracy(summary: Mapping[str, Any]) -> str:
     if summary["diverged"]:
         return "diverged"
     model = next((name for name in ("server", "active", "all") if name in summary), None)
-    return "" if model is None else f"{100 * summary[model]['mean_last_10']:.2f} % ({model} model, last ten)"
+    return "" if model is None else f"{100 * summary[model]['mean_last_10']:.2f} %"
 
 
 def _default(value: Any) -> Any:

@@ -65,20 +65,23 @@ def _at_profile(at: TableAt) -> dict[str, Any]:
 
 def _grid(at: TableAt, metric: Metric) -> dict[str, Any]:
     own = {(e.cell.row.id, e.cell.column.id): e for e in at.entries if e.cell.metric is metric}
+    ran = {column for (_, column), entry in own.items() if entry.runs}
+    shown = sorted(at.table.columns, key=lambda column: bool(ran) and column.id not in ran)
     rows = []
     for row in at.table.rows:
-        cells = [_cell(own.get((row.id, column.id))) for column in at.table.columns]
+        cells = [_cell(own.get((row.id, column.id)), at.profile) for column in shown]
         if any(cells):
             rows.append({"label": row.label, "against": row.against, "cells": cells})
-    columns = [column.label or "value" for column in at.table.columns]
+    columns = [column.label or "value" for column in shown]
     return {"metric": metric, "explain": explain(metric), "columns": columns, "rows": rows}
 
 
-def _cell(entry: Entry | None) -> dict[str, Any] | None:
+def _cell(entry: Entry | None, profile: str) -> dict[str, Any] | None:
+    """What a cell shows. A miniature on other data is not judged by the paper's sign."""
     if entry is None:
         return None
     given = entry.cell.table.given is not None
-    difference = None
+    difference, symbol = None, "" if profile == "quick" else entry.symbol
     if entry.comparison is not None:
         d = entry.comparison.difference
         interval = f" [{d.low:+.2f}, {d.high:+.2f}]" if d.n > 1 else " (one seed, no interval)"
@@ -89,8 +92,8 @@ def _cell(entry: Entry | None) -> dict[str, Any] | None:
         "ours": "" if given else entry.text,
         "ran": bool(entry.runs),
         "theirs": entry.printed,
-        "symbol": entry.symbol,
-        "verdict": VERDICT_OF.get(entry.symbol, ""),
+        "symbol": symbol,
+        "verdict": VERDICT_OF.get(symbol, ""),
         "difference": difference,
         "key": entry.runs[0].key if entry.runs else None,
     }

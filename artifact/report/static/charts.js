@@ -15,7 +15,8 @@
   // ---- curves: a band and a line per method
   const traces = (panel) => panel.lines.flatMap((line) => {
     const found = [];
-    if (line.low) {
+    const single = line.low && line.x.length === 1;
+    if (line.low && !single) {
       found.push({
         x: line.x.concat([...line.x].reverse()), y: line.high.concat([...line.low].reverse()), fill: "toself", mode: "none",
         fillcolor: line.colour + "22", hoverinfo: "skip", meta: line.label, type: "scatter",
@@ -24,6 +25,7 @@
     found.push({
       x: line.x, y: line.mean, mode: line.x.length > 12 ? "lines" : "lines+markers", name: line.label, meta: line.label,
       line: { color: line.colour, dash: line.dash, width: 2 }, type: "scatter",
+      error_y: single ? { type: "data", symmetric: false, array: [line.high[0] - line.mean[0]], arrayminus: [line.mean[0] - line.low[0]], color: line.colour } : undefined,
       customdata: line.x.map((_, i) => line.low && line.low[i] !== null ? line.low[i].toFixed(2) + " to " + line.high[i].toFixed(2) : "one seed"),
       hovertemplate: "%{y:.2f} (%{customdata}, n=" + line.n + ")",
     });
@@ -58,10 +60,9 @@
     if (shared) shared.addEventListener("change", update);
     return boxes.map((box, i) => {
       const panel = chart.panels[i], marks = panel.marks || [];
-      const dotted = marks.length ? [{ x: marks.map((m) => m.x), y: marks.map((m) => m.y), text: marks.map((m) => m.text), mode: "markers+text",
-        textposition: "bottom center", textfont: { size: 11 }, marker: { color: "#000", size: 8 }, hovertemplate: "%{text}<extra></extra>", meta: "", type: "scatter", cliponaxis: false }] : [];
+      const dotted = marks.length ? [{ x: marks.map((m) => m.x), y: marks.map((m) => m.y), text: marks.map((m) => m.text), mode: "markers", marker: { color: "#000", size: 8 }, hovertemplate: "%{text}<extra></extra>", meta: "", type: "scatter", cliponaxis: false }] : [];
       return Plotly.newPlot(box, traces(panel).concat(dotted), Object.assign(base(panel, chart.height), {
-        hovermode: "x unified", xaxis: axis(panel.x_label, { type: panel.log ? "log" : "linear" }), yaxis: axis(panel.y_label),
+        hovermode: "x unified", annotations: marks.map((m) => ({ x: m.x, y: m.y, text: m.text, showarrow: false, yshift: -16, font: { size: 11 }, bgcolor: "rgba(255,255,255,.85)" })), xaxis: axis(panel.x_label, { type: panel.log ? "log" : "linear" }), yaxis: axis(panel.y_label),
       }), config);
     }).concat([Promise.resolve().then(() => setTimeout(update))]);
   };
@@ -79,11 +80,23 @@
       return panel.z[at(panel.y, y)][at(panel.x, x)];
     };
     const hidden = () => new Set([...figure.querySelectorAll("[data-series]")].filter((input) => !input.checked).map((input) => input.dataset.series));
-    const draw = () => boxes.map((box, i) => {
+    const fitted = (box, found, layout) => Plotly.react(box, found, layout, config).then(() => Plotly.Plots.resize(box));
+    const together = () => {
+      const off = hidden(), on = chart.panels.filter((panel) => !off.has(panel.label));
+      boxes.forEach((box, i) => { box.hidden = i > 0; });
+      const found = on.map((panel) => ({ type: "surface", name: panel.label, x: panel.x, y: panel.y, z: panel.z, opacity: 0.6, showscale: false,
+        colorscale: [[0, panel.colour], [1, panel.colour]], hovertemplate: panel.label + ", %{x:.3g}, %{y:.3g}: loss %{z:.4g}<extra></extra>" }));
+      const [first] = chart.panels, layout = Object.assign(base({ title: on.map((panel) => panel.label).join(", ") || "none" }, 1.3 * chart.height), { margin: { l: 8, r: 8, t: 34, b: 8 } });
+      layout.scene = { xaxis: { title: { text: first.x_label } }, yaxis: { title: { text: first.y_label } }, zaxis: { title: { text: "loss" } } };
+      return [fitted(boxes[0], found, layout)];
+    };
+    const draw = () => view && view.value === "together" ? together() : boxes.map((box, i) => {
       const off = hidden(), panel = chart.panels[i], [low, high] = limits(panel), space = view && view.value === "surface";
+      box.hidden = off.has(panel.label);
+      if (box.hidden) return Promise.resolve();
       const found = [Object.assign({ x: panel.x, y: panel.y, z: panel.z, colorscale: "Greys", reversescale: true, colorbar: { thickness: 12, title: { text: "loss" } },
         hovertemplate: "%{x:.3g}, %{y:.3g}: loss %{z:.4g}<extra></extra>" },
-      space ? { type: "surface", cmin: low, cmax: high } : { type: "contour", zmin: low, zmax: high, ncontours: 24, line: { width: 0.4 } })];
+      space ? { type: "surface", cmin: low, cmax: high } : { type: "contour", zmin: low, zmax: high, autocontour: false, contours: { start: low, end: high, size: (high - low) / 24 || 1 }, line: { width: 0.4 } })];
       (panel.paths || []).filter((path) => !off.has(path.label)).forEach((path) => {
         const mark = { name: path.label, mode: "lines+markers", line: { color: path.colour, width: space ? 5 : 2 },
           marker: { size: path.x.map((_, k) => k === path.x.length - 1 ? 8 : space ? 1 : 2), color: path.colour }, hovertemplate: path.text + "<extra></extra>" };
@@ -93,7 +106,7 @@
       const layout = Object.assign(base(panel, chart.height), { margin: { l: 48, r: 8, t: 34, b: 44 } });
       if (space) layout.scene = { xaxis: { title: { text: panel.x_label } }, yaxis: { title: { text: panel.y_label } }, zaxis: { title: { text: "loss" }, range: [low, high] } };
       else Object.assign(layout, { xaxis: axis(panel.x_label), yaxis: axis(panel.y_label) });
-      return Plotly.react(box, found, layout, config);
+      return fitted(box, found, layout);
     });
     [view, shared, ...figure.querySelectorAll("[data-series]")].forEach((control) => control && control.addEventListener("change", draw));
     figure.querySelectorAll("[data-all]").forEach((button) => button.addEventListener("click", () => {

@@ -1,0 +1,141 @@
+"""Against other frameworks: FedAvg on the same clients, batches and initial weights, in an environment of their own.
+
+The drivers lie in ``docs/performance/frameworks`` and do not import this package; they get the work as arrays.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+import torch
+
+from artifact import config
+from artifact.benchmark.cases import contender
+from artifact.benchmark.measure import Contender, spread, take_turns
+from artifact.data.augment import normalise
+from artifact.engine import Trainer, draw_cohort, schedule
+from artifact.errors import UserError
+from artifact.session import load_data
+from artifact.store import environment
+
+DRIVERS = Path(__file__).resolve().parents[2] / "docs" / "performance" / "frameworks"
+MODELS = ("mlp-200", "lenet")
+PACKAGES = ("pfl", "flwr", "ray", "torch", "numpy")
+#: what is the same for everybody: no augmentation, no clipping; nothing is evaluated
+PLAIN = {"augment": "none", "clip": None, "eval_train": False}
+
+
+def export(model: str, rounds: int, folder: Path) -> dict[str, Any]:
+    """Write the work of some rounds of FedAvg as arrays; the config that makes our trainer do the same.
+
+    ``x`` normalised images, ``y`` labels, ``w`` initial weights [P], ``cohorts`` [rounds, S], ``batches``
+    [rounds, S, K, B] sample indices, ``work.json`` the rest.
+    """
+    asked = contender(model, "fedavg", "auto", **PLAIN)
+    run = config.make(**asked["config"])
+    trainer = Trainer(run, load_data(run))
+    cohorts, batches = [], []
+    for t in range(rounds):
+        clients = draw_cohort(run.seed, t, run.clients, run.cohort, run.cohort_rule)
+        pools = [trainer.pools[i] for i in clients.tolist()]
+        plan = schedule(pools, clients.tolist(), run.batch_size, trainer.local_steps(pools), run.seed, t)
+        if {length for lengths in plan.lengths for length in lengths} != {run.batch_size}:
+            raise UserError("batch_size", run.batch_size, "one that divides every client's number of samples")
+        cohorts.append(clients)
+        batches.append(plan.indices)
+    arrays = {"x": normalise(trainer.data.train_x, trainer.data), "y": trainer.data.train_y, "w": trainer.w}
+    arrays |= {"cohorts": torch.stack(cohorts), "batches": torch.stack(batches)}
+    for name, tensor in arrays.items():
+        np.save(folder / f"{name}.npy", tensor.numpy())
+    facts = {"lr": run.lr, "weight_decay": run.weight_decay, "model": model}
+    (folder / "work.json").write_text(json.dumps(facts), encoding="utf-8")
+    return asked
+
+
+def contenders(python: Path, cores: int) -> dict[str, tuple[list[str], dict[str, Any]]]:
+    """Command and request of every framework: pfl's plain setting, and those of which one may be its fastest.
+
+    Tuned ones get our allocator settings too (``artifact/allocator.py``).
+    """
+    kept = ["env", "MALLOC_MMAP_MAX_=0", f"MALLOC_TRIM_THRESHOLD_={2**31 - 1}"]
+    pfl, flower = [str(python), str(DRIVERS / "with_pfl.py")], [str(python), str(DRIVERS / "with_flower.py")]
+    found = {
+        "pfl": (pfl, {"tuned": False, "workers": 1, "threads": cores}),
+        "pfl-tuned": ([*kept, *pfl], {"tuned": True, "workers": 1, "threads": cores}),
+        "flower-tuned": (["unshare", "-rn", *kept, *flower], {"tuned": True, "workers": cores, "threads": 1}),
+    }
+    if cores > 1:
+        found["pfl-tuned-workers"] = ([*kept, *pfl], {"tuned": True, "workers": cores, "threads": 1})
+    return found
+
+
+def measure(python: Path, models: Sequence[str], rounds: int, cores: int | None) -> dict[str, Any]:
+    """Rows of all contenders and, per framework, its ratio to ours and how far its weights end from ours.
+
+    python: interpreter of the frameworks' environment.  rounds: counted ones, after one that is not.
+    """
+    if not python.is_file():
+        raise UserError("frameworks", str(python), "the Python of an environment with pfl and flwr")
+    cores, rows, found = cores or os.cpu_count() or 1, [], versions(python)
+    for model in models:
+        with tempfile.TemporaryDirectory(prefix="work") as place:
+            for result in _play(python, model, rounds, cores, Path(place)):
+                rows.append(result)
+                click.echo(line(result), err=True)
+    return {"environment": environment(torch.device("cpu")), "versions": found, "frameworks": rows}
+
+
+def _play(python: Path, model: str, rounds: int, cores: int, folder: Path) -> list[dict[str, Any]]:
+    ours = export(model, rounds + 1, folder) | {"cores": cores, "evaluate": False}
+    makers = {"ours": partial(Contender, ours | {"weights": str(folder / "ours.npy")})}
+    for name, (command, settings) in contenders(python, cores).items():
+        asked = {"kind": name, "work": str(folder), "weights": str(folder / f"{name}.npy"), "cores": cores}
+        makers[name] = partial(Contender, asked | settings, command=command)
+    played = dict(zip(makers, take_turns(list(makers.values()), rounds), strict=True))
+    first = np.load(folder / "w.npy")
+    moved = {name: np.load(folder / f"{name}.npy") - first for name in played}
+    local_steps = (rounds + 1) * played["ours"].facts["local_steps"]
+    return [
+        {
+            "model": model,
+            "contender": name,
+            "cores": cores,
+            "train": spread([s["train"] for s in one.samples]),
+            "processor": statistics.mean(s["processes"] for s in one.samples),
+            "others": statistics.median(s["others"] for s in one.samples),
+            "ratio": spread(
+                [t["train"] / o["train"] for t, o in zip(one.samples, played["ours"].samples, strict=True)]
+            ),
+            "steps": local_steps if name == "ours" else one.samples[-1]["steps"],
+            "difference": float(np.linalg.norm(moved[name] - moved["ours"]) / np.linalg.norm(moved["ours"])),
+        }
+        for name, one in played.items()
+    ]
+
+
+def versions(python: Path) -> dict[str, str]:
+    """Of the packages that matter, in the frameworks' environment."""
+    code = "import json, sys; from importlib.metadata import version as v; "
+    code += "print(json.dumps({name: v(name) for name in sys.argv[1:]}))"
+    done = subprocess.run([python, "-c", code, *PACKAGES], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise UserError("frameworks", str(python), f"an environment with {', '.join(PACKAGES)}")
+    return json.loads(done.stdout)
+
+
+def line(result: dict[str, Any]) -> str:
+    train, ratio = result["train"], result["ratio"]
+    text = f"{result['model']:<8} {result['contender']:<18} train {train['median']:8.4f} s [{train['min']:.4f}, "
+    text += f"{train['max']:.4f}]  cpu {result['processor']:7.3f} s  theirs / ours {ratio['median']:6.2f}x "
+    text += f"[{ratio['min']:.2f}, {ratio['max']:.2f}]  n={train['n']}  others {100 * result['others']:.0f} %"
+    return text + f"  gradients {result['steps']}  difference of the update {result['difference']:.1e}"
