@@ -36,7 +36,7 @@ from artifact.memory import peak_memory
 #: its tolerances, from the default downwards; each compares two successive eigenvalues
 TOLERANCES = (1e-3, 1e-4, 1e-5, 1e-6)
 _CHUNK = 8
-_MOST = 400
+_MOST = 1000
 
 Row = dict[str, Any]
 

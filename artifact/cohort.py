@@ -15,6 +15,9 @@ from torch import Tensor
 
 from artifact.flat import Layout, norm
 
+#: numbers of a block whose intermediate results stay in the cache
+_BLOCK = 1 << 18
+
 
 @dataclass
 class Traffic:
@@ -73,8 +76,14 @@ class Cohort:
 
 
 def clip(v: Tensor, limit: float | None) -> Tensor:
-    """Row-wise v * min(1, limit / (||v|| + 1e-6)); no-op for limit None."""
-    return v if limit is None else v * (limit / (norm(v) + 1e-6)).clamp(max=1.0)
+    """Row-wise v * min(1, limit / (||v|| + 1e-6)); no-op for limit None.
+
+    Where no row is that long, ``v`` itself comes back; finding that out would hold up a GPU.
+    """
+    if limit is None:
+        return v
+    factor = (limit / (norm(v) + 1e-6)).clamp(max=1.0)
+    return v if v.device.type == "cpu" and bool((factor == 1).all()) else v * factor
 
 
 @dataclass(frozen=True)
@@ -101,6 +110,18 @@ class LocalOptimiser:
         c.second = (1 - b2) * d * d if c.k == 0 else b2 * c.second + (1 - b2) * d * d
         corrected = c.second / (1 - b2 ** (c.k + 1))
         return c.first / (1 - b1 ** (c.k + 1)) / (corrected.sqrt() + self.epsilon)
+
+
+def _sgd_step(W: Tensor, d: Tensor, omega: Tensor | float, lr: float) -> Tensor:
+    """W - lr (d + omega W), [S, P]; large ones on the CPU by blocks of columns, whose results stay in the cache."""
+    decayed = torch.is_tensor(omega) or omega != 0
+    large = W.device.type == "cpu" and W.numel() > 16 * _BLOCK
+    width = max(1, _BLOCK // len(W)) if large else W.shape[1]
+    moved = torch.empty_like(W)
+    for w, v, out in zip(W.split(width, 1), d.split(width, 1), moved.split(width, 1), strict=True):
+        step = (omega * w).add_(v).mul_(lr) if decayed else lr * v
+        torch.sub(w, step, out=out)
+    return moved
 
 
 class Context:
@@ -137,12 +158,11 @@ class Context:
             d = clip(d, self.clip)
         self.applied = d
         omega = penalty + self.weight_decay
-        decayed = torch.is_tensor(omega) or omega != 0
-        if decayed:
+        if self.optimiser.name == "sgd":
+            return _sgd_step(W, d, omega, self.lr)
+        if torch.is_tensor(omega) or omega != 0:
             d = (omega * W).add_(d)
-        direction = self.optimiser.update(d, self)
-        own = decayed and self.optimiser.name == "sgd"  # made here and kept by nobody
-        step = direction.mul_(self.lr) if own else self.lr * direction
+        step = self.lr * self.optimiser.update(d, self)
         return torch.sub(W, step, out=step)  # W - lr * d with one buffer less
 
     def select(self, rows: Tensor, size: int) -> Context:

@@ -329,6 +329,13 @@ class Evidence:
         self.unit = "points" if accuracy else ""
         return panel
 
+    def level_name(self, level: str, within: str) -> str:
+        """A level of a trend: a value of a panel's swept setting with the setting's name, else the level's label."""
+        if not self.predicate.of_figure or self.predicate.along != "columns":
+            return self.name(level)
+        panel = self._panel(within).panel
+        return f"{panel.x}{f'/{panel.divide}' if panel.divide else ''}={level}"
+
     def name(self, id: str) -> str:
         """The label of a row or column that a predicate names by its id."""
         return self.names.get(id, id)

@@ -163,7 +163,7 @@ def equivalent(label: str, differences: Sequence[float], within: float) -> Node:
     """The mean lies in [-within, within]: two one-sided comparisons, each at the full level."""
     data = tuple(differences)
     below = Comparison(f"{label} > -{within:g}", data, -within)
-    above = Comparison(f"{label} < {within:g}", tuple(-d for d in data), -within)
+    above = Comparison(f"-({label}) > -{within:g}", tuple(-d for d in data), -within)
     return AtLeast(2, (below, above))
 
 

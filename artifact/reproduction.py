@@ -80,15 +80,19 @@ def _work(store: Store) -> list[str]:
     hours = sum(run.seconds() for run in runs) / 3600
     seeds = sorted({run.config()["seed"] for run in runs})
     listed = ", ".join(map(str, seeds)) or "none"
-    return [f"The store holds {len(runs)} finished runs ({by_data}): {hours:.1f} hours of training, seeds {listed}."]
+    return [
+        f"The store holds {len(runs)} finished runs ({by_data}), seeds {listed}: {hours:.1f} hours by the clocks of "
+        "their rounds, with other work on the same machine."
+    ]
 
 
 def _decided(found: Sequence[Verdict]) -> list[str]:
     lines = ["| claim | what is tested | deciding comparison | difference | n | runs |", "|---|---|---|---|---|---|"]
     for v in found:
         numbers = f"{verdicts.in_figures(v.interval)} {v.unit}".strip()
-        level = f"{100 * v.interval.level:.4g} %" + (f", margin {v.margin:g}" if v.margin else "")
-        level += " ruled out" if 0 <= v.interval.high < v.margin else ""
+        level = f"{100 * v.interval.level:.4g} %"
+        level += f", margin {v.limit:g}" if v.limit > 0 else f", within {v.margin:g}" if v.margin else ""
+        level += " ruled out" if 0 <= v.interval.high < v.limit else ""
         decisive = v.decided_by + (f" (1 of {len(v.comparisons)})" if len(v.comparisons) > 1 else "")
         cells = [f"`{v.id}`", v.says, decisive, f"{numbers} ({level})", str(v.n), f"`{v.command}`"]
         lines.append("| " + " | ".join(_cell(c) for c in cells) + " |")
@@ -124,7 +128,7 @@ def _scale_of_others(found: Sequence[Verdict], tables: Sequence[Table]) -> list[
     groups: dict[str, dict[str, None]] = {}
     for v in found:
         selection = v.command.removeprefix("python -m artifact sweep ").split(" ")[0]
-        if v.scale and selection not in known:
+        if v.scale and "/" in selection and selection not in known:
             groups.setdefault(v.scale, {})[selection] = None
     return [f"| {', '.join(others)} | {_cell(scale)} | - |" for scale, others in groups.items()]
 
@@ -175,7 +179,8 @@ def _figures(tables: Sequence[Table], profile: str, store: Store) -> list[str]:
         f"{len(shown)} panels have finished runs; `python -m artifact figure all --profile {profile} --lookup` draws "
         "them. What a panel has to show is decided from the numbers that it draws, curves by their mean height: a "
         "statement holds when the 95 % interval over the seeds lies on its side of zero (of its margin where it names "
-        "one), and does not hold when the interval lies on the other side.",
+        "one), and does not hold when the interval lies on the other side. Unlike the verdicts above, these statements "
+        "are not adjusted for their number.",
         "",
         "| panel | what it has to show | holds | does not hold | undecided |",
         "|---|---|---|---|---|",

@@ -53,7 +53,8 @@ class Verdict:
     id, paper, title: of the claim.  says: the tested statement.  margin: in ``unit``.  interval: the adjusted interval
     that decided, of the comparison ``decided_by``; None for not-run.  n: paired seeds of the comparison with the
     fewest.  text: the verdict in words.  scale: what the profile changes.  cells: ids used.  runs: keys used.
-    missing: cells that lack runs.  comparisons: every comparison with its own 95 % interval, one-sided p and Holm's p.
+    missing: cells that lack runs.  limit: what the decisive comparison had to exceed.  comparisons: every one with its
+    own 95 % interval, one-sided p and Holm's p.
     command: makes the runs.
     """
 
@@ -65,6 +66,7 @@ class Verdict:
     says: str
     text: str
     margin: float = 0.0
+    limit: float = 0.0
     unit: str = ""
     interval: Interval | None = None
     decided_by: str = ""
@@ -197,10 +199,11 @@ def _trend(predicate: Trend, evidence: Evidence) -> list[Node]:
 
 def _shape(predicate: Trend, evidence: Evidence, levels: Sequence[str], table: np.ndarray, within: str) -> Node:
     """table: [seeds, levels], higher is better."""
-    labels = [_labelled(evidence, evidence.name(level), within) for level in levels]
+    names = [evidence.level_name(level, within) for level in levels]
+    labels = [_labelled(evidence, name, within) for name in names]
     if predicate.shape in ("rising", "falling"):
         sign = 1 if predicate.shape == "rising" else -1
-        text = f"{predicate.shape} from {evidence.name(levels[0])} to {evidence.name(levels[-1])}"
+        text = f"{predicate.shape} from {names[0]} to {names[-1]}"
         label = _labelled(evidence, f"{text}, Page's p = {page_p(sign * table):.2g}", within)
         return Comparison(label, tuple(sign * linear_contrasts(table)), predicate.margin)
     if predicate.shape == "flat":
@@ -336,6 +339,7 @@ def _decided(claim: Claim, predicate: AnyPredicate, profile: str, evidence: Evid
         says=predicate.says,
         text=_text(leaf, interval, len(leaves), predicate.margin, unit),
         margin=predicate.margin,
+        limit=leaf.margin,
         unit=unit,
         interval=interval,
         decided_by=leaf.label,
@@ -357,7 +361,7 @@ def in_figures(interval: Interval) -> str:
 def _text(leaf: Comparison, interval: Interval, comparisons: int, margin: float, unit: str) -> str:
     numbers = f"{in_figures(interval)} {unit}".strip()
     ruled_out = ", which the interval rules out" if 0 <= interval.high < leaf.margin else ""
-    against = f", margin {margin:g}{ruled_out}" if margin else ""
+    against = f", margin {margin:g}{ruled_out}" if leaf.margin > 0 else f", within {margin:g}" if margin else ""
     among = f", decisive of {comparisons} comparisons" if comparisons > 1 else ""
     return f"{leaf.label}: {numbers} (n={interval.n}{against}{among})"
 

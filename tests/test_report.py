@@ -179,6 +179,14 @@ def test_both_sides_of_a_counterexample_are_drawn():
     assert charts.sides(float("inf"), 1.0) == ""
 
 
+def test_intervals_are_drawn_with_those_nearest_to_failing_first():
+    rows = [{"label": f"row {i}", "mean": i, "low": i - 1.0, "high": i + 1.0, "margin": 0.0} for i in range(-5, 15)]
+    drawn = charts.intervals([rows[-1], *rows], "points")
+    assert "row -5" in drawn and "row 13" not in drawn and drawn.count("<circle") == charts.SHOWN
+    assert drawn.count('circle class="bad"') == 4 and "points" in drawn
+    assert charts.intervals([], "points") == ""
+
+
 def test_every_stored_piece_of_evidence_is_put_into_words(content):
     for record in content.records.values():
         shown = [*evidence.parts(record), *evidence.experiment(record)]

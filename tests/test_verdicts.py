@@ -1,4 +1,4 @@
-"""Empirical verdicts: error rates by simulation, predicates by hand, and the ledger's own predicates."""
+"""Empirical verdicts: error rates by simulation, predicates by hand, runs on disk, and the ledger's expectations."""
 
 import json
 from dataclasses import replace
@@ -6,19 +6,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from scipy.stats import binom
 
 from artifact import claims, ends, experiments, predicates, reproduction
 from artifact.claims import Claim
 from artifact.errors import UserError
-from artifact.evidence import MEASURES, Evidence, Missing, Spent, Store, open_store, reader
-from artifact.experiments import Cell
-from artifact.hypotheses import ALPHA, verdict
-from artifact.reproduction import verdicts_command
+from artifact.evidence import MEASURES, Missing, Spent, Store, open_store, reader
+from artifact.hypotheses import ALPHA
 from artifact.stats import Crossing, restricted_difference, t_interval
 from artifact.store import dumps
-from artifact.verdicts import decide, decide_all, tree
+from artifact.verdicts import decide, decide_all
 
 TABLES = 200
 #: so often may 200 tables of a claim that is false at its boundary call it reproduced (probability 0.001 beyond)
@@ -420,64 +417,7 @@ def test_page_says_what_was_reproduced_and_what_not(store):
     assert reproduction.table(decide_all(wanted, "laptop", store)).splitlines()[0].startswith("✓ one")
 
 
-# ---- the ledger ------------------------------------------------------------------------------------------------------
-
-LEDGER = claims.load()
-
-
-class Anything(Store):
-    """Numbers for every declared cell and panel, so that only names can be missing."""
-
-    def __init__(self):
-        super().__init__(Path("nowhere"))
-        self.generator = np.random.default_rng(0)
-
-    def runs(self, cell: Cell):
-        return {key: [] for key in range(3)}
-
-    def values(self, cell, measure):
-        if measure != "metric":
-            reader(measure)
-        return dict(enumerate(self.generator.normal(size=3)))
-
-    def spent(self, cell, target):
-        return dict(enumerate(spent(10, 20, 30)))
-
-    def lines(self, panel):
-        by_label = {}
-        for series in panel.series:
-            by_label.setdefault(series.label, []).append(series.x)
-        swept = sorted({x for series in by_label.values() for x in series if x is not None})
-        points = swept or [0.25, 0.5, 0.75, 1.0]
-        values = self.generator.normal(size=(3, len(points))).tolist()
-        return [{"label": name, "seeds": [0, 1, 2], "keys": [], "x": points, "values": values} for name in by_label]
-
-
-def _declared(predicate, profile):
-    """Whether the predicate's table has the profile, or one of its panels is drawn at it."""
-    if predicate.of_figure:
-        return any(not panel.not_run for panel in Store(Path("nowhere")).panels(predicate.table, profile))
-    return profile in experiments.find(predicate.table)[1].profiles
-
-
-PLACES = [(c.id, p) for c in LEDGER if c.predicate for p in c.predicate.profiles if _declared(c.predicate, p)]
-
-
-def test_every_predicate_can_be_decided_at_some_profile():
-    assert {name for name, _ in PLACES} == {c.id for c in LEDGER if c.predicate}
-
-
-@pytest.mark.parametrize(("claim_id", "profile"), PLACES)
-def test_every_predicate_of_the_ledger_names_what_is_declared(claim_id, profile):
-    one = next(c for c in LEDGER if c.id == claim_id)
-    node = tree(one.predicate, Evidence(one.predicate, profile, Anything()))
-    assert verdict(node)[0] in claims.EMPIRICAL[:-1]
-
-
-def test_every_claim_of_the_experiments_has_a_predicate_or_a_reason():
-    left = [c for c in LEDGER if c.decided_by == "experiments"]
-    assert left and [c.id for c in left if bool(c.predicate) == bool(c.undecided)] == []
-
+# ---- the ledger's expectations ---------------------------------------------------------------------------------------
 
 BLOCKS = """paper = "x"
 
@@ -538,24 +478,3 @@ def test_an_empirical_claim_needs_an_empirical_expectation(tmp_path):
     with pytest.raises(UserError) as caught:
         claims.load(["qu2022"], tmp_path)
     assert "one" in str(caught.value) and "expected" in str(caught.value)
-
-
-def test_command_prints_verdicts_as_text_and_json():
-    result = CliRunner().invoke(verdicts_command, ["--claim", "thesis-tab5.4", "--json"])
-    (record,) = json.loads(result.output)
-    assert result.exit_code == 0 and record["id"] == "thesis-tab5.4" and record["profile"] == "laptop"
-    assert record["n"] == 3 and len(record["comparisons"]) == 6 and len(record["runs"]) == 27
-    assert "thesis-tab5.4" in CliRunner().invoke(verdicts_command, ["--claim", "thesis-tab5.4"]).output
-
-
-def test_only_the_committed_laptop_runs_are_accepted(tmp_path):
-    for arguments in (["--profile", "quick"], ["--out", str(tmp_path)]):
-        result = CliRunner().invoke(verdicts_command, ["--accept", *arguments])
-        assert isinstance(result.exception, UserError)
-
-
-def test_the_page_names_every_claim_and_says_where_its_numbers_come_from():
-    text = (experiments.ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
-    assert "<!-- generated by: python -m artifact verdicts --markdown -->" in text
-    assert [c.id for c in LEDGER if c.empirical and f"`{c.id}`" not in text] == []
-    assert "## Scale" in text and "## Are the curves flat at the end?" in text

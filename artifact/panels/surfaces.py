@@ -50,6 +50,7 @@ def entries(panel: PanelAt, stored: Stored, store: Path, measure: bool) -> list[
     path = store / "figures" / f"{panel.name}.json"
     known = {(e["label"], e["seed"], e["key"]): e for e in _read(path)}
     result: dict[tuple, Entry] = {}
+    new = False
     for series in panel.series:
         by_seed = {run.config()["seed"]: run for run in runs_of(series, stored)}
         for config in series.configs:
@@ -61,11 +62,12 @@ def entries(panel: PanelAt, stored: Stored, store: Path, measure: bool) -> list[
             if entry is None and measure:
                 entry = _new(panel, config, run, store, first=config.seed == series.configs[0].seed)
                 if entry is not None:
+                    new = True
                     entry |= {"label": series.label, "seed": config.seed, "key": run.key}
                     _save(path, panel, list((known | result | {name: entry}).values()))
             if entry is not None:
                 result[name] = entry
-    if measure and known and result.keys() != known.keys():
+    if new:
         _save(path, panel, list(result.values()))
     return list(result.values())
 

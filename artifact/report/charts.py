@@ -67,8 +67,12 @@ def search(history: Sequence[float], quantiles: Sequence[float], worst: float) -
 
 
 def intervals(rows: Sequence[Mapping[str, Any]], unit: str) -> Markup:
-    """Paired differences with their 95 % intervals, the first ``SHOWN``. rows: label, mean, low, high, margin."""
-    shown = [row for row in rows[:SHOWN] if all(math.isfinite(row[name]) for name in ("mean", "low", "high"))]
+    """Paired differences with their 95 % intervals, the ``SHOWN`` nearest to failing, those first.
+
+    rows: label, mean, low, high, margin.
+    """
+    known = [row for row in rows if all(math.isfinite(row[name]) for name in ("mean", "low", "high", "margin"))]
+    shown = sorted(known, key=lambda row: row["low"] - row["margin"])[:SHOWN]
     if not shown:
         return Markup("")
     low = min(0.0, *(row["low"] for row in shown), *(row["margin"] for row in shown))
@@ -83,7 +87,7 @@ def intervals(rows: Sequence[Mapping[str, Any]], unit: str) -> Markup:
     for i, row in enumerate(shown):
         y, style = 34 * i + 26, "good" if row["low"] > row["margin"] else "bad" if row["high"] < 0 else "plain"
         label = str(row["label"]).split(";")[0]
-        body.append(_text(10, y - 10, label if len(label) < 56 else f"{label[:53]}...", "start"))
+        body.append(_text(10, y - 10, label if len(label) < 50 else f"{label[:47]}...", "start"))
         body.append(
             f'<line class="interval {style}" x1="{x(row["low"]):.1f}" x2="{x(row["high"]):.1f}" y1="{y}" y2="{y}"/>'
         )
@@ -91,7 +95,9 @@ def intervals(rows: Sequence[Mapping[str, Any]], unit: str) -> Markup:
         if row["margin"]:
             mark = x(row["margin"])
             body.append(f'<line class="bound" x1="{mark:.1f}" x2="{mark:.1f}" y1="{y - 7}" y2="{y + 7}"/>')
-    body += [_text(x(low), bottom + 14, f"{low:.3g}", "start"), _text(x(high), bottom + 14, f"{high:.3g}", "end")]
+    body.append(_text(x(0), bottom + 14, "0", "middle"))
+    ends = [(x(low), f"{low:.3g}", "start"), (x(high), f"{high:.3g}", "end")]
+    body += [_text(place, bottom + 14, text, anchor) for place, text, anchor in ends if abs(place - x(0)) > 40]
     body.append(
         _text(WIDTH / 2, bottom + 28, f"difference in the claimed direction ({unit or 'plain number'})", "middle")
     )

@@ -1,0 +1,73 @@
+"""Statements about lines: how the sentences of a panel are decided."""
+
+from __future__ import annotations
+
+import pytest
+
+from artifact import panels
+from artifact.errors import UserError
+from artifact.panels import checks
+
+
+def _line(label, rows, x=(1, 2, 3)):
+    return {"label": label, "seeds": list(range(len(rows))), "x": list(x), "values": rows}
+
+
+UP = [[1.0, 2.0, 3.0], [1.1, 2.2, 3.1], [0.9, 2.1, 3.2]]
+DOWN = [row[::-1] for row in UP]
+
+
+@pytest.mark.parametrize(
+    "sentence, lines, expected",
+    [
+        ("A > B", [_line("A", [[x + 1 for x in row] for row in UP]), _line("B", UP)], [True]),
+        ("B > A", [_line("A", [[x + 1 for x in row] for row in UP]), _line("B", UP)], [False]),
+        ("A > B", [_line("A", UP), _line("B", DOWN)], [None]),
+        ("A > C", [_line("A", UP)], []),
+        ("A > B at 3", [_line("A", UP), _line("B", DOWN)], [True]),
+        ("A > B at 1", [_line("A", UP), _line("B", DOWN)], [False]),
+        ("A > B at 7", [_line("A", UP), _line("B", DOWN)], []),
+        ("highest inside", [_line("A", [[1.0, 3.0, 1.1], [1.1, 3.2, 0.9], [0.9, 3.1, 1.0]])], [True]),
+        ("highest inside: B", [_line("A", UP), _line("B", DOWN)], [False]),
+        ("highest inside", [_line("A", [[1.0, 3.0, 1.1], [1.0, 0.5, 1.1]])], [None]),
+        ("rising", [_line("A", UP), _line("B", DOWN)], [True, False]),
+        ("rising: B", [_line("A", UP), _line("B", DOWN)], [False]),
+        ("lowest at 1", [_line("A", UP)], [True]),
+        ("lowest at 3", [_line("A", UP)], [False]),
+        ("peak at 2", [_line("A", [[1.0, 3.0, 1.1], [1.1, 3.2, 0.9], [0.9, 3.1, 1.0]])], [True]),
+        ("peak at 2", [_line("A", UP)], [False]),
+        ("flat within 0.5", [_line("A", [[1.0, 1.1, 1.0], [2.0, 2.1, 2.1], [3.0, 3.0, 3.1]])], [True]),
+        ("flat within 0.5", [_line("A", UP)], [False]),
+    ],
+)
+def test_sentences_are_decided(sentence, lines, expected):
+    assert [s.holds for s in checks.decide([sentence], lines, "points")] == expected
+
+
+def test_a_pair_is_compared_on_shared_seeds_and_points_only():
+    a = _line("A", [[5.0, 6.0], [7.0, 8.0]], x=(1, 2))
+    b = {"label": "B", "seeds": [1, 2], "x": [2, 3], "values": [[1.0, 9.0], [9.0, 9.0]]}
+    (statement,) = checks.decide(["A > B"], [a, b], "")
+    assert (statement.value, statement.n, statement.holds) == (8.0 - 1.0, 1, None)
+
+
+def test_an_unknown_sentence_is_refused():
+    with pytest.raises(UserError, match="rising"):
+        checks.decide(["A beats B"], [], "")
+
+
+def test_every_declared_sentence_is_one_of_the_forms_and_names_lines_that_are_there():
+    for panel in panels.select("", "quick"):
+        if panel.panel.kind in ("bars", "heatmap", "sketch"):
+            continue
+        labels = list(dict.fromkeys(series.label for series in panel.series))
+        lines = [_line(label, UP, x=(panel.values or (1, 2, 3))[:3]) for label in labels]
+        for sentence in panel.panel.checks:
+            if " at " not in sentence:
+                assert checks.decide([sentence], lines, ""), (panel.id, sentence)
+
+
+def test_no_verdict_from_one_seed():
+    (statement,) = checks.decide(["A > B"], [_line("A", [[3.0]], x=(1,)), _line("B", [[1.0]], x=(1,))], "")
+    assert statement.holds is None
+    assert statement.low is None
