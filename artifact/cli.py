@@ -12,23 +12,24 @@ from typing import Any
 
 import click
 
-from artifact import algorithms, config, data, experiments, listing, models, replay, session, tables
+from artifact import algorithms, config, data, models, replay, session
 from artifact.algorithms.switches import OPTIONS, SAME_EQUATION, SWITCHES
 from artifact.bench import bench
-from artifact.compare import compare_command
 from artifact.config import RunConfig
 from artifact.costs import costs_command
 from artifact.data.figures import partition_heatmap
 from artifact.errors import UserError
+from artifact.judging.reproduction import verdicts_command
 from artifact.oracle import BACKENDS
-from artifact.panels.command import figure_command
+from artifact.papers import experiments, listing, tables
+from artifact.papers.compare import compare_command
+from artifact.papers.panels.command import figure_command
+from artifact.papers.variants import variants_command
 from artifact.readme import readme_command
 from artifact.report.command import report_command
-from artifact.reproduction import verdicts_command
 from artifact.sharpness import sharpness_command
 from artifact.surfaces import landscape_command
-from artifact.sweep import sweep_command
-from artifact.variants import variants_command
+from artifact.sweeps.sweep import sweep_command
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
 DATA_ROOT = click.option("--data", "data_root", type=click.Path(path_type=Path), help="Folder of the data sets.")
@@ -135,7 +136,7 @@ def _experiments() -> list[dict[str, Any]]:
 
 
 def _claims() -> list[dict[str, Any]]:
-    from artifact import claims
+    from artifact.judging import claims
 
     return [
         {"id": c.id, "paper": c.paper, "kind": c.kind, "title": c.title, "expected": c.expected} for c in claims.load()

@@ -15,7 +15,7 @@ import click
 
 from artifact import algorithms, config
 from artifact.engine import Trainer
-from artifact.experiments import PRINTED
+from artifact.papers.experiments import PRINTED
 from artifact.session import load_data
 
 COLUMNS = ("gradients_per_step", "full_passes", "up", "down", "client_memory")

@@ -13,8 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from artifact.claims import PAPERS
 from artifact.errors import UserError
+from artifact.judging.claims import PAPERS
 
 FOLDER = Path(__file__).resolve().parents[1] / "notebooks"
 CALL = re.compile(r'^show\("([^"\\]+)"\)$')

@@ -11,8 +11,8 @@ from typing import Any
 import click
 from tqdm import tqdm
 
-from artifact.claims import Claim, load, select
 from artifact.errors import UserError
+from artifact.judging.claims import Claim, load, select
 from checks import report, runner
 
 

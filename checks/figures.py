@@ -20,8 +20,8 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-from artifact.claims import Claim, load
 from artifact.errors import UserError
+from artifact.judging.claims import Claim, load
 from checks.text import margin_text
 from theory.kit.tables import compare
 from theory.kit.verdict import HEADINGS, Check, registry

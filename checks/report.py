@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from artifact.claims import EMPIRICAL, PAPERS, TITLES, VERDICTS, Claim
+from artifact.judging.claims import EMPIRICAL, PAPERS, TITLES, VERDICTS, Claim
 from checks.runner import Outcome
 from checks.text import margin_text
 

@@ -30,8 +30,8 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
-from artifact.claims import PAPERS, Claim
-from artifact.verdicts import Verdict, decide_all
+from artifact.judging.claims import PAPERS, Claim
+from artifact.judging.verdicts import Verdict, decide_all
 
 WALL_LIMIT_SECONDS = 120.0
 WORKERS = 2

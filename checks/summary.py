@@ -9,10 +9,10 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 
-from artifact import verdicts
-from artifact.claims import TITLES, Claim, select
 from artifact.errors import UserError
-from artifact.findings import PROFILE, Finding, load
+from artifact.judging import verdicts
+from artifact.judging.claims import TITLES, Claim, select
+from artifact.judging.findings import PROFILE, Finding, load
 from checks import runner
 from checks.figures import draw, sections
 from checks.text import margin_text

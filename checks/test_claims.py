@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from artifact import claims
 from artifact.errors import UserError
+from artifact.judging import claims
 from checks import runner
 from checks.conftest import IMPORT_ERRORS, LEDGER
 from theory.kit.verdict import VERDICTS

@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 from click.testing import CliRunner
 
-from artifact.claims import Claim
-from artifact.predicates import parse
+from artifact.judging.claims import Claim
+from artifact.judging.predicates import parse
+from artifact.judging.verdicts import Verdict as EmpiricalVerdict
 from artifact.stats import Interval
-from artifact.verdicts import Verdict as EmpiricalVerdict
 from checks import figures, report, runner
 from checks.__main__ import main
 from theory.kit.certificates import MissingSolver

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from artifact.errors import UserError
-from artifact.findings import Finding, load
+from artifact.judging.findings import Finding, load
 from checks import runner, summary
 from checks.conftest import LEDGER
 from theory.kit.verdict import registry

@@ -18,9 +18,10 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError
 from nbformat import NotebookNode
 
-from artifact import experiments, inputs, notebook
+from artifact import inputs, notebook
 from artifact.errors import UserError
 from artifact.files import write_atomic
+from artifact.papers import experiments
 from checks.__main__ import OneLine
 from notebooks import page, shape
 

@@ -11,7 +11,7 @@ import matplotlib
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from artifact.claims import Claim, load, select
+from artifact.judging.claims import Claim, load, select
 from artifact.report import evidence
 from artifact.report.content import Record
 from artifact.report.pages.papers import statement_parts

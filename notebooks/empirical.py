@@ -9,10 +9,12 @@ from pathlib import Path
 from filelock import FileLock
 from markupsafe import Markup
 
-from artifact import experiments, sweep, tables, verdicts
-from artifact.claims import Claim
-from artifact.panels import command
-from artifact.workers import Settings
+from artifact.judging import verdicts
+from artifact.judging.claims import Claim
+from artifact.papers import experiments, tables
+from artifact.papers.panels import command
+from artifact.sweeps import sweep
+from artifact.sweeps.workers import Settings
 from notebooks import render
 
 #: the committed runs, which the ledger's expected verdicts speak of

@@ -11,7 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from artifact import notebook
-from artifact.claims import TITLES
+from artifact.judging.claims import TITLES
 from notebooks import render
 
 STYLE = Path(__file__).with_suffix(".css")

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from artifact import notebook
-from artifact.claims import Claim, load, select
 from artifact.errors import UserError
 from artifact.files import write_atomic
+from artifact.judging.claims import Claim, load, select
 
 #: two cells, as an import belongs at the top of one
 SETUP = {

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from artifact import experiments, inputs
+from artifact import inputs
+from artifact.papers import experiments
 from artifact.report.content import ROOT, Content
 from artifact.report.site import build
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from artifact import experiments
 from artifact.config import RunConfig
+from artifact.papers import experiments
 from artifact.store import Run
 
 

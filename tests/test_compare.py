@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from artifact import algorithms, experiments, figures
+from artifact import algorithms, figures
 from artifact.__main__ import main
+from artifact.papers import experiments
 from artifact.store import runs
 
 FEDSIGN = Path(__file__).resolve().parents[1] / "examples" / "fedsign.py"

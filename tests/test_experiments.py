@@ -11,11 +11,13 @@ import tomllib
 import pytest
 from stored import accuracies, stored_run
 
-from artifact import claims, config, declared, experiments, listing
+from artifact import config
 from artifact.__main__ import main
-from artifact.declared import PROFILES, Metric
 from artifact.errors import UserError
-from artifact.measured import measure
+from artifact.judging import claims
+from artifact.papers import declared, experiments, listing
+from artifact.papers.declared import PROFILES, Metric
+from artifact.papers.measured import measure
 
 TABLES = [(paper.paper, table) for paper, table in experiments.all_tables()]
 NAMES = [f"{paper}/{table.id}" for paper, table in TABLES]

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from artifact.hypotheses import (
+from artifact.judging.hypotheses import (
     ALPHA,
     AtLeast,
     Comparison,

@@ -18,8 +18,8 @@ import pytest
 from click.testing import CliRunner
 
 from artifact import notebook
-from artifact.claims import load
 from artifact.errors import UserError
+from artifact.judging.claims import load
 from notebooks import __main__ as command
 from notebooks import claim as cards
 from notebooks import empirical, render, shape

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from artifact import config, experiments, figures, panels, session
+from artifact import config, figures, session
 from artifact.errors import UserError
-from artifact.panels import command, drawing, sketches, surface_figures, surfaces, training
-from artifact.panels.records import finite
-from artifact.panels.series import PanelAt
+from artifact.papers import experiments, panels
+from artifact.papers.panels import command, drawing, sketches, surface_figures, surfaces, training
+from artifact.papers.panels.records import finite
+from artifact.papers.panels.series import PanelAt
 from artifact.store import Run, dumps
 
 #: panels of the papers' figures; panels of ours beside them are allowed
@@ -134,7 +135,7 @@ def test_figures_train_only_what_no_table_trains_and_that_is_small():
 
 
 def test_claims_named_by_figures_are_in_the_ledger():
-    from artifact import claims
+    from artifact.judging import claims
 
     known = {claim.id for claim in claims.load()}
     named = {id for _, figure in experiments.all_figures() for id in figure.claims}

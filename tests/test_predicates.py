@@ -3,7 +3,7 @@
 import pytest
 
 from artifact.errors import UserError
-from artifact.predicates import parse
+from artifact.judging.predicates import parse
 
 
 def test_predicates_of_every_type_are_read():

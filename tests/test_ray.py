@@ -21,10 +21,11 @@ from pathlib import Path
 import pytest
 from safetensors.torch import load_file
 
-from artifact import config, sweep
+from artifact import config
 from artifact.__main__ import main
 from artifact.config import RunConfig
-from artifact.workers import LocalPool, Settings
+from artifact.sweeps import sweep
+from artifact.sweeps.workers import LocalPool, Settings
 
 ROUNDS = 300
 LIMIT = 300  # seconds until a scenario that hangs fails its tests
@@ -50,7 +51,7 @@ def _loopback_up() -> None:
 
 def scenario(folder: Path) -> None:
     """Two nodes of one core; the second is killed as soon as a checkpoint of a run there has reached the driver."""
-    from artifact.ray_sweep import RayPool
+    from artifact.sweeps.ray_sweep import RayPool
 
     os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0"}  # by default its workers give way to all
     _loopback_up()

@@ -12,8 +12,9 @@ import pytest
 from click.testing import CliRunner
 from conftest import stores_now
 
-from artifact import algorithms, claims, inputs, notebook
+from artifact import algorithms, inputs, notebook
 from artifact.errors import UserError
+from artifact.judging import claims
 from artifact.report import charts, command, evidence, plots
 from artifact.report.command import report_command
 from artifact.report.content import ROOT, Content, Record

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from test_report import landscape
 
-from artifact import claims
+from artifact.judging import claims
 from artifact.report.pages import figures
 from artifact.report.site import Site
 

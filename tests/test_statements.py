@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from artifact import panels
 from artifact.errors import UserError
-from artifact.panels import checks
+from artifact.papers import panels
+from artifact.papers.panels import checks
 
 
 def _line(label, rows, x=(1, 2, 3)):

@@ -14,12 +14,14 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from artifact import algorithms, config, experiments, session, sweep
+from artifact import algorithms, config, session
 from artifact.__main__ import main
 from artifact.config import RunConfig
-from artifact.estimate import Estimator
+from artifact.papers import experiments
 from artifact.store import Run
-from artifact.workers import DEATHS, Job, LocalPool, Settings
+from artifact.sweeps import sweep
+from artifact.sweeps.estimate import Estimator
+from artifact.sweeps.workers import DEATHS, Job, LocalPool, Settings
 
 PATIENCE = 300.0  # seconds until a process that makes no progress fails its test; a starved machine needs many
 ROUNDS = 40
@@ -167,7 +169,7 @@ def _toml(value) -> str:
 
 def _context():
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["artifact.workers"])
+    context.set_forkserver_preload(["artifact.sweeps.workers"])
     return context
 
 

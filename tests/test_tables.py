@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from stored import accuracies, stored_run
 
-from artifact import entries, experiments, sweep, tables
-from artifact.declared import Line, Metric, Paper, Profile, Table
-from artifact.experiments import Cell, Number
+from artifact.papers import entries, experiments, tables
+from artifact.papers.declared import Line, Metric, Paper, Profile, Table
+from artifact.papers.experiments import Cell, Number
 from artifact.stats import holm
+from artifact.sweeps import sweep
 
 SEEDS = (0, 1, 2)
 ROWS = (

@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from artifact import claims, ends, experiments, predicates, reproduction
-from artifact.claims import Claim
 from artifact.errors import UserError
-from artifact.evidence import MEASURES, Missing, Spent, Store, open_store, reader
-from artifact.hypotheses import ALPHA
+from artifact.judging import claims, ends, predicates, reproduction
+from artifact.judging.claims import Claim
+from artifact.judging.evidence import MEASURES, Missing, Spent, Store, open_store, reader
+from artifact.judging.hypotheses import ALPHA
+from artifact.judging.verdicts import decide, decide_all
+from artifact.papers import experiments
 from artifact.stats import Crossing, restricted_difference, t_interval
 from artifact.store import dumps
-from artifact.verdicts import decide, decide_all
 
 TABLES = 200
 #: so often may 200 tables of a claim that is false at its boundary call it reproduced (probability 0.001 beyond)

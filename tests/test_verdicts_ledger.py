@@ -9,14 +9,15 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from artifact import claims, experiments
 from artifact.errors import UserError
-from artifact.evidence import Evidence, Spent, Store, reader
-from artifact.experiments import Cell
-from artifact.hypotheses import verdict
-from artifact.reproduction import verdicts_command
+from artifact.judging import claims
+from artifact.judging.evidence import Evidence, Spent, Store, reader
+from artifact.judging.hypotheses import verdict
+from artifact.judging.reproduction import verdicts_command
+from artifact.judging.verdicts import tree
+from artifact.papers import experiments
+from artifact.papers.experiments import Cell
 from artifact.stats import Crossing
-from artifact.verdicts import tree
 
 LEDGER = claims.load()
 

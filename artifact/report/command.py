@@ -10,7 +10,8 @@ from typing import Any
 
 import click
 
-from artifact import experiments, inputs
+from artifact import inputs
+from artifact.papers import experiments
 
 MARK = "report.json"
 #: folders whose pictures the report takes over

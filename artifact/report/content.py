@@ -13,9 +13,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from artifact import claims, experiments, findings
-from artifact.claims import Claim
 from artifact.errors import UserError
+from artifact.judging import claims, findings
+from artifact.judging.claims import Claim
+from artifact.papers import experiments
 from artifact.store import Run, runs
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,7 +29,7 @@ class Record:
 
     evidence: as the checks stored it. margin: largest left/right, or None. repaired: corrected statement, TeX.
     command: what decides the claim again. versions: of what decided it. experiment: what the stored runs say of it at
-    the report's profile (``artifact.verdicts.Verdict.record``), which is the verdict where experiments decide it and
+    the report's profile (``judging.verdicts.Verdict.record``), which is the verdict where experiments decide it and
     stands beside it otherwise.
     """
 
@@ -102,7 +103,7 @@ class Content:
 
     def _experiment(self, claim: Claim) -> dict[str, Any] | None:
         """What the stored runs say of a claim at the chosen profile; None where they have no say."""
-        module = optional("artifact.verdicts")
+        module = optional("artifact.judging.verdicts")
         if module is None or not claim.empirical:
             return None
         if "verdicts" not in self._opened:

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from artifact import experiments, tables
-from artifact.declared import Paper, Table
+from artifact.papers import experiments, tables
+from artifact.papers.declared import Paper, Table
+from artifact.papers.tables import Entry
 from artifact.report import plots
 from artifact.report.content import Content
 from artifact.store import Run
-from artifact.tables import Entry
 
 
 @dataclass(frozen=True)

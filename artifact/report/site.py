@@ -18,8 +18,8 @@ from typing import Any
 import jinja2
 
 from artifact import __version__, algorithms
-from artifact.claims import PAPERS, TITLES, VERDICTS
 from artifact.errors import UserError
+from artifact.judging.claims import PAPERS, TITLES, VERDICTS
 from artifact.report import evidence
 from artifact.report.command import MARK
 from artifact.report.content import Content, optional

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from artifact import experiments, figures
-from artifact.claims import PAPERS, TITLES
+from artifact import figures
+from artifact.judging.claims import PAPERS, TITLES
+from artifact.papers import experiments
 from artifact.report import counterexamples, plots
 from artifact.report.content import optional
 from artifact.report.pictures import Picture
@@ -39,7 +40,7 @@ def build(site: Site) -> Iterator[Page]:
 
 def _papers(site: Site) -> dict[str, list[dict[str, Any]]]:
     """Paper -> its figures with their panels at the profiles that have something to show."""
-    panels = optional("artifact.panels")
+    panels = optional("artifact.papers.panels")
     found: dict[str, list[dict[str, Any]]] = {}
     for paper, figure in experiments.all_figures() if panels is not None else ():
         shown = [_at_profile(site, panels, figure, profile) for profile in site.content.profiles]

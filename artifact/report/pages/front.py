@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from artifact.claims import CHOICES, PAPERS, Claim
+from artifact.judging.claims import CHOICES, PAPERS, Claim
 from artifact.report.content import Finding, Record
 from artifact.report.mathematics import typeset
 from artifact.report.pages.papers import statement_parts

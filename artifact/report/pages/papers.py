@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from artifact import experiments, notebook
-from artifact.claims import PAPERS, VERDICTS
+from artifact import notebook
+from artifact.judging.claims import PAPERS, VERDICTS
+from artifact.papers import experiments
 from artifact.report import evidence
 from artifact.report.content import Record
 from artifact.report.site import Page, Site

@@ -8,10 +8,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from artifact import algorithms, experiments, variants
+from artifact import algorithms
 from artifact.algorithms.switches import OPTIONS, SAME_EQUATION, SWITCHES
 from artifact.config import RunConfig
 from artifact.costs import COLUMNS, TABLE7
+from artifact.papers import experiments, variants
 from artifact.report.site import Page, Site
 from artifact.report.terms import anchor
 from artifact.session import summarise

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from artifact.declared import Metric
+from artifact.papers.declared import Metric
+from artifact.papers.tables import SYMBOLS, Entry
 from artifact.report.numbers import TableAt, curves
 from artifact.report.site import Page, Site
-from artifact.tables import SYMBOLS, Entry
 
 VERDICT_OF = {symbol: verdict for verdict, symbol in SYMBOLS.items()}
 

@@ -1,0 +1,351 @@
+"""``artifact compare``: an author's own method beside all methods of a paper's table, paired by seed.
+
+Initial weights, partitions, cohorts and batches are functions of the seed alone, so the own method meets what every
+other method met, and differences are paired. Only what is missing is run.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import math
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from artifact import algorithms, figures
+from artifact.errors import UserError
+from artifact.files import write_atomic
+from artifact.papers import experiments, tables
+from artifact.papers.declared import Line, Paper, Table, slug
+from artifact.papers.tables import Comparison, Entry
+from artifact.stats import holm
+from artifact.sweeps import sweep
+from artifact.sweeps.workers import Settings
+
+#: settings beside the method's own hyper-parameters that ``--hyper`` may change; no other one keeps the runs paired
+TUNABLE = ("lr", "lr_decay", "weight_decay", "clip", "local_epochs")
+QUANTITIES = ("accuracy", "deviation", "rounds-to")
+#: colour and marker of the own method, which no method of the papers has
+OWN = ("#E6007E", "o")
+
+
+@dataclass(frozen=True)
+class Beside:
+    """The own method and one other in a column: both entries, and own minus other with Holm over all of them."""
+
+    own: Entry
+    other: Entry
+    comparison: Comparison | None
+
+    @property
+    def place(self) -> str:
+        """Column, and metric where the table has several."""
+        several = len(self.other.cell.table.metrics) > 1
+        label = self.other.cell.column.label or "value"
+        return f"{label}, {self.other.cell.metric.label}" if several else label
+
+
+# ---- what is compared ------------------------------------------------------------------------------------------------
+
+
+def own_method(file: Path, name: str | None) -> str:
+    """Registry name of the method that a registered file defines.
+
+    Raises UserError for a name that is not in it, or where it defines several and none is named.
+    """
+    found = [key for key, cls in algorithms.ALGORITHMS.items() if cls.__module__ == file.stem]
+    if name is None and len(found) == 1:
+        return found[0]
+    if name is None or algorithms.canonical(name) not in found:
+        raise UserError("algorithm", name, f"a method of {file.name}: {', '.join(found)}")
+    return algorithms.canonical(name)
+
+
+def settings_of(method: str, hyper: tuple[str, ...]) -> dict[str, float | bool]:
+    """``NAME=VALUE`` texts as settings. Raises UserError for other names and for values that are no numbers."""
+    allowed = (*algorithms.hyperparameters(method), *TUNABLE)
+    result: dict[str, float | bool] = {}
+    for text in hyper:
+        name, sign, value = text.partition("=")
+        if not sign or name not in allowed:
+            raise UserError("hyper", text, "NAME=VALUE with NAME one of " + ", ".join(allowed))
+        try:
+            number = value == "true" if value in ("true", "false") else float(value)
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            raise UserError("hyper", text, "NAME=VALUE with a finite number, true or false")
+        result[name] = int(number) if name == "local_epochs" and number == int(number) else number
+    return result
+
+
+def with_own_row(table: Table, profile: str, method: str, settings: dict[str, Any]) -> Table:
+    """The table with the own method as its only row; its settings win over those of the profile."""
+    label = algorithms.ALGORITHMS[method].__name__
+    row = Line(id=slug(label), label=label, settings={"algorithm": method, **settings})
+    declared = table.profiles[profile]
+    kept = {name: value for name, value in declared.settings.items() if name not in settings}
+    profiles = {profile: declared.model_copy(update={"settings": kept, "only": ("*",)})}
+    return table.model_copy(update={"rows": (row,), "profiles": profiles})
+
+
+def narrowed(table: Table, profile: str, columns: tuple[str, ...]) -> Table:
+    """The table with the named columns, those that the profile runs by default, and metrics of every round.
+
+    Raises UserError where that leaves nothing.
+    """
+    if table.given is not None:
+        raise UserError("table", f"{table.paper}/{table.id}", "a table of which something is trained")
+    cells = experiments.cells(table, profile)
+    metrics = tuple(m for m in table.metrics if m.quantity in QUANTITIES and m.to is None)
+    run_here = [c for c in table.columns if any(not cell.not_run for cell in cells if cell.column is c)]
+    chosen = tuple(c for c in run_here if not columns or {c.id, c.label} & set(columns))
+    unknown = [name for name in columns if not any(name in (c.id, c.label) for c in chosen)]
+    if unknown or not chosen or not metrics:
+        names = ", ".join(c.id for c in run_here) or "none at this profile"
+        raise UserError("column", ", ".join(unknown) or None, f"{names} (columns that the profile {profile} runs)")
+    return table.model_copy(update={"columns": chosen, "metrics": metrics})
+
+
+def besides(own: list[Entry], others: list[Entry]) -> list[Beside]:
+    """The own method against every other in every column and metric; p values adjusted over all of them."""
+    result = []
+    for other in others:
+        if not other.values:
+            continue
+        place = (other.cell.column.id, other.cell.metric.id)
+        mine = next(e for e in own if (e.cell.column.id, e.cell.metric.id) == place)
+        found = tables.compare(mine, other)
+        label = other.cell.row.label
+        result.append(Beside(mine, other, None if found is None else replace(found, against=label)))
+    made = [b.comparison for b in result if b.comparison is not None]
+    adjusted = iter(zip(holm([c.p_t for c in made]), holm([c.p_sign for c in made]), strict=True))
+    final = []
+    for beside in result:
+        if beside.comparison is not None:
+            t, sign = next(adjusted)
+            beside = replace(beside, comparison=replace(beside.comparison, holm_t=t, holm_sign=sign))
+        final.append(beside)
+    return final
+
+
+# ---- texts -----------------------------------------------------------------------------------------------------------
+
+HEAD = ("method", "result", "own minus it", "p (t)", "p (sign flip)", "Holm (t)", "Holm (sign flip)")
+
+
+def _by_place(found: list[Beside]) -> dict[str, list[Beside]]:
+    places: dict[str, list[Beside]] = {}
+    for beside in found:
+        places.setdefault(beside.place, []).append(beside)
+    return places
+
+
+def _cells(beside: Beside) -> list[str]:
+    c = beside.comparison
+    if c is None:
+        return [beside.other.cell.row.label, beside.other.text, "", "", "", "", ""]
+    p_values = [f"{p:.3g}" for p in (c.p_t, c.p_sign, c.holm_t, c.holm_sign)]
+    return [beside.other.cell.row.label, beside.other.text, c.difference.signed, *p_values]
+
+
+def _explain(paper: Paper, table: Table, profile: str, found: list[Beside]) -> str:
+    name, n = found[0].own.cell.row.label, max((b.comparison.difference.n for b in found if b.comparison), default=0)
+    metric = found[0].own.cell.metric
+    return (
+        f"{name} beside the methods of {paper.title}, {table.location}; profile {profile}. Same seeds, initial "
+        f"weights, partitions, cohorts and batches. {metric.label} ({metric.unit}), mean ± half width of the 95 % t "
+        f"interval over seeds; difference paired by seed with its 95 % t interval. Holm over {len(found)} "
+        f"comparisons; the smallest possible p value of the exact sign-flip test with {n} seeds is {2.0 ** (1 - n):g}."
+    )
+
+
+def markdown(paper: Paper, table: Table, profile: str, found: list[Beside]) -> str:
+    """One grid per column, the own method on top."""
+    lines = [_explain(paper, table, profile, found)]
+    for place, group in _by_place(found).items():
+        head = [name.replace("own", group[0].own.cell.row.label) for name in HEAD]
+        lines += ["", f"**{place}**", "", "| " + " | ".join(head) + " |", "|---" * len(HEAD) + "|"]
+        own = [f"**{group[0].own.cell.row.label}**", group[0].own.text, "", "", "", "", ""]
+        lines += ["| " + " | ".join(cells) + " |" for cells in (own, *map(_cells, group))]
+    return "\n".join(lines)
+
+
+def latex(paper: Paper, table: Table, profile: str, found: list[Beside]) -> str:
+    """One tabular per column; needs no package."""
+    lines = ["% " + tables._tex(_explain(paper, table, profile, found))]
+    for place, group in _by_place(found).items():
+        own = [group[0].own.cell.row.label, group[0].own.text, "", "", "", "", ""]
+        lines += [r"\begin{tabular}{llccccc}", r"\hline", rf"\multicolumn{{7}}{{l}}{{{tables._tex(place)}}} \\"]
+        lines += [" & ".join(HEAD) + r" \\", r"\hline"]
+        lines += [" & ".join(map(tables._tex, cells)) + r" \\" for cells in (own, *map(_cells, group))]
+        lines += [r"\hline", r"\end{tabular}"]
+    return "\n".join(lines)
+
+
+FIELDS = (
+    "column",
+    "metric",
+    "unit",
+    "own_method",
+    "method",
+    "n",
+    "own",
+    "other",
+    "difference",
+    "low",
+    "high",
+    "p_t",
+    "p_sign",
+    "holm_t",
+    "holm_sign",
+    "own_runs",
+    "runs",
+)
+
+
+def records(found: list[Beside]) -> list[dict[str, Any]]:
+    """One flat record per column, metric and other method."""
+    return [_record(beside) for beside in found]
+
+
+def _record(beside: Beside) -> dict[str, Any]:
+    own, other, c = beside.own, beside.other, beside.comparison
+    record: dict[str, Any] = dict.fromkeys(FIELDS)
+    record |= {"column": other.cell.column.label, "metric": other.cell.metric.id, "unit": other.cell.metric.unit}
+    record |= {"own_method": own.cell.row.label, "method": other.cell.row.label, "n": 0}
+    record |= {name: None if e.ours is None else e.ours.mean for name, e in (("own", own), ("other", other))}
+    record |= {"own_runs": [run.key for run in own.runs], "runs": [run.key for run in other.runs]}
+    if c is not None:
+        record |= {"n": c.difference.n, "difference": c.difference.mean}
+        record |= {"low": c.difference.low, "high": c.difference.high}
+        record |= {name: getattr(c, name) for name in ("p_t", "p_sign", "holm_t", "holm_sign")}
+    return {name: None if isinstance(v, float) and not math.isfinite(v) else v for name, v in record.items()}
+
+
+def as_csv(paper: Paper, table: Table, profile: str, found: list[Beside]) -> str:
+    out = io.StringIO()
+    writer = csv.DictWriter(out, FIELDS, lineterminator="\n")
+    writer.writeheader()
+    for record in records(found):
+        writer.writerow(record | {name: " ".join(record[name]) for name in ("own_runs", "runs")})
+    return out.getvalue().rstrip()
+
+
+def as_json(paper: Paper, table: Table, profile: str, found: list[Beside]) -> str:
+    head = {"paper": paper.paper, "table": table.id, "profile": profile}
+    return json.dumps(head | {"comparisons": records(found)}, indent=1)
+
+
+RENDER: dict[str, Callable[..., str]] = {"markdown": markdown, "csv": as_csv, "latex": latex, "json": as_json}
+
+
+# ---- figures ---------------------------------------------------------------------------------------------------------
+
+
+def draw(paper: Paper, table: Table, profile: str, found: list[Beside], folder: Path) -> list[Path]:
+    """Curves of all methods, and a forest plot of the paired differences; PNG, PDF and the data behind them."""
+    title = f"{found[0].own.cell.row.label} beside {paper.title}, {table.location} ({profile})"
+    stem = f"compare-{found[0].own.cell.row.id}-{paper.paper}-{table.id}-{profile}"
+    panels: dict[str, dict[str, list[list[dict[str, Any]]]]] = {}
+    for beside in (*found, *(replace(beside, other=beside.own) for beside in found)):  # the own one is drawn on top
+        panel = panels.setdefault(beside.other.cell.column.label, {})
+        panel.setdefault(beside.other.cell.row.label, [run.metrics() for run in beside.other.runs])
+    figures.METHODS.setdefault(found[0].own.cell.row.label, OWN)
+    paths = figures.curves(panels, found[0].own.cell.metric.model, title, folder, f"{stem}-curves")
+    paths += forest(found, title, folder, f"{stem}-differences")
+    data = folder / f"{stem}-differences.csv"
+    write_atomic(data, as_csv(paper, table, profile, found) + "\n")
+    return [*paths, data]
+
+
+def forest(found: list[Beside], title: str, folder: Path, stem: str) -> list[Path]:
+    """Paired differences with their intervals, one panel per column; filled markers where the interval excludes 0."""
+    import matplotlib.pyplot as plt
+
+    places = _by_place([beside for beside in found if beside.comparison is not None])
+    if not places:
+        return []
+    tallest = max(map(len, places.values()))
+    size = (1.5 + 3.4 * len(places), 0.34 * tallest + 1.6)
+    figure, axes = plt.subplots(1, len(places), figsize=size, squeeze=False, layout="constrained")
+    for axis, (place, group) in zip(axes[0], places.items(), strict=True):
+        for y, beside in enumerate(reversed(group)):
+            i = beside.comparison.difference
+            colour = figures.COLOURS[1] if i.excludes(0) else figures.COLOURS[0]
+            axis.plot([i.low, i.high], [y, y], color=colour, linewidth=1.8)
+            axis.plot(i.mean, y, "o", color=colour, markerfacecolor=colour if i.excludes(0) else "white")
+        axis.axvline(0, color="black", linewidth=0.8)
+        axis.set_yticks(range(len(group)), [beside.other.cell.row.label for beside in reversed(group)])
+        axis.set_title(place, fontsize=10)
+        unit = group[0].own.cell.metric.unit.replace("%", "percentage points")
+        axis.set_xlabel(f"{group[0].own.cell.row.label} minus method ({unit})")
+        axis.grid(axis="x", alpha=0.3)
+    n = max(beside.comparison.difference.n for group in places.values() for beside in group)
+    note = f"paired by seed, n = {n}, 95 % t intervals; filled: the interval excludes 0"
+    figure.suptitle(f"{title}\n{note}", fontsize=10)
+    return figures.save(figure, folder, stem)
+
+
+# ---- command ---------------------------------------------------------------------------------------------------------
+
+
+@click.command("compare", help="A method of your own beside all methods of PAPER/TABLE, paired by seed.")
+@click.argument("name")
+@click.option("--add", required=True, type=click.Path(path_type=Path), help="Python file that defines the method.")
+@click.option("--algorithm", help="Which method of the file, where it defines several.")
+@click.option(
+    "--hyper", multiple=True, metavar="NAME=VALUE", help="Of the own method; also " + ", ".join(TUNABLE) + "."
+)
+@click.option("--column", "columns", multiple=True, help="Column by id or label; default: all that the profile runs.")
+@click.option("--profile", type=click.Choice(experiments.PROFILES), default="quick", show_default=True)
+@click.option("--format", "style", type=click.Choice(list(RENDER)), default="markdown", show_default=True)
+@click.option("--figures", "folder", type=click.Path(path_type=Path), help="Draw curves and differences into it.")
+@click.option("--lookup", is_flag=True, help="Show what is in the stores, run nothing.")
+@click.option("--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, show_default="cores")
+@click.option("--out", type=click.Path(path_type=Path), help="Store; default out/quick, or results for other profiles.")
+@click.option("--data", "data_root", type=click.Path(path_type=Path), help="Folder of the data sets.")
+@click.option("--quiet", is_flag=True, help="No progress.")
+@click.option("--json", "as_json_too", is_flag=True, help="The same as --format json.")
+def compare_command(
+    name: str,
+    add: Path,
+    algorithm: str | None,
+    hyper: tuple[str, ...],
+    columns: tuple[str, ...],
+    profile: str,
+    style: str,
+    folder: Path | None,
+    lookup: bool,
+    jobs: int,
+    out: Path | None,
+    data_root: Path | None,
+    quiet: bool,
+    as_json_too: bool,
+) -> None:
+    paper, whole = experiments.find(name)
+    method = own_method(add, algorithm)
+    table = narrowed(whole, profile, columns)
+    own = with_own_row(table, profile, method, settings_of(method, hyper))
+    store = out or experiments.STORES[profile]
+    # the method's source names its store, because a run's key knows a method by its name alone
+    own_store = (out or Path("out")) / "added" / hashlib.sha256(add.read_bytes()).hexdigest()[:16]
+    if not lookup:
+        for one, place in ((table, store), (own, own_store)):
+            configs = [c for cell in experiments.cells(one, profile) if not cell.not_run for c in cell.configs]
+            sweep.run_missing(configs, Settings(place, data_root, (str(add),)), jobs, quiet)
+    mine = tables.look_up(own, profile, experiments.finished(own_store))
+    found = besides(mine, tables.look_up(table, profile, experiments.finished(store)))
+    if not found:
+        raise UserError("lookup", lookup, f"finished runs of {name} in {store}, or no --lookup")
+    click.echo(RENDER["json" if as_json_too else style](paper, table, profile, found))
+    if folder is not None:
+        for path in draw(paper, table, profile, found, folder):
+            click.echo(f"figure: {path}", err=True)

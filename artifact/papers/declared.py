@@ -1,0 +1,414 @@
+"""The schema of ``experiments/<paper>.toml``: what a paper's tables and figures are made of.
+
+A file is data. Three devices keep it short: settings and profiles of the whole paper, lines (rows and columns) that
+tables share by name, and products of lines (``["cifar-10", ["10-of-100", "5-of-200"], ["iid"]]`` are two columns). A
+line or a table may say what it is ``like``. ``expand`` resolves all three; the models below are what comes out.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from artifact.errors import UserError
+
+PROFILES = ("quick", "laptop", "paper")
+ProfileName = Literal["quick", "laptop", "paper"]
+Settings = dict[str, Any]
+#: fields of a transcription that a line or metric picks out; several texts mean one of them
+Printed = dict[str, str | tuple[str, ...]]
+Slug = Annotated[str, Field(pattern=r"^[a-z0-9]+([.-]+[a-z0-9]+)*$")]
+
+
+def slug(text: str) -> str:
+    """Lower-case letters, digits, dots and hyphens: ``FedSAM+MAN`` -> ``fedsam-man``."""
+    return re.sub(r"[^a-z0-9.]+", "-", text.lower()).strip("-.")
+
+
+class Declared(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Line(Declared):
+    """A row or column of a table, or a curve of a panel.
+
+    printed: fields of the paper's CSV that belong to it; empty where the paper prints nothing.  against: label of the
+    row it is held against.  settings: of the runs.  at: settings at one profile, on top of that profile's.  pool:
+    columns over whose cells a cell of this column averages.
+    target: accuracy in per cent, per profile, for metrics that count up to it.  not_run: why no profile but quick runs
+    it here.
+    """
+
+    id: Slug
+    label: str
+    printed: Printed = {}
+    against: str | None = None
+    settings: Settings = {}
+    at: dict[ProfileName, Settings] = {}
+    pool: tuple[Line, ...] = ()
+    target: dict[ProfileName, float] = {}
+    not_run: str = ""
+
+
+Quantity = Literal[
+    "accuracy",
+    "deviation",
+    "rounds-to",
+    "communication-to",
+    "seconds-to",
+    "seconds-per-round",
+    "top-eigenvalue",
+    "trace",
+    "consistency",
+    "given",
+]
+
+
+class Metric(Declared):
+    """What a cell shows.
+
+    quantity: what is measured on a run (``papers.measured``); accuracy and deviation over clients are in per cent, of
+    the evaluated model, in the last round or as the mean of the last ten evaluated rounds: the headline is never the
+    best round.  scale: from per cent, rounds, 1e9 parameters or seconds to the unit.  target: accuracy in per cent
+    per profile, where the column names none.  to, relation: label of the row (``against``: the row's own reference)
+    whose value in the same column it is held against: ``ratio`` own / other, ``inverse`` other / own, ``difference``.
+    probes: what the runs have to measure for it.  printed, field: lines and field of the CSV with the paper's numbers;
+    no field where the paper prints none.  not_run: why it is not measured at any profile.
+    """
+
+    id: Slug = "accuracy"
+    label: str = "test accuracy"
+    unit: str = "%"
+    scale: float = 1.0
+    quantity: Quantity = "accuracy"
+    model: Literal["server", "active", "all", "train"] = "server"
+    summary: Literal["last", "mean_last_10"] = "mean_last_10"
+    target: dict[ProfileName, float] = {}
+    to: str | None = None
+    relation: Literal["ratio", "inverse", "difference"] = "ratio"
+    probes: tuple[str, ...] = ()
+    printed: Printed = {}
+    field: str = "value"
+    not_run: str = ""
+
+
+class Profile(Declared):
+    """One profile's settings and seeds.
+
+    minutes: measured on two cores, for the cells that are run here; 0 where nothing was measured.  only: patterns
+    ``row/column/metric`` (ids) of the cells that are run here, all by default; reason: why the others are not.
+    """
+
+    seeds: Annotated[tuple[int, ...], Field(min_length=1)] = (0, 1, 2)
+    settings: Settings = {}
+    minutes: float = 0.0
+    note: str = ""
+    only: tuple[str, ...] = ("*",)
+    reason: str = ""
+
+
+class Given(Declared):
+    """A table of which nothing is trained: its cells are the lines of its CSV.
+
+    rows, columns: CSV fields that label them together.  fields: the CSV's fields with values.  claims: ids of the
+    ledger that decide the table.  command: what prints ours beside it.
+    """
+
+    rows: tuple[str, ...]
+    columns: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ("value",)
+    claims: tuple[str, ...] = ()
+    command: str = ""
+
+    @field_validator("rows", "columns", mode="before")
+    @classmethod
+    def _one_or_more(cls, fields: Any) -> Any:
+        return (fields,) if isinstance(fields, str) else fields
+
+
+class Except(Declared):
+    """Settings of the cells whose ``row/column`` (ids) fits a pattern, on top of their row's and column's."""
+
+    cells: str
+    settings: Settings
+    profiles: tuple[ProfileName, ...] = PROFILES
+
+
+class Table(Declared):
+    """A table of a paper: every row and column with every metric is a cell.
+
+    paper: its key.  csv: the transcription.  csv_rows, csv_columns: its fields that hold a line's label where the line
+    names no fields itself.  settings: common to all cells.  ours: settings that the paper leaves open, our choice and
+    why.
+    """
+
+    id: Slug
+    paper: str
+    title: str
+    location: str
+    csv: str | None = None
+    csv_rows: str = "algorithm"
+    csv_columns: str = "split"
+    metrics: Annotated[tuple[Metric, ...], Field(min_length=1)] = (Metric(),)
+    settings: Settings = {}
+    ours: dict[str, str] = {}
+    rows: tuple[Line, ...] = ()
+    columns: tuple[Line, ...] = ()
+    exceptions: tuple[Except, ...] = ()
+    profiles: dict[ProfileName, Profile]
+    given: Given | None = None
+    note: str = ""
+
+    @model_validator(mode="after")
+    def _whole(self):
+        for name in ("rows", "columns", "metrics"):
+            _unique([line.id for line in getattr(self, name)], f"{name} of table {self.id}")
+        if self.given is None and not (self.rows and self.columns):
+            raise UserError(f"table {self.id}", "no rows or no columns", "both, or [table.given]")
+        labels = {row.label for row in self.rows} | {None, "against"}
+        for name in [row.against for row in self.rows] + [metric.to for metric in self.metrics]:
+            if name not in labels:
+                raise UserError(f"table {self.id}: row", name, ", ".join(sorted(labels - {None, "against"})))
+        return self
+
+
+class Panel(Declared):
+    """One panel of a figure.
+
+    of: ``TABLE/COLUMN`` of the same paper whose runs it draws.
+    rows: lines; with ``of`` those of the table, all by default.  settings: on top of the paper's or of that column's.
+    x, values: the setting that a sweep varies and what it takes, for all profiles or one by one.  divide: setting that
+    the value is divided by for the axis.  levels: lines that are not swept, drawn across.
+    y: what is drawn of a round's metrics, e.g. ``server.accuracy``; the last ten evaluated rounds' mean in a sweep.
+    y_label, x_label: of the axes where the setting's own name does not do.  log: the x axis is logarithmic.
+    classes, samples: of the balanced labels that a bars or heatmap panel splits; no data are needed.
+    overlay: line that is drawn over every surface.  top: eigenvalues of a spectrum, per profile.
+    function: of ``artifact.papers.panels.sketches``.
+    shows: what a reproduction has to show, in words; checks: the same as statements that a program decides
+    (``artifact.papers.panels.checks``).  not_run: why a profile does not run it here.
+    """
+
+    id: Slug
+    paper: str
+    kind: Literal["curves", "sweep", "bars", "heatmap", "landscape", "spectrum", "density", "probe", "sketch"]
+    title: str
+    of: str | None = None
+    rows: tuple[Line, ...] = ()
+    levels: tuple[Line, ...] = ()
+    x: str | None = None
+    values: tuple[float, ...] | dict[ProfileName, tuple[float, ...]] = ()
+    divide: str | None = None
+    log: bool = False
+    x_label: str = ""
+    y: str = "server.accuracy"
+    y_label: str = ""
+    settings: Settings = {}
+    classes: int = 0
+    samples: int = 0
+    overlay: str | None = None
+    top: dict[ProfileName, int] = {}
+    function: str | None = None
+    profiles: dict[ProfileName, Profile] = {}
+    shows: str = ""
+    checks: tuple[str, ...] = ()
+    ours: dict[str, str] = {}
+    not_run: dict[ProfileName, str] = {}
+
+
+class Figure(Declared):
+    """A figure of a paper.
+
+    id: ``fig3``.  panels_per_row: of the drawing.  claims: ids of the ledger that it bears on.
+    """
+
+    id: Slug
+    paper: str
+    title: str
+    location: str
+    panel: Annotated[tuple[Panel, ...], Field(min_length=1)]
+    panels_per_row: int = 4
+    claims: tuple[str, ...] = ()
+    note: str = ""
+
+
+class Paper(Declared):
+    paper: str
+    title: str
+    table: tuple[Table, ...] = ()
+    figure: tuple[Figure, ...] = ()
+
+    @model_validator(mode="after")
+    def _unique_ids(self):
+        _unique([table.id for table in self.table], "tables")
+        _unique([figure.id for figure in self.figure], "figures")
+        for figure in self.figure:
+            _unique([panel.id for panel in figure.panel], f"panels of {figure.id}")
+        return self
+
+
+def _unique(ids: Sequence[str], what: str) -> None:
+    for one in sorted(set(ids)):
+        if ids.count(one) > 1:
+            raise UserError(what, one, "ids that are used once")
+
+
+# ---- from the file to the models -------------------------------------------------------------------------------------
+
+
+def expand(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """The content of a file with shared lines, likeness, products and the paper's defaults resolved.
+
+    Raises UserError for a name that is not there.
+    """
+    shared = {kind: dict(raw.get(kind, {})) for kind in ("row", "column", "metric")}
+    defaults = {"settings": raw.get("settings", {}), "profiles": raw.get("profiles", {})}
+    tables = {table["id"]: table for table in raw.get("table", [])}
+    resolved = [_inherit(table, tables, defaults) | {"paper": raw["paper"]} for table in raw.get("table", [])]
+    figures = [_figure(figure, raw, shared) for figure in raw.get("figure", [])]
+    known = {name: raw[name] for name in ("paper", "title") if name in raw}
+    return known | {"table": [_table(table, shared) for table in resolved], "figure": figures}
+
+
+def _inherit(table: Mapping[str, Any], tables: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """A table with what it is like underneath; settings, remarks and profiles are merged, all else is replaced."""
+    own = {name: value for name, value in table.items() if name != "like"}
+    if "given" in own:
+        return {"profiles": {name: {} for name in PROFILES}} | own
+    below = defaults if "like" not in table else _inherit(_named("like", table["like"], tables), tables, defaults)
+    merged = {**below, **own}
+    for name in ("settings", "ours"):
+        merged[name] = below.get(name, {}) | own.get(name, {})
+    return merged | {"profiles": _profiles(below.get("profiles", {}), own.get("profiles", {}))}
+
+
+def _profiles(below: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: _merged(below.get(name, {}), own.get(name, {})) for name in [*below, *(n for n in own if n not in below)]
+    }
+
+
+def _merged(below: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    return {**below, **own, "settings": below.get("settings", {}) | own.get("settings", {})}
+
+
+def _table(table: dict[str, Any], shared: Mapping[str, Any]) -> dict[str, Any]:
+    if "given" in table:
+        return table
+    rows = {"rows": _known_references(lines(table.get("rows", []), shared["row"], table.get("csv_rows", "algorithm")))}
+    rows["columns"] = lines(table.get("columns", []), shared["column"], table.get("csv_columns", "split"))
+    if "metrics" in table:
+        rows["metrics"] = [_metric(metric, shared["metric"]) for metric in table["metrics"]]
+    return table | rows
+
+
+def _known_references(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A shared row is held against nothing in a table that lacks its reference."""
+    labels = {row.get("label") for row in rows}
+    return [row if row.get("against") in labels else {**row, "against": None} for row in rows]
+
+
+def _figure(figure: Mapping[str, Any], raw: Mapping[str, Any], shared: Mapping[str, Any]) -> dict[str, Any]:
+    """A figure; what it says of its panels in ``common`` lies under each of them."""
+    common = figure.get("common", {})
+    panels = [_panel(_merged_panel(common, panel), raw, shared) for panel in figure.get("panel", [])]
+    own = {name: value for name, value in figure.items() if name != "common"}
+    return {**own, "paper": raw["paper"], "panel": panels}
+
+
+def _merged_panel(below: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    merged = {**below, **own}
+    for name in ("settings", "ours", "not_run"):
+        merged[name] = below.get(name, {}) | own.get(name, {})
+    return merged | {"profiles": _profiles(below.get("profiles", {}), own.get("profiles", {}))}
+
+
+def _panel(panel: Mapping[str, Any], raw: Mapping[str, Any], shared: Mapping[str, Any]) -> dict[str, Any]:
+    """A panel; one ``like = "FIGURE/PANEL"`` has that one underneath.
+
+    A panel that draws a table's column takes settings and profiles from there, every other one from the paper.
+    """
+    if "like" in panel:
+        own = {name: value for name, value in panel.items() if name != "like"}
+        return _panel(_merged_panel(_earlier_panel(panel["like"], raw), own), raw, shared)
+    resolved = dict(panel) | {"paper": raw["paper"]}
+    for name in ("rows", "levels"):
+        resolved[name] = lines(panel.get(name, []), shared["row"], "algorithm")
+    if "of" in panel:
+        return resolved
+    resolved["settings"] = raw.get("settings", {}) | panel.get("settings", {})
+    return resolved | {"profiles": _profiles(raw.get("profiles", {}), panel.get("profiles", {}))}
+
+
+def _earlier_panel(name: str, raw: Mapping[str, Any]) -> dict[str, Any]:
+    """The panel ``FIGURE/PANEL`` as the file has it, with its figure's ``common`` underneath."""
+    known = {
+        f"{figure['id']}/{panel['id']}": _merged_panel(figure.get("common", {}), panel)
+        for figure in raw.get("figure", [])
+        for panel in figure.get("panel", [])
+    }
+    return _named("like", name, known)
+
+
+def lines(declared: Sequence[Any], shared: Mapping[str, Any], field: str) -> list[dict[str, Any]]:
+    """Rows or columns from names of shared lines, products of them (lists), or lines written out.
+
+    field: the CSV field that holds a line's label where the line itself names none.
+    """
+    result: list[dict[str, Any]] = []
+    for item in declared:
+        if isinstance(item, list):
+            factors = [[factor] if isinstance(factor, str) else factor for factor in item]
+            result += [
+                _product([_line(f, shared, field) for f in combination]) for combination in itertools.product(*factors)
+            ]
+        else:
+            result.append(_line(item, shared, field))
+    return result
+
+
+def _line(item: str | Mapping[str, Any], shared: Mapping[str, Any], field: str) -> dict[str, Any]:
+    line = {"id": item, **_named("line", item, shared)} if isinstance(item, str) else dict(item)
+    if "like" in line:
+        below = _line(line.pop("like"), shared, field)
+        line = {**below, **line, "settings": below["settings"] | line.get("settings", {})}
+    line.setdefault("id", slug(line.get("label", "")))
+    line.setdefault("settings", {})
+    line.setdefault("printed", line.get("label", ""))
+    if isinstance(line["printed"], str):
+        line["printed"] = {field: line["printed"]} if line["printed"] else {}
+    if "pool" in line:
+        line["pool"] = lines(line["pool"], shared, field)
+    return line
+
+
+def _product(factors: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Several lines as one: names side by side, fields and settings merged from left to right."""
+    result: dict[str, Any] = {
+        "id": "-".join(f["id"] for f in factors),
+        "label": ", ".join(f["label"] for f in factors),
+        "not_run": next((f["not_run"] for f in factors if f.get("not_run")), ""),
+    }
+    for name in ("printed", "settings", "target"):
+        result[name] = {key: value for factor in factors for key, value in factor.get(name, {}).items()}
+    at = [factor.get("at", {}) for factor in factors]
+    result["at"] = {p: {k: v for own in at for k, v in own.get(p, {}).items()} for p in PROFILES}
+    return result
+
+
+def _metric(item: str | Mapping[str, Any], shared: Mapping[str, Any]) -> dict[str, Any]:
+    metric = {"id": item, **_named("metric", item, shared)} if isinstance(item, str) else dict(item)
+    if "like" in metric:
+        metric = {**_metric(metric.pop("like"), shared), **metric}
+    if isinstance(metric.get("printed"), str):
+        metric["printed"] = {"metric": metric["printed"]}
+    return metric
+
+
+def _named(what: str, name: str, known: Mapping[str, Any]) -> dict[str, Any]:
+    if name not in known:
+        raise UserError(what, name, ", ".join(known) or "a name that the file declares")
+    return known[name]

@@ -1,0 +1,495 @@
+"""The papers' tables and figures as cells: what is run, what was run, and what the paper prints beside it.
+
+``experiments/<paper>.toml`` declares them (``papers.declared``); a cell is one row, column and metric of a table at
+one profile, run for several seeds. Cells are looked up in the store by what they are, so only what is missing is run.
+"""
+
+from __future__ import annotations
+
+import csv
+import fnmatch
+import itertools
+import json
+import math
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from artifact import config
+from artifact.algorithms import hyperparameters
+from artifact.config import RunConfig
+from artifact.errors import UserError
+from artifact.papers.declared import (
+    PROFILES,
+    Figure,
+    Line,
+    Metric,
+    Panel,
+    Paper,
+    Profile,
+    Settings,
+    Table,
+    expand,
+    slug,
+)
+from artifact.papers.measured import measure
+from artifact.stats import Interval, t_interval
+from artifact.store import Finished, Run, dumps, runs
+
+__all__ = ["PROFILES", "Cell", "Figure", "Line", "Metric", "Panel", "Paper", "Profile", "Table"]
+
+ROOT = Path(__file__).resolve().parents[2]
+EXPERIMENTS, PRINTED = ROOT / "experiments", ROOT / "claims" / "tables"
+#: where a profile's runs are kept; quick ones are made anew everywhere and are not part of the repository
+STORES = {"quick": Path("out/quick"), "laptop": Path("results"), "paper": Path("results")}
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number of the paper: value (None where it prints a text or a dash), what it prints, deviation, CSV line."""
+
+    value: float | None
+    text: str
+    std: float | None
+    line: int
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One row, column and metric of a table at one profile."""
+
+    table: Table
+    row: Line
+    column: Line
+    metric: Metric
+    profile: str
+
+    @property
+    def id(self) -> str:
+        return "/".join((self.table.paper, self.table.id, self.row.id, self.column.id, self.metric.id))
+
+    @cached_property
+    def members(self) -> tuple[Line, ...]:
+        """The columns that the cell averages over at this profile: its own, or those of its pool that are run here."""
+        pool = self.column.pool or (self.column,)
+        return tuple(c for c in pool if not self._not_run(c)) or pool
+
+    @cached_property
+    def configs_by_member(self) -> tuple[tuple[RunConfig, ...], ...]:
+        """[members][seeds]; empty for a cell of which nothing is trained."""
+        if self.table.given is not None:
+            return ()
+        table, probes = self.table, self.metric.probes
+        return tuple(configs_of(table, self.row, column, self.profile, probes) for column in self.members)
+
+    @property
+    def configs(self) -> tuple[RunConfig, ...]:
+        """One per seed, alike in all else; for a pool one per seed and member."""
+        return tuple(config for member in self.configs_by_member for config in member)
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        return self.table.profiles[self.profile].seeds
+
+    @property
+    def target(self) -> float | None:
+        """Accuracy in per cent that the metric counts up to."""
+        return (self.column.target or self.metric.target).get(self.profile)
+
+    @property
+    def not_run(self) -> str:
+        """Why this profile does not run the cell here; empty where it does."""
+        if self.table.given is not None or self.metric.not_run:
+            return self.metric.not_run
+        return min((self._not_run(column) for column in self.column.pool or (self.column,)), key=bool)
+
+    def _not_run(self, column: Line) -> str:
+        profile = self.table.profiles[self.profile]
+        if self.profile != "quick" and (column.not_run or self.row.not_run):
+            return column.not_run or self.row.not_run
+        if any(fnmatch.fnmatchcase(f"{self.row.id}/{column.id}/{self.metric.id}", pattern) for pattern in profile.only):
+            return ""
+        return profile.reason or "not declared for this profile"
+
+    def beside(self, row: str) -> Cell:
+        """The same column and metric in the row with that label. Raises UserError for an unknown one."""
+        for line in self.table.rows:
+            if line.label == row:
+                return replace(self, row=line)
+        raise UserError("row", row, ", ".join(line.label for line in self.table.rows))
+
+
+def configs_of(
+    table: Table, row: Line, column: Line, profile: str, probes: tuple[str, ...] = ()
+) -> tuple[RunConfig, ...]:
+    """The runs of a row and column, one per seed of the profile.
+
+    Later settings replace earlier ones: table, column, row, exceptions, profile, column and row at that profile.
+    """
+    declared = table.profiles[profile]
+    values = table.settings | column.settings | row.settings
+    for exception in table.exceptions:
+        if profile in exception.profiles and fnmatch.fnmatchcase(f"{row.id}/{column.id}", exception.cells):
+            values |= exception.settings
+    values |= declared.settings | column.at.get(profile, {}) | row.at.get(profile, {})
+    return seeded(values | ({"probes": probes} if probes else {}), declared.seeds)
+
+
+def seeded(values: Settings, seeds: tuple[int, ...]) -> tuple[RunConfig, ...]:
+    """Checked configs of flat settings; hyper-parameters that only other methods have are left out."""
+    nested = _nested(values)
+    return tuple(_made(dumps(nested | {"seed": seed})) for seed in seeds)
+
+
+@cache
+def _made(values: str) -> RunConfig:
+    """A config that many cells share is checked once."""
+    return config.make(**json.loads(values))
+
+
+def _nested(values: Settings) -> Settings:
+    own = hyperparameters(values["algorithm"])
+    known = {name: value for name, value in values.items() if name in RunConfig.model_fields}
+    return known | {"hyper": {name: value for name, value in values.items() if name in own}}
+
+
+# ---- what is declared ------------------------------------------------------------------------------------------------
+
+
+def papers() -> list[str]:
+    return sorted(path.stem for path in EXPERIMENTS.glob("*.toml"))
+
+
+def load(paper: str) -> Paper:
+    """The declared tables and figures of a paper.
+
+    Raises UserError for an unknown paper or a file that breaks the schema.
+    """
+    if paper not in papers():
+        raise UserError("paper", paper, ", ".join(papers()))
+    path = EXPERIMENTS / f"{paper}.toml"
+    return _load(path, path.stat().st_mtime_ns)
+
+
+@cache
+def _load(path: Path, _changed: int) -> Paper:
+    with open(path, "rb") as file:
+        try:
+            declared = Paper(**expand(tomllib.load(file)))
+        except (ValidationError, UserError, KeyError, tomllib.TOMLDecodeError) as error:
+            raise UserError("experiments", path.name, str(error)) from None
+    return declared.model_copy(update={"table": tuple(_with_given_lines(table) for table in declared.table)})
+
+
+def _with_given_lines(table: Table) -> Table:
+    """A given table takes rows, columns and metrics from its CSV, in the CSV's order."""
+    if table.given is None:
+        return table
+    given, found = table.given, _transcription(table.csv)
+    update = {"rows": _from_csv(found, given.rows), "columns": _from_csv(found, given.columns)}
+    update["metrics"] = tuple(Metric(id=slug(f), label=f, unit="", quantity="given", field=f) for f in given.fields)
+    return table.model_copy(update=update)
+
+
+def _from_csv(found: list[dict[str, str]], fields: tuple[str, ...]) -> tuple[Line, ...]:
+    """One line per combination of the fields' texts; a single one named ``all`` for no fields."""
+    lines = {}
+    for content in found:
+        printed = {field: content[field] for field in fields}
+        label = ", ".join(filter(None, printed.values()))
+        lines.setdefault(label, Line(id=slug(label) or "all", label=label, printed=printed))
+    return tuple(lines.values())
+
+
+def find(name: str) -> tuple[Paper, Table]:
+    """``PAPER/TABLE`` -> paper and table. Raises UserError with what there is."""
+    paper, _, wanted = name.partition("/")
+    declared = load(paper)
+    for table in declared.table:
+        if table.id == wanted:
+            return declared, table
+    raise UserError("table", name, ", ".join(f"{paper}/{table.id}" for table in declared.table))
+
+
+def select_tables(name: str, profile: str) -> list[tuple[Paper, Table]]:
+    """``PAPER/TABLE`` -> that table; ``PAPER`` or ``all`` -> the tables that have the profile.
+
+    Raises UserError for an unknown paper or table, and for a table without the profile.
+    """
+    if "/" in name:
+        chosen = [find(name)]
+        cells(chosen[0][1], profile)
+        return chosen
+    papers_chosen = papers() if name == "all" else [load(name).paper]
+    return [(p, table) for p, table in all_tables() if p.paper in papers_chosen and profile in table.profiles]
+
+
+def all_tables() -> Iterator[tuple[Paper, Table]]:
+    for name in papers():
+        declared = load(name)
+        for table in declared.table:
+            yield declared, table
+
+
+def all_figures() -> Iterator[tuple[Paper, Figure]]:
+    for name in papers():
+        declared = load(name)
+        for figure in declared.figure:
+            yield declared, figure
+
+
+def cells(table: Table, profile: str) -> list[Cell]:
+    """All cells of a table, row by row. Raises UserError for a profile that the table does not have."""
+    if profile not in table.profiles:
+        raise UserError("profile", profile, ", ".join(table.profiles))
+    found = [
+        Cell(table, row, column, metric, profile)
+        for row in table.rows
+        for column in table.columns
+        for metric in table.metrics
+        if metric.to != "against" or row.against is not None
+    ]
+    if table.given is None:
+        return found
+    numbers = printed(table)
+    return [cell for cell in found if _place(cell) in numbers]
+
+
+def cell(id: str, profile: str) -> Cell:
+    """The cell with an id. Raises UserError for an unknown one."""
+    _, table = find("/".join(id.split("/")[:2]))
+    for found in cells(table, profile):
+        if found.id == id:
+            return found
+    raise UserError("cell", id, "an id that `python -m artifact list cells` prints")
+
+
+def select(
+    name: str, profile: str, row: str | None = None, column: str | None = None, metric: str | None = None
+) -> list[Cell]:
+    """Cells of ``PAPER/TABLE`` by id or label of row, column and metric; all where one is not given.
+
+    Raises UserError for a name that the table does not have.
+    """
+    _, table = find(name)
+    kept = {
+        kind: _ids(getattr(table, kind), wanted)
+        for kind, wanted in (("rows", row), ("columns", column), ("metrics", metric))
+    }
+    return [
+        c
+        for c in cells(table, profile)
+        if c.row.id in kept["rows"] and c.column.id in kept["columns"] and c.metric.id in kept["metrics"]
+    ]
+
+
+def _ids(lines: tuple[Line, ...] | tuple[Metric, ...], wanted: str | None) -> set[str]:
+    ids = {line.id for line in lines if wanted in (None, line.id, line.label)}
+    if not ids:
+        raise UserError("line", wanted, ", ".join(line.id for line in lines))
+    return ids
+
+
+# ---- what the paper prints -------------------------------------------------------------------------------------------
+
+
+@cache
+def _transcription(name: str) -> list[dict[str, str]]:
+    with open(PRINTED / name, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def printed(table: Table) -> Mapping[tuple[str, str, str], Number]:
+    """(row id, column id, metric id) -> the paper's number; empty for a table without transcription.
+
+    Raises UserError where two lines of the CSV belong to one cell.
+    """
+    if id(table) not in _numbers or _numbers[id(table)][0] is not table:
+        _numbers[id(table)] = (table, _printed(table))
+    return _numbers[id(table)][1]
+
+
+#: id of a table -> the table itself, which keeps the id taken, and its numbers
+_numbers: dict[int, tuple[Table, Mapping[tuple[str, str, str], Number]]] = {}
+
+
+def _printed(table: Table) -> dict[tuple[str, str, str], Number]:
+    result: dict[tuple[str, str, str], Number] = {}
+    if table.csv is None:
+        return result
+    for line, content in enumerate(_transcription(table.csv)):
+        rows = [row for row in table.rows if row.printed and matches(row.printed, content)]
+        columns = [column for column in table.columns if matches(column.printed, content)]
+        metrics = [m for m in table.metrics if m.field in content and matches(m.printed, content)]
+        for row, column, metric in itertools.product(rows, columns, metrics):
+            place = (row.id, column.id, metric.id)
+            if place in result:
+                raise UserError(table.csv, line + 2, f"one line per cell, not two of {place}")
+            if content[metric.field] or table.given is None or metric.field == "value":  # "-" means not reached
+                result[place] = _number(content, metric.field, line)
+    return result
+
+
+def matches(wanted: Mapping[str, str | tuple[str, ...]], content: Mapping[str, str]) -> bool:
+    return all(content.get(f) in ((text,) if isinstance(text, str) else text) for f, text in wanted.items())
+
+
+def _number(content: Mapping[str, str], field: str, line: int) -> Number:
+    text = content[field] or content.get("note", "") or content.get("printed", "")
+    std = content.get("std", "") if field == "value" else ""
+    return Number(_float(content[field]), text, _float(std), line)
+
+
+def _float(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _place(cell: Cell) -> tuple[str, str, str]:
+    return (cell.row.id, cell.column.id, cell.metric.id)
+
+
+def number(cell: Cell) -> Number | None:
+    """The paper's number of a cell; None where it prints none."""
+    return printed(cell.table).get(_place(cell))
+
+
+# ---- what was run ----------------------------------------------------------------------------------------------------
+
+
+#: how gradients were computed does not matter to somebody who looks results up, nor do probes, which change no number
+_MACHINE = ("device", "backend", "probes")
+
+
+def _signature(canonical: Mapping[str, Any]) -> str:
+    """The config without the machine; options that came later than a stored run have their default."""
+    defaults = {name: field.default for name, field in RunConfig.model_fields.items()}
+    return dumps({name: canonical.get(name, default) for name, default in defaults.items() if name not in _MACHINE})
+
+
+_signatures: dict[str, str] = {}
+
+
+def signature(run_config: RunConfig) -> str:
+    """What a config's numbers depend on, apart from the data: two configs with one signature are one run."""
+    text = run_config.model_dump_json()
+    if text not in _signatures:
+        _signatures[text] = _signature(run_config.canonical())
+    return _signatures[text]
+
+
+def finished(store: Path) -> dict[str, list[Run]]:
+    """Finished runs of a store by what they are; needs neither the data nor the hardware that they were made with."""
+    found: dict[str, list[Run]] = {}
+    for run in runs(store):
+        if run.done:
+            once = Finished(store, run.key)
+            found.setdefault(_signature(once.config()), []).append(once)
+    return found
+
+
+def found(run_config: RunConfig, stored: Mapping[str, list[Run]]) -> Run | None:
+    """The finished run of a config, with at least its probes."""
+    wanted = set(run_config.probes)
+    candidates = stored.get(signature(run_config), [])
+    return next((run for run in candidates if wanted <= set(run.config().get("probes", ()))), None)
+
+
+def look_up(cell: Cell, stored: Mapping[str, list[Run]]) -> list[Run]:
+    """The cell's finished runs, in the order of its seeds; shorter than the seeds where some are missing."""
+    return [run for run in (found(c, stored) for c in cell.configs) if run is not None]
+
+
+def by_seed(cell: Cell, stored: Mapping[str, list[Run]]) -> dict[int, float]:
+    """Seed -> the cell's value, over the seeds whose runs are all finished and measured; inf: target not reached."""
+    own, to = _by_seed(cell, stored), cell.row.against if cell.metric.to == "against" else cell.metric.to
+    if cell.metric.to is None:
+        return own
+    other = _by_seed(cell.beside(to), stored) if to else {}
+    return {seed: _related(value, other[seed], cell.metric.relation) for seed, value in own.items() if seed in other}
+
+
+def _by_seed(cell: Cell, stored: Mapping[str, list[Run]]) -> dict[int, float]:
+    result = {}
+    for index, seed in enumerate(cell.seeds):
+        runs = [found(member[index], stored) for member in cell.configs_by_member]
+        values = [None if run is None else measure(cell.metric, run, cell.target) for run in runs]
+        if values and None not in values:
+            result[seed] = sum(values) / len(values)
+    return result
+
+
+def _related(own: float, other: float, relation: str) -> float:
+    if relation == "difference":
+        return own - other
+    above, below = (own, other) if relation == "ratio" else (other, own)
+    return above / below if math.isfinite(below) and below else math.nan
+
+
+def value(cell: Cell, stored: Mapping[str, list[Run]]) -> Interval | None:
+    """Mean over seeds of the cell's metric with its interval; None without runs or where a seed has not reached it."""
+    values = list(by_seed(cell, stored).values())
+    return t_interval(values) if values and all(map(math.isfinite, values)) else None
+
+
+def state(cell: Cell, stored: Mapping[str, list[Run]]) -> str:
+    """``given``, ``finished n/m`` (runs that hold the cell's metric), ``not-run: reason`` or ``missing``."""
+    if cell.table.given is not None:
+        return "given"
+    if cell.not_run:
+        return f"not-run: {cell.not_run}"
+    done = sum(measure(cell.metric, run, cell.target) is not None for run in look_up(cell, stored))
+    return f"finished {done}/{len(cell.configs)}" if done else "missing"
+
+
+# ---- what is to be run -----------------------------------------------------------------------------------------------
+
+
+def configs(selection: str, profile: str, everything: bool = False) -> list[RunConfig]:
+    """The configs of a selection, each once, seed by seed so that an interrupted sweep holds whole comparisons.
+
+    selection: empty (all), ``PAPER``, ``PAPER/TABLE`` or ``PAPER/figN``.  everything: also what the profile marks as
+    not run here. Raises UserError for an unknown selection.
+    """
+    wanted: list[RunConfig] = []
+    for table in _tables_in(selection):
+        if profile in table.profiles or "/" in selection:
+            for cell in cells(table, profile):
+                wanted += cell.configs if everything or not cell.not_run else ()
+    from artifact.papers.panels import series  # above this module
+
+    wanted += series.configs(selection, profile, everything)
+    return sorted(_merged(wanted), key=lambda c: c.seed)
+
+
+def _merged(wanted: list[RunConfig]) -> list[RunConfig]:
+    """Each config once, with all the probes that any of its cells asks for."""
+    unique: dict[str, RunConfig] = {}
+    for one in wanted:
+        known = unique.setdefault(signature(one), one)
+        missing = tuple(probe for probe in one.probes if probe not in known.probes)
+        if missing:
+            unique[signature(one)] = known.model_copy(update={"probes": (*known.probes, *missing)})
+    return list(unique.values())
+
+
+def _tables_in(selection: str) -> list[Table]:
+    paper, _, name = selection.partition("/")
+    if name:
+        return [] if _is_figure(paper, name) else [find(selection)[1]]
+    return [table for declared, table in all_tables() if paper in ("", declared.paper)] if _known(paper) else []
+
+
+def _is_figure(paper: str, name: str) -> bool:
+    return any(figure.id == name for figure in load(paper).figure)
+
+
+def _known(paper: str) -> bool:
+    return not paper or load(paper) is not None

@@ -1,0 +1,72 @@
+"""What a cell reads off a finished run: one number per run and metric, never the best round."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from artifact.papers.declared import Metric
+from artifact.stats import rounds_to_target
+from artifact.store import Run
+
+CURVATURE = "curvature.json"
+
+
+def measure(metric: Metric, run: Run, target: float | None = None) -> float | None:
+    """The metric of one run, before it is held against another row.
+
+    target: accuracy in per cent that rounds, seconds or communication are counted up to; a run that never reaches it
+    gives inf (not reached in T), one that has not been measured for the metric gives None.
+    """
+    lines = run.metrics()
+    if metric.quantity in ("accuracy", "deviation"):
+        field = "accuracy" if metric.quantity == "accuracy" else "client_sd"
+        value = _summary([line[metric.model][field] for line in lines if field in line.get(metric.model, {})], metric)
+        return None if value is None else 100 * value * metric.scale
+    if metric.quantity in ("top-eigenvalue", "trace"):
+        record = curvature(run).get(metric.quantity.replace("-", "_"))
+        return None if record is None else record["value"] * metric.scale
+    if metric.quantity == "consistency":
+        probed = [line["consistency"]["to_sent"] for line in lines if "consistency" in line]
+        return probed[-1] * metric.scale if probed else None
+    return _spent(metric, run, lines, target)
+
+
+def _summary(values: list[float], metric: Metric) -> float | None:
+    tail = values[-1:] if metric.summary == "last" else values[-10:]
+    return sum(tail) / len(tail) if tail else None
+
+
+def _spent(metric: Metric, run: Run, lines: list[dict[str, Any]], target: float | None) -> float | None:
+    """Rounds, 1e9 parameters sent, or seconds, up to the target; or seconds of the run per round."""
+    if metric.quantity == "seconds-per-round":
+        return run.seconds() / len(lines) * metric.scale if lines else None
+    if target is None:
+        return None
+    crossing = rounds_to_target(*curve(lines, metric.model), target) if lines else None
+    if crossing is None or crossing.censored:
+        return math.inf
+    if metric.quantity == "rounds-to":
+        return crossing.rounds * metric.scale
+    if metric.quantity == "communication-to":
+        models = sum(line["cohort"] * (line["cost"]["up"] + line["cost"]["down"]) for line in lines[: crossing.rounds])
+        return models * run.config()["parameters"] / 1e9 * metric.scale
+    return run.seconds() * crossing.rounds / len(lines) * metric.scale
+
+
+def curve(lines: list[dict[str, Any]], model: str) -> tuple[list[int], list[float]]:
+    """(rounds, accuracies in per cent) of the evaluated rounds."""
+    evaluated = [line for line in lines if "accuracy" in line.get(model, {})]
+    return [line["round"] for line in evaluated], [100 * line[model]["accuracy"] for line in evaluated]
+
+
+def curvature(run: Run) -> dict[str, Any]:
+    """The recorded curvature of a run's last model; empty where nothing has been recorded.
+
+    ``{"top_eigenvalue": {value, residual, converged}, "trace": {value, standard_error}}``.
+    """
+    try:
+        return json.loads((run.folder / CURVATURE).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}

@@ -1,0 +1,317 @@
+"""``artifact table``: run or look up the cells of a table and print ours beside the paper's."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from artifact import figures
+from artifact.papers import experiments
+from artifact.papers.declared import Line, Metric, Paper, Table
+from artifact.papers.entries import SYMBOLS, Comparison, Entry, by_seed, collect, compare, look_up, reference_of
+
+__all__ = ["SYMBOLS", "Comparison", "Entry", "by_seed", "collect", "compare", "look_up", "records", "reference_of"]
+
+FORMATS = ("markdown", "csv", "latex", "json")
+MODELS = {
+    "server": "server model",
+    "active": "mean of the active clients' models",
+    "all": "mean of all clients' last models",
+    "train": "server model on the training set",
+}
+WIDE = 4  # a Markdown table with more columns shows only those that have runs
+
+
+# ---- rendering -------------------------------------------------------------------------------------------------------
+
+
+def markdown(paper: Paper, table: Table, profile: str, entries: list[Entry]) -> str:
+    """A grid per metric, the paired differences under it, and the multiplicity below all."""
+    head = f"{paper.title}, {table.location}. {table.title}."
+    if table.given is not None:
+        return "\n".join(
+            [f"{head} {_given_note(table)}", "", *_grid(table, table.columns, entries, lambda e: e.printed)]
+        )
+    lines = [f"{head} Profile {profile}: {table.profiles[profile].note or 'as declared'}."]
+    for metric in table.metrics:
+        own = [e for e in entries if e.cell.metric is metric]
+        columns = _shown(table, own)
+        lines += ["", f"{_explain(metric)} Ours / the paper's.", "", *_grid(table, columns, own, _both)]
+        differences = [line for row in table.rows if (line := _differences(row, columns, own))]
+        if differences:
+            lines += ["", "Paired by seed, row minus reference row with its 95 % t interval, ours / the paper's:", ""]
+            lines += [*_header(columns), *differences]
+    return "\n".join([*lines, *_below(table, entries)])
+
+
+def _shown(table: Table, entries: list[Entry]) -> tuple[Line, ...]:
+    """All columns of a narrow table; of a wide one those with runs, as long as there are any."""
+    with_runs = {e.cell.column.id for e in entries if e.runs}
+    if len(table.columns) <= WIDE or not with_runs:
+        return table.columns
+    return tuple(column for column in table.columns if column.id in with_runs)
+
+
+def _header(columns: tuple[Line, ...]) -> list[str]:
+    names = ["ours / paper", *(column.label or "value" for column in columns)]
+    return ["| " + " | ".join(names) + " |", "|---" * len(names) + "|"]
+
+
+def _grid(table: Table, columns: tuple[Line, ...], entries: list[Entry], render: Callable[[Entry], str]) -> list[str]:
+    by_place = {(e.cell.row.id, e.cell.column.id, e.cell.metric.id): e for e in entries}
+    lines = _header(columns)
+    for row in table.rows:
+        for metric in dict.fromkeys(e.cell.metric.id for e in entries):
+            found = [by_place.get((row.id, column.id, metric)) for column in columns]
+            label = row.label if table.given is None or len(table.metrics) == 1 else f"{row.label}: {metric}"
+            if any(found):
+                lines.append("| " + " | ".join([label, *("" if e is None else render(e) for e in found)]) + " |")
+    return lines
+
+
+def _both(entry: Entry) -> str:
+    return " ".join(filter(None, [entry.text, f"/ {entry.printed}" if entry.printed else "", entry.symbol]))
+
+
+def _differences(row: Line, columns: tuple[Line, ...], entries: list[Entry]) -> str:
+    """The row's paired differences as a line; empty when it has none."""
+    texts = []
+    for column in columns:
+        entry = next((e for e in entries if e.cell.row is row and e.cell.column is column), None)
+        c = entry and entry.comparison  # a row need not have every metric
+        if c is None:
+            texts.append("")
+            continue
+        printed = "" if c.printed is None else f" / {c.printed:+.2f} {SYMBOLS[c.verdict]}"
+        texts.append(f"{c.difference.signed}{printed}")
+    return "| " + " | ".join([f"{row.label} minus {row.against}", *texts]) + " |" if any(texts) else ""
+
+
+def _below(table: Table, entries: list[Entry]) -> list[str]:
+    """Meaning of the symbols, multiplicity over the table, and what was not run and why."""
+    made = [e.comparison for e in entries if e.comparison is not None]
+    lines = []
+    if made:
+        t, sign = (sum(getattr(c, name) <= 0.05 for c in made) for name in ("holm_t", "holm_sign"))
+        n = max(c.difference.n for c in made)
+        lines += [
+            "",
+            "Symbols: ✓ the paired interval excludes 0 on the paper's side, ~ only the mean lies there, ✗ the interval "
+            "excludes 0 on the other side, ? neither.",
+            f"Multiplicity: {len(made)} comparisons; at 5 % after Holm {t} by Student's t and {sign} by the exact "
+            f"sign-flip test, whose smallest p value with {n} seeds is {2.0 ** (1 - n):g}.",
+        ]
+    lines += _curves(entries)
+    reasons: dict[str, list[str]] = {}
+    for entry in entries:
+        if entry.state.startswith("not-run") or (entry.cell.column.pool and entry.runs):
+            reasons.setdefault(_reason(entry), []).append(entry.cell.column.label)
+    for reason, columns in reasons.items():
+        names = list(dict.fromkeys(columns))
+        where = "; ".join(names) if len(names) <= WIDE // 2 else f"{len(names)} columns"
+        lines += ["", f"{reason}: {len(columns)} cells in {where}."]
+    return lines
+
+
+def _curves(entries: list[Entry]) -> list[str]:
+    """Whether the curves are flat at the end, and how finely a target is located."""
+    trained = [e for e in entries if e.runs]
+    lines = []
+    rises = [rise for e in trained if (rise := e.rise()) is not None]
+    if rises:
+        mean, largest = sum(rises) / len(rises), max(rises, key=abs)
+        lines += [
+            "",
+            f"Change over the last ten evaluated rounds, by least squares: {mean:+.2f} points on average over ",
+        ]
+        lines[-1] += f"the cells, {largest:+.2f} at most; zero would be a flat curve."
+    grids = {e.cell.configs[0].eval_every for e in trained if e.cell.metric.quantity.endswith("-to")}
+    if grids - {1}:
+        lines += ["", f"Targets are looked for in evaluated rounds only: every {max(grids)}th and the last ones."]
+    return lines
+
+
+def _reason(entry: Entry) -> str:
+    if entry.state.startswith("not-run"):
+        return f"Not run ({entry.cell.not_run})"
+    return f"Averaged over {len(entry.cell.members)} of {len(entry.cell.column.pool)} columns, those that were run"
+
+
+def _explain(metric: Metric) -> str:
+    where = f", {MODELS[metric.model]}" if metric.quantity in ("accuracy", "deviation", "rounds-to") else ""
+    what = {"last": "last round", "mean_last_10": "mean of the last ten evaluated rounds"}[metric.summary]
+    when = f", {what}" if metric.quantity in ("accuracy", "deviation") else ""
+    to = "the row's reference" if metric.to == "against" else metric.to
+    relation = "" if metric.to is None else f", {metric.relation} to {to}"
+    unit = f" ({metric.unit})" if metric.unit else ""
+    return f"**{metric.label}**{unit}{where}{when}{relation}; mean ± half width of the 95 % t interval over n seeds."
+
+
+def _given_note(table: Table) -> str:
+    decided = f"decided by {', '.join(table.given.claims)}" if table.given.claims else "nothing in it is measured"
+    beside = f"; ours: `{table.given.command}`" if table.given.command else ""
+    return f"The paper's own values; {decided}{beside}."
+
+
+CSV_FIELDS = (
+    "id",
+    "row",
+    "column",
+    "metric",
+    "unit",
+    "state",
+    "mean",
+    "low",
+    "high",
+    "n",
+    "last",
+    "best",
+    "rise",
+    "printed",
+    "printed_std",
+    "against",
+    "difference",
+    "difference_low",
+    "difference_high",
+    "printed_difference",
+    "verdict",
+    "p_t",
+    "p_sign",
+    "holm_t",
+    "holm_sign",
+    "keys",
+)
+
+
+def records(entries: list[Entry]) -> list[dict[str, Any]]:
+    """One flat record per cell: ours, last and best round apart from the headline, the paper's, and the comparison."""
+    return [_record(entry) for entry in entries]
+
+
+def _record(e: Entry) -> dict[str, Any]:
+    record: dict[str, Any] = dict.fromkeys(CSV_FIELDS)
+    cell = e.cell
+    record |= {"id": cell.id, "row": cell.row.label, "column": cell.column.label, "metric": cell.metric.id}
+    record |= {"unit": cell.metric.unit, "state": e.state, "n": len(e.values), "keys": [run.key for run in e.runs]}
+    record |= {"last": e.summary("last"), "best": e.summary("best"), "rise": e.rise()}
+    if e.ours is not None:
+        record |= {"mean": e.ours.mean, "low": e.ours.low, "high": e.ours.high}
+    if e.paper is not None:
+        record |= {"printed": e.paper.text if e.paper.value is None else e.paper.value, "printed_std": e.paper.std}
+    if e.comparison is not None:
+        c = e.comparison
+        record |= {"against": c.against, "difference": c.difference.mean, "printed_difference": c.printed}
+        record |= {"difference_low": c.difference.low, "difference_high": c.difference.high}
+        record |= {name: getattr(c, name) for name in ("p_t", "p_sign", "holm_t", "holm_sign")}
+        record["verdict"] = None if c.printed is None else c.verdict
+    return {name: None if isinstance(v, float) and not math.isfinite(v) else v for name, v in record.items()}
+
+
+def as_csv(paper: Paper, table: Table, profile: str, entries: list[Entry]) -> str:
+    out = io.StringIO()
+    writer = csv.DictWriter(out, ["profile", *CSV_FIELDS], lineterminator="\n")
+    writer.writeheader()
+    for record in records(entries):
+        writer.writerow(record | {"profile": profile, "keys": " ".join(record["keys"])})
+    return out.getvalue().rstrip()
+
+
+def as_json(paper: Paper, table: Table, profile: str, entries: list[Entry]) -> str:
+    head = {"paper": paper.paper, "table": table.id, "profile": profile}
+    return json.dumps(head | {"cells": records(entries)}, indent=1)
+
+
+def latex(paper: Paper, table: Table, profile: str, entries: list[Entry]) -> str:
+    """A tabular per metric."""
+    lines = [_tex(f"% {paper.title}, {table.location}, profile {profile}")]
+    for metric in table.metrics:
+        own = [e for e in entries if e.cell.metric is metric]
+        columns = _shown(table, own)
+        lines += [
+            f"% {_tex(metric.label)} ({_tex(metric.unit)})",
+            r"\begin{tabular}{l" + "c" * len(columns) + "}",
+            r"\hline",
+        ]
+        lines += [" & ".join(["", *(_tex(column.label) for column in columns)]) + r" \\", r"\hline"]
+        by_place = {(e.cell.row.id, e.cell.column.id): e for e in own}
+        for row in table.rows:
+            found = [by_place.get((row.id, column.id)) for column in columns]
+            if any(found):
+                lines.append(
+                    " & ".join([_tex(row.label), *("" if e is None else _tex(_both(e)) for e in found)]) + r" \\"
+                )
+        lines += [r"\hline", r"\end{tabular}"]
+    return "\n".join(lines)
+
+
+#: what LaTeX reads otherwise; the first character of a comment line stays
+_TEX = {
+    "±": r"$\pm$",
+    "✓": r"$\checkmark$",
+    "✗": r"$\times$",
+    "~": r"$\sim$",
+    "–": "--",
+    "%": r"\%",
+    "_": r"\_",
+    "&": r"\&",
+}
+
+
+def _tex(text: str) -> str:
+    start = 1 if text.startswith("%") else 0
+    return text[:start] + "".join(_TEX.get(character, character) for character in text[start:])
+
+
+RENDER: dict[str, Callable[..., str]] = {"markdown": markdown, "csv": as_csv, "latex": latex, "json": as_json}
+
+
+@click.command("table", help="Run or look up the cells of PAPER/TABLE, a PAPER or all; print ours / theirs.")
+@click.argument("name")
+@click.option("--profile", type=click.Choice(experiments.PROFILES), default="quick", show_default=True)
+@click.option("--format", "style", type=click.Choice(FORMATS), default="markdown", show_default=True)
+@click.option("--lookup", is_flag=True, help="Show what is in the store, run nothing.")
+@click.option("--everything", is_flag=True, help="Also run the cells that the profile marks as not run here.")
+@click.option("--out", type=click.Path(path_type=Path), help="Store; default out/quick, or results for other profiles.")
+@click.option("--figures", "folder", type=click.Path(path_type=Path), help="Draw the curves into this folder.")
+@click.option("--data", "data_root", type=click.Path(path_type=Path), help="Folder of the data sets.")
+@click.option("--quiet", is_flag=True)
+@click.option("--json", "json_output", is_flag=True, help="The same as --format json.")
+def table_command(
+    name: str,
+    profile: str,
+    style: str,
+    lookup: bool,
+    everything: bool,
+    out: Path | None,
+    folder: Path | None,
+    data_root: Path | None,
+    quiet: bool,
+    json_output: bool,
+) -> None:
+    store, render = out or experiments.STORES[profile], RENDER["json" if json_output else style]
+    for number, (paper, table) in enumerate(experiments.select_tables(name, profile)):
+        entries = collect(table, profile, store, not lookup, quiet, data_root, everything)
+        click.echo(("\n" if number else "") + render(paper, table, profile, entries))
+        if folder is not None and table.given is None:
+            for path in draw(paper, table, profile, entries, folder):
+                click.echo(f"figure: {path}", err=True)
+
+
+def draw(paper: Paper, table: Table, profile: str, entries: list[Entry], folder: Path) -> list[Path]:
+    """Accuracy against round, one panel per column, one line per row; PNG, PDF and the data behind them."""
+    metric = table.metrics[0]
+    own = [e for e in entries if e.cell.metric is metric]
+    panels: dict[str, dict[str, list[list[dict[str, Any]]]]] = {}
+    for column in _shown(table, own):
+        rows = [e for e in own if e.cell.column is column]
+        panels[column.label] = {e.cell.row.label: [run.metrics() for run in e.runs] for e in rows}
+    stem = f"{paper.paper}-{table.id}-{profile}".replace("/", "-")
+    title = f"{paper.title}, {table.location} ({profile})"
+    return figures.curves(panels, metric.model, title, folder, stem)

@@ -1,0 +1,1 @@
+"""Many runs at once: the plan, its estimate, local workers, Ray."""
