@@ -27,7 +27,7 @@ from artifact.errors import UserError
 from artifact.files import write_atomic
 from artifact.memory import peak_memory
 from artifact.session import load_data
-from artifact.store import Run, dumps, read_checkpoint, runs
+from artifact.store import GLOBAL_MODEL, Run, dumps, read_checkpoint, runs
 
 #: what can be measured, in the order in which it is; the trace uses the eigenvectors of ``top`` where it has them
 PARTS = ("top", "negative", "trace", "density", "layers", "sam")
@@ -75,7 +75,7 @@ def open_target(reference: str, store: Path, data_root: Path | None = None) -> T
     Raises UserError for what is no checkpoint of ours, and for data that are not those of the run.
     """
     path, run = find(reference, store)
-    tensors, metadata = read_checkpoint(path, ("w", "statistics"))  # the clients' state can be a hundred times as large
+    tensors, metadata = read_checkpoint(path, GLOBAL_MODEL)  # the clients' state can be a hundred times as large
     values = json.loads(metadata["config"]) | {"device": "auto", "backend": "auto"}
     known = {name: value for name, value in values.items() if name in RunConfig.model_fields}
     made = config.make(**known)

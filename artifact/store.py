@@ -30,6 +30,10 @@ from artifact.errors import UserError
 from artifact.files import replacing, write_atomic
 
 
+#: entries of a checkpoint that probes read: parameters [P] and running statistics [Q]
+GLOBAL_MODEL = ("w", "statistics")
+
+
 def dumps(value: Any) -> str:
     """Canonical JSON; numbers that JSON lacks (nan, inf) become null."""
     return json.dumps(_finite(value), sort_keys=True, allow_nan=False)
@@ -116,6 +120,14 @@ class Run:
 
     def finish(self, summary: Mapping[str, Any]) -> None:
         write_atomic(self.done_file, json.dumps(_finite(summary), indent=1, sort_keys=True) + "\n")
+
+    def slim(self) -> None:
+        """Keep of a finished run's checkpoint the global model alone; the clients' state can be a hundred times it."""
+        if not (self.done and self.checkpoint_file.exists()):
+            return
+        tensors, metadata = read_checkpoint(self.checkpoint_file, GLOBAL_MODEL)
+        with replacing(self.checkpoint_file) as temporary:
+            save_file(tensors, temporary, metadata=metadata)
 
     def config(self) -> dict[str, Any]:
         return json.loads(self.config_file.read_text(encoding="utf-8"))

@@ -112,6 +112,18 @@ def test_only_the_model_is_read(tmp_path):
     assert torch.equal(target.w, whole["w"]) and target.trainer.completed == 2
 
 
+def test_a_finished_run_can_give_up_its_clients_state(tmp_path):
+    run = session.execute(config(algorithm="feddyn"), tmp_path, quiet=True).run
+    whole = read_checkpoint(run.checkpoint_file)
+    size = run.checkpoint_file.stat().st_size
+    run.slim()
+    tensors, metadata = read_checkpoint(run.checkpoint_file)
+    assert run.checkpoint_file.stat().st_size < size / 2
+    assert set(tensors) == {"w"} and torch.equal(tensors["w"], whole[0]["w"]) and metadata == whole[1]
+    assert torch.equal(open_target(str(run.folder), tmp_path).w, whole[0]["w"])
+    assert session.execute(config(algorithm="feddyn"), tmp_path, quiet=True).found
+
+
 def test_record_and_selection(store, capsys):
     both = ["sharpness", "--where", "model=mlp-8", "--where", "rounds=2", "--out", store, "--record", *PARTS]
     code, out, _ = run(capsys, *both)

@@ -74,12 +74,12 @@ def _assert_same_store(first: Path, second: Path) -> None:
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory) -> Path:
-    """Store of ``_configs`` made one after the other as ``artifact run`` does, on one core."""
+    """Store of ``_configs`` made one after the other as ``artifact run`` does, on one core; checkpoints as a sweep's."""
     store, threads = tmp_path_factory.mktemp("alone"), torch.get_num_threads()
     torch.set_num_threads(1)
     try:
         for one in _configs():
-            session.execute(one, store, quiet=True)
+            session.execute(one, store, quiet=True).run.slim()
     finally:
         torch.set_num_threads(threads)
     return store

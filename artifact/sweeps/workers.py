@@ -101,7 +101,10 @@ class Data:
 def perform(
     config: RunConfig, settings: Settings, load: Data, after_round: Callable[[Trainer, dict], None]
 ) -> tuple[str, str]:
-    """(kind of event, text) of one run, trained or looked up in the settings' store; whatever it raises is reported."""
+    """(kind of event, text) of one run, trained or looked up in the settings' store; whatever it raises is reported.
+
+    Of a finished run's checkpoint the model stays, which probes read; hundreds of clients' states would fill a disk.
+    """
     rounds = 0
 
     def count(trainer: Trainer, metrics: dict) -> None:
@@ -110,7 +113,7 @@ def perform(
         after_round(trainer, metrics)
 
     try:
-        session.execute(
+        outcome = session.execute(
             config,
             settings.store,
             dataset=load(config),
@@ -118,6 +121,8 @@ def perform(
             after_round=count,
             checkpoint_seconds=settings.checkpoint_seconds,
         )
+        if not outcome.found:
+            outcome.run.slim()
     except UserError as error:
         return ("held" if error.field == "run" else "failed"), str(error)
     except Exception as error:  # one run's fault must not end the others
