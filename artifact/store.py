@@ -29,7 +29,6 @@ from artifact import NUMBERS, __version__
 from artifact.errors import UserError
 from artifact.files import replacing, write_atomic
 
-
 #: entries of a checkpoint that probes read: parameters [P] and running statistics [Q]
 GLOBAL_MODEL = ("w", "statistics")
 
