@@ -26,6 +26,8 @@ from artifact.oracle import BACKENDS
 from artifact.store import environment
 
 BACKENDS_FILE = Path(__file__).with_name("backends.toml")
+#: backends worth timing, by family; the others have nothing special to the remaining models
+BACKENDS_OF = {"mlp": ("loop", "batched", "explicit", "onednn"), "resnet18": ("loop", "cropped", "batched")}
 
 
 def available(models: Iterable[str]) -> list[str]:
@@ -94,7 +96,7 @@ def write_backends(rounds: int, models: Iterable[str]) -> str:
     device = "cuda" if torch.cuda.is_available() else "cpu"
     result: dict[str, Any] = {}
     for model in models:
-        kinds = BACKENDS if model.startswith("mlp") else ("loop", "batched")
+        kinds = BACKENDS_OF.get(model.split("-")[0], ("loop", "batched"))
         one = measure([model], ["fedsam"], kinds, rounds, evaluate=False)
         result = one | {"rows": [*result.get("rows", ()), *one["rows"]]}
     fastest: dict[str, tuple[str, str]] = {}

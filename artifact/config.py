@@ -89,7 +89,7 @@ class RunConfig(BaseModel):
     probe_radius: Rate = 0.1
     seed: Annotated[int, Field(ge=0)] = 0
     dtype: Literal["float64", "float32", "bfloat16"] = "float32"
-    backend: Literal["auto", "loop", "batched", "explicit", "onednn"] = "auto"
+    backend: Literal["auto", "loop", "cropped", "batched", "explicit", "onednn"] = "auto"
     device: str = "auto"
 
     @model_validator(mode="after")

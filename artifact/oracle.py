@@ -1,9 +1,10 @@
 """The gradient oracle: [S, P] -> [S, P], row i is the gradient of client i's loss on ITS current minibatch.
 
-Four backends give one answer. ``loop`` differentiates one client at a time, clients spread over threads that each use
-one core; ``batched`` differentiates many clients in one call (``torch.func.vmap``); ``explicit`` has hand-written
-gradients of fully connected networks, for many clients at once, and falls back on ``batched`` elsewhere; ``onednn`` is
-``explicit`` with large products in float32 by another library. Which is fastest depends on model, device and
+Five backends give one answer. ``loop`` differentiates one client at a time, clients spread over threads that each use
+one core; ``cropped`` is ``loop`` without the kernel taps that only ever meet padding; ``batched`` differentiates many
+clients in one call (``torch.func.vmap``); ``explicit`` has hand-written gradients of fully connected networks, for many
+clients at once, and falls back on ``batched`` elsewhere; ``onednn`` is ``explicit`` with large products in float32 by
+another library. Which is fastest depends on model, device and
 processor: ``default_backend`` reads what ``python -m artifact bench --write`` measured.
 """
 
@@ -30,7 +31,9 @@ from artifact.flat import Layout, buffers, parameters
 from artifact.replica import Replica
 from artifact.taps import hidden_layers, mean_square_activations
 
-BACKENDS = ("loop", "batched", "explicit", "onednn")
+BACKENDS = ("loop", "cropped", "batched", "explicit", "onednn")
+#: those that take one client at a time
+LOOPS = ("loop", "cropped")
 
 
 @cache
@@ -150,7 +153,7 @@ class Oracle:
         """[R, P] -> [R, P]; ``b`` [R, Q] is updated in place."""
         with self._counting:
             self.passes += len(W)
-        if self.backend == "loop":
+        if self.backend in LOOPS:
             return self._loop(W, b, group)
         if self._perceptron is not None:
             return self._perceptron.gradients(W, group.x, group.y, group.uniforms)
@@ -165,8 +168,7 @@ class Oracle:
             replica.point(W[i], None if b is None else b[i])
             loss = self._loss(replica.model, replica.model, pixels_last(group.x[i]), group.y[i], u)
             gradients = torch.autograd.grad(loss, replica.parameters, materialize_grads=True)
-            for view, gradient in zip(self.layout.views(out[i]).values(), gradients, strict=True):
-                view.copy_(gradient)
+            replica.collect(gradients, out[i])
 
         self.map(one, range(len(W)))
         return out
@@ -179,7 +181,7 @@ class Oracle:
         """
         if self._pool is None or self.backend == "batched":
             return [list(range(size))]
-        if self.backend == "loop":
+        if self.backend in LOOPS:
             return [[i] for i in range(size)]
         share = -(-size // self.threads)
         return [list(range(start, min(start + share, size))) for start in range(0, size, share)]
@@ -211,8 +213,8 @@ class Oracle:
 
     def _replica(self) -> Replica:
         if not hasattr(self._local, "replica"):
-            plain = self.penalty.zeta == 0
-            self._local.replica = Replica(self.model, self.layout, self.buffer_layout, pool_first=plain)
+            plain, crop = self.penalty.zeta == 0, self.backend == "cropped"
+            self._local.replica = Replica(self.model, self.layout, self.buffer_layout, plain, crop)
         return self._local.replica
 
     def _batched(self, W: Tensor, b: Tensor | None, group: Group) -> Tensor:

@@ -1,4 +1,4 @@
-"""Three ways to the same gradients, against each other and finite differences; client state that is kept sparsely."""
+"""Several ways to the same gradients, against each other and finite differences; client state that is kept sparsely."""
 
 import itertools
 import tomllib
@@ -6,6 +6,8 @@ import tomllib
 import pytest
 import torch
 import torch.nn.functional as F
+from hypothesis import assume, given
+from hypothesis import strategies as st
 from torch.func import functional_call
 
 from artifact import models
@@ -18,7 +20,7 @@ from artifact.explicit import Perceptron, _linear
 from artifact.flat import parameters
 from artifact.models import Dropout
 from artifact.oracle import BACKENDS, Group, Oracle, Penalty, _measured, default_backend
-from artifact.replica import Replica
+from artifact.replica import Replica, useful_taps
 from artifact.rows import ClientRows, pack, unpack
 from artifact.session import load_data
 from artifact.taps import hidden_layers
@@ -340,6 +342,62 @@ def test_released_lesam_and_others_share_one_model_per_round():
     trainer, _ = trained(2, rounds=1, algorithm="fedlesam")
     assert len([name for name in trainer.tensors() if ".row." in name]) == 1
     assert len(trainer.state["w_old"].written) == 5
+
+
+# ---- kernels without the taps that only meet padding -----------------------------------------------------------------
+
+
+@given(n=st.integers(1, 6), k=st.integers(1, 7), stride=st.integers(1, 3), padding=st.integers(0, 3))
+def test_useful_taps_are_all_that_the_outputs_and_gradients_need(n, k, stride, padding):
+    assume(n + 2 * padding >= k)
+    taps, left = useful_taps(n, k, stride, padding)
+    generator = torch.Generator().manual_seed(k)
+    kernel = torch.randn(1, 1, k, generator=generator, dtype=torch.float64, requires_grad=True)
+    x = torch.randn(2, 1, n, generator=generator, dtype=torch.float64)
+    whole, part = F.conv1d(x, kernel, None, stride, padding), F.conv1d(x, kernel[..., taps], None, stride, left)
+    assert whole.shape == part.shape and torch.allclose(whole, part, rtol=0, atol=1e-12)
+    (gradient,) = torch.autograd.grad((whole * torch.randn(whole.shape, generator=generator).double()).sum(), kernel)
+    lost = torch.ones(k, dtype=torch.bool)
+    lost[taps] = False
+    assert not gradient[0, 0, lost].any()
+    met = {tap for tap in range(k) for o in range(whole.shape[-1]) if 0 <= o * stride - padding + tap < n}
+    narrow = range(min(met), max(met) + 1) if met else ()
+    smaller = taps.stop - taps.start < k
+    assert not smaller or [*narrow] == [*range(k)[taps]], "cropped to exactly the taps that meet a pixel"
+
+
+@pytest.mark.parametrize("name", ["resnet18-gn", "resnet18", "lenet"])
+def test_cropped_kernels_give_the_gradients_of_whole_ones(name):
+    model, W, group = problem(name, shape=(3, 32, 32))
+    loop, cropped = (Oracle(model, Penalty(0.1), b) for b in ("loop", "cropped"))
+    running = loop.buffer_layout.flatten(dict(model.named_buffers())).repeat(R, 1) if name == "resnet18" else None
+    moved = [None if running is None else running.clone() for _ in range(2)]
+    expected, found = (o.gradients(W, b, group) for o, b in zip((loop, cropped), moved, strict=True))
+    assert (expected - found).abs().max() <= 1e-12 * expected.abs().max()
+    assert running is None or torch.allclose(*moved, rtol=0, atol=1e-12)
+    own = None if running is None else running[0]
+    with loop.evaluating(W[0], own) as one, cropped.evaluating(W[0], own) as other:
+        assert torch.allclose(one(group.x[0]), other(group.x[0]), rtol=1e-10)
+
+
+def test_only_the_last_stage_of_a_resnet_on_small_images_is_cropped():
+    model, W, _ = problem("resnet18-gn", shape=(3, 32, 32), dtype=torch.float32)
+    oracle = Oracle(model)
+    replica = Replica(model, oracle.layout, oracle.buffer_layout, pool_first=False, crop=True)
+    replica.point(W[1], None)
+    sizes = {
+        name: tuple(replica.model.get_submodule(name.removesuffix(".weight")).weight.shape[2:]) for name in replica.kept
+    }
+    assert sizes == {
+        "layer4.0.conv1.weight": (2, 2),
+        "layer4.0.conv2.weight": (1, 1),
+        "layer4.1.conv1.weight": (1, 1),
+        "layer4.1.conv2.weight": (1, 1),
+    }
+    assert [tuple(p.shape) for p in parameters(model).values()] == [*oracle.layout.shapes], "the model itself is whole"
+    assert not Replica(model, oracle.layout, oracle.buffer_layout, pool_first=False).kept
+    large = models.build("resnet18-gn", (3, 224, 224), 4, 0)
+    assert not Replica(large, oracle.layout, oracle.buffer_layout, pool_first=False, crop=True).kept
 
 
 # ---- the table of backends ------------------------------------------------------------------------------------------
