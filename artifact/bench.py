@@ -13,12 +13,14 @@ import torch
 
 from artifact import data
 from artifact.benchmark import page
-from artifact.benchmark.cases import CASES, METHODS, RELEASED, contender
+from artifact.benchmark.cases import CASES, METHODS, RELEASED, ROUNDS_PER_TURN, contender
 from artifact.benchmark.flops import limits
 from artifact.benchmark.frameworks import MODELS as COMPARED
 from artifact.benchmark.frameworks import measure as against_frameworks
 from artifact.benchmark.measure import interleave, ratios, row
 from artifact.benchmark.precision import measure as compare_precision
+from artifact.benchmark.profile import MODELS as PROFILED
+from artifact.benchmark.profile import measure as profiles
 from artifact.benchmark.scaling import measure as scaling_curves
 from artifact.errors import UserError
 from artifact.files import write_atomic
@@ -47,7 +49,7 @@ def measure(
     models: Iterable[str],
     algorithms: Iterable[str],
     kinds: Iterable[str],
-    rounds: int,
+    turns: int,
     reference: Path | None = None,
     **asked: Any,
 ) -> dict[str, Any]:
@@ -62,7 +64,7 @@ def measure(
             work = [contender(model, algorithm, kind) | asked for kind in kinds]
             if reference is not None and algorithm in RELEASED:
                 work.insert(0, contender(model, algorithm, "reference") | {"path": str(reference)} | asked)
-            played = interleave(work, rounds)
+            played = interleave(work, turns, ROUNDS_PER_TURN.get(model, 1))
             for one in played:
                 rows.append(row(one, machine["limit"]))
                 click.echo(line(rows[-1]), err=True)
@@ -91,13 +93,13 @@ def ratio_line(result: dict[str, Any]) -> str:
     return text + f" n={result['train']['n']}"
 
 
-def write_backends(rounds: int, models: Iterable[str]) -> str:
+def write_backends(turns: int, models: Iterable[str]) -> str:
     """Time every backend per model with FedSAM and write the fastest of each to ``backends.toml``; its text."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
     result: dict[str, Any] = {}
     for model in models:
         kinds = BACKENDS_OF.get(model.split("-")[0], ("loop", "batched"))
-        one = measure([model], ["fedsam"], kinds, rounds, evaluate=False)
+        one = measure([model], ["fedsam"], kinds, turns, evaluate=False)
         result = one | {"rows": [*result.get("rows", ()), *one["rows"]]}
     fastest: dict[str, tuple[str, str]] = {}
     for model in dict.fromkeys(r["model"] for r in result["rows"]):
@@ -115,7 +117,7 @@ def merge(text: str, device: str, fastest: dict[str, tuple[str, str]], result: d
     entries = {name: (backend, "not measured here") for name, backend in old[device].items()}
     for model, measured in fastest.items():
         entries[f"{model.split('-')[0]}-*" if model.startswith("mlp-") else model] = measured
-    environment, rounds = result["environment"], result["rows"][0]["train"]["n"]
+    environment, turns = result["environment"], result["rows"][0]["train"]["n"]
     lines = ["# Fastest backend per device and model; written by `python -m artifact bench --write`."]
     for section in ("cpu", "cuda"):
         lines += ["", f"[{section}]"]
@@ -123,7 +125,7 @@ def merge(text: str, device: str, fastest: dict[str, tuple[str, str]], result: d
             lines += [f'"{name}" = "{backend}"' for name, backend in old[section].items()]
             continue
         lines.append(f"# {environment['processor']}, {environment['cores']} cores, torch {environment['torch']},")
-        lines.append(f"# FedSAM, 10 of 100 clients, medians of {rounds} rounds")
+        lines.append(f"# FedSAM, 10 of 100 clients, medians of {turns} turns")
         lines += [f'"{name}" = "{backend}"  # {note}' for name, (backend, note) in sorted(entries.items())]
     return "\n".join(lines) + "\n"
 
@@ -140,12 +142,20 @@ def merge(text: str, device: str, fastest: dict[str, tuple[str, str]], result: d
     show_default=True,
     help="bfloat16: the default backend in that precision.",
 )
-@click.option("--rounds", type=click.IntRange(1), default=5, show_default=True, help="Counted rounds of each.")
+@click.option(
+    "--rounds",
+    "turns",
+    type=click.IntRange(1),
+    default=5,
+    show_default=True,
+    help="Counted turns of each contender: one round, of the MLPs ten.",
+)
 @click.option("--cores", type=click.IntRange(1), help="Cores that every contender may use; default all.")
 @click.option("--visited", is_flag=True, help="Every client has state already, as after many rounds (memory).")
 @click.option("--reference", type=click.Path(path_type=Path), help="Checkout of the released FL-Simulator to time too.")
 @click.option("--write", is_flag=True, help="Write the fastest backend of each model to artifact/backends.toml.")
 @click.option("--scaling", type=click.Path(path_type=Path), help="Measure how cost scales; data and figure go here.")
+@click.option("--profile", is_flag=True, help="Where a round's time goes on one core, and the rates of its layers.")
 @click.option("--precision", is_flag=True, help="Accuracy of bfloat16 against float32, three paired seeds.")
 @click.option(
     "--frameworks",
@@ -159,12 +169,13 @@ def bench(
     models: tuple[str, ...],
     algorithms: tuple[str, ...],
     kinds: tuple[str, ...],
-    rounds: int,
+    turns: int,
     cores: int | None,
     visited: bool,
     reference: Path | None,
     write: bool,
     scaling: Path | None,
+    profile: bool,
     precision: bool,
     frameworks: Path | None,
     render: Path | None,
@@ -178,16 +189,18 @@ def bench(
         raise UserError("reference", str(reference), "a checkout of woodenchild95/FL-Simulator")
     chosen = available(models or CASES)
     if write:
-        click.echo(write_backends(rounds, chosen))
+        click.echo(write_backends(turns, chosen))
         return
     if scaling is not None:
-        result = scaling_curves(rounds, scaling)
+        result = scaling_curves(turns, scaling)
+    elif profile:
+        result = profiles([name for name in PROFILED if name in chosen])
     elif precision:
         result = compare_precision()
     elif frameworks is not None:
-        result = against_frameworks(frameworks, [name for name in COMPARED if name in chosen], rounds, cores)
+        result = against_frameworks(frameworks, [name for name in COMPARED if name in chosen], turns, cores)
     else:
-        result = measure(chosen, algorithms, kinds, rounds, reference, cores=cores, visited=visited)
+        result = measure(chosen, algorithms, kinds, turns, reference, cores=cores, visited=visited)
     text = json.dumps(result, indent=1)
     if out is not None:
         write_atomic(out, text + "\n")

@@ -117,11 +117,11 @@ class Perceptron:
         large = a.shape[1] * weight[0].numel() >= _LARGE
         if not (self.onednn and large and a.dtype == torch.float32 and a.device.type == "cpu"):
             return None
-        return _linear()
+        return onednn_linear()
 
 
 @cache
-def _linear() -> Callable[..., Tensor] | None:
+def onednn_linear() -> Callable[..., Tensor] | None:
     """torch's operator for a linear layer in oneDNN; None in a torch without it."""
     operator = getattr(torch.ops.mkldnn, "_linear_pointwise", None) if torch.backends.mkldnn.is_available() else None
     return operator and operator.default

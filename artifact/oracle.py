@@ -118,6 +118,13 @@ class Oracle:
         self._local.worker = True
         self._replica()
 
+    def work_inline(self) -> None:
+        """Do everything in the calling thread from now on, where a profiler sees it."""
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
+        torch.set_num_threads(1)
+
     def minibatch(
         self, groups: Sequence[Group], statistics: Tensor | None = None, rows: Tensor | None = None
     ) -> Minibatch:

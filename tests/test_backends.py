@@ -16,7 +16,7 @@ from artifact.bench import merge
 from artifact.cohort import Context, LocalOptimiser
 from artifact.config import make
 from artifact.engine import Trainer
-from artifact.explicit import Perceptron, _linear
+from artifact.explicit import Perceptron, onednn_linear
 from artifact.flat import parameters
 from artifact.models import Dropout
 from artifact.oracle import BACKENDS, Group, Oracle, Penalty, _measured, default_backend
@@ -105,12 +105,12 @@ def large(seed=0, members=R):
     return model, W, Group(None, x, torch.randint(0, 10, (members, 50), generator=generator))
 
 
-@pytest.mark.skipif(_linear() is None, reason="this torch has no oneDNN")
+@pytest.mark.skipif(onednn_linear() is None, reason="this torch has no oneDNN")
 def test_onednn_gives_the_same_gradients_to_rounding(monkeypatch):
     """Its error against float64 is no larger than MKL's, up to a factor of two; and it is really called."""
     model, W, group = large()
-    calls, operator = [], _linear()
-    monkeypatch.setattr("artifact.explicit._linear", lambda: lambda *given: calls.append(1) or operator(*given))
+    calls, operator = [], onednn_linear()
+    monkeypatch.setattr("artifact.explicit.onednn_linear", lambda: lambda *given: calls.append(1) or operator(*given))
     explicit, onednn = (Oracle(model, backend=b).gradients(W, None, group) for b in ("explicit", "onednn"))
     assert len(calls) == 2 * R  # first layer, forward and backward; the second layer is small
     exact = Oracle(model.double(), backend="loop").gradients(W.double(), None, Group(None, group.x.double(), group.y))
@@ -127,7 +127,7 @@ def one_thread():
     torch.set_num_threads(threads)
 
 
-@pytest.mark.skipif(_linear() is None, reason="this torch has no oneDNN")
+@pytest.mark.skipif(onednn_linear() is None, reason="this torch has no oneDNN")
 def test_a_client_has_the_same_bits_alone_with_onednn(one_thread):
     model, W, group = large(members=4)
     oracle = Oracle(model, backend="onednn")
@@ -145,7 +145,7 @@ def test_onednn_is_explicit_where_it_does_not_apply(case, monkeypatch):
     if case == "small":
         group = Group(None, group.x[:, :4], group.y[:, :4])
     if case == "missing":
-        monkeypatch.setattr("artifact.explicit._linear", lambda: None)
+        monkeypatch.setattr("artifact.explicit.onednn_linear", lambda: None)
     explicit, onednn = (Oracle(model, backend=b).gradients(W, None, group) for b in ("explicit", "onednn"))
     assert torch.equal(explicit, onednn)
 

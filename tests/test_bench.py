@@ -16,9 +16,18 @@ from torch.nn.functional import cross_entropy
 
 from artifact.__main__ import main
 from artifact.bench import line, ratio_line
-from artifact.benchmark import cases, frameworks, page
+from artifact.benchmark import cases, frameworks, page, profile
 from artifact.benchmark.flops import limits, round_flops
-from artifact.benchmark.measure import Contender, busy_seconds, interleave, ratios, row, spread, tree_seconds
+from artifact.benchmark.measure import (
+    Contender,
+    busy_seconds,
+    interleave,
+    ratios,
+    row,
+    spread,
+    take_turns,
+    tree_seconds,
+)
 from artifact.config import make
 from artifact.engine import Trainer
 from artifact.errors import UserError
@@ -108,6 +117,40 @@ def test_every_case_is_a_valid_config(model):
             assert (run.clients, run.cohort, run.batch_size) == (100, 10, 50)
 
 
+def test_turns_of_several_rounds(digits):
+    """One uncounted round, then two turns of three: seven rounds in all, a sample per turn."""
+    asked = cases.contender("mlp-200", "fedavg", "explicit") | {"cores": 1}
+    warm = []
+    (played,) = take_turns([lambda: Contender(asked)], 2, 3, lambda: warm.append(True))
+    assert len(played.samples) == 2 and warm == [True]
+    assert all(0 < sample["train"] < 1 and sample["passes"] == 1 for sample in played.samples)
+
+
+def test_profile_adds_up_and_knows_the_layers(digits, tmp_path):
+    """mlp-200 on 64 pixels: two layers, whose products are the floor under the round's time."""
+    result = profile.measure(["mlp-200"])
+    (one,) = result["profiles"]
+    assert sum(one["shares"].values()) == pytest.approx(1) and one["shares"]["matrix products"] > 0
+    assert [(layer["layer"], layer["weight"]) for layer in one["layers"]] == [("fc1", "200x64"), ("fc2", "10x200")]
+    assert all(layer["forward_gflops"] > 0 and layer["backward_gflops"] > 0 for layer in one["layers"])
+    assert one["floor"] == pytest.approx(4 * sum(layer["milliseconds"] for layer in one["layers"]) / 1000)
+    assert "mlp-200" in profile.line(one)
+    (tmp_path / "profile.json").write_text(json.dumps(result))
+    text = page.section(tmp_path / "profile.json")
+    assert "| mlp-200 | fc1 | 64 | 200x64 |" in text and "products and convolutions alone" in text
+
+
+def test_a_convolution_alone_does_what_the_network_does():
+    layer = torch.nn.Conv2d(3, 4, 3, stride=2, padding=1, bias=False)
+    x = torch.rand(5, 3, 8, 8, requires_grad=True)
+    for first, gradients in ((True, [False, True, False]), (False, [True, True, False])):
+        calls = profile._convolution(
+            profile._Seen("conv", layer, (5, 3, 8, 8), first), x.detach(), layer.weight.detach()
+        )
+        assert torch.allclose(calls["forward"](), layer(x), atol=1e-6)
+        assert [g is not None and g.numel() > 0 for g in calls["backward"]()] == gradients
+
+
 # ---- other frameworks -----------------------------------------------------------------------------------------------
 
 
@@ -182,6 +225,7 @@ def test_our_side_of_the_comparison_and_a_driver_that_follows_the_protocol(digit
         "    w = torch.stack(ends).mean(0); turns.done(w.numpy())\n"
     )
     settings = {"tuned": True, "workers": 1, "threads": 1}
+    monkeypatch.setitem(frameworks.ROUNDS_PER_TURN, "mlp-200", 2)
     monkeypatch.setattr(
         frameworks, "contenders", lambda python, cores: {"stand-in": ([str(python), str(driver)], settings)}
     )
@@ -189,7 +233,8 @@ def test_our_side_of_the_comparison_and_a_driver_that_follows_the_protocol(digit
     result = frameworks.measure(Path(sys.executable), ["mlp-200"], 2, 1)
     ours, other = result["frameworks"]
     assert (ours["contender"], other["contender"]) == ("ours", "stand-in")
-    assert ours["steps"] == other["steps"] == 3 * 2 * 2
+    assert ours["steps"] == other["steps"] == 5 * 2 * 2 and ours["rounds"] == 5
+    assert ours["difference_after_one"] == 0 and 0 < other["difference_after_one"] < 1e-5
     assert ours["difference"] == 0 and 0 < other["difference"] < 1e-5
     assert ours["ratio"] == {"median": 1.0, "min": 1.0, "max": 1.0, "n": 2} and other["ratio"]["min"] > 0
     assert ours["processor"] >= 0 and "stand-in" in frameworks.line(other)

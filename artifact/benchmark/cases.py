@@ -32,6 +32,8 @@ METHODS = ("fedavg", "fedsam", "fedsmoo", "fedlesam")
 RELEASED = {"fedavg": "FedAvg", "fedsam": "FedSAM", "fedsmoo": "FedSMOO", "scaffold": "SCAFFOLD", "feddyn": "FedDyn"}
 #: models at which a clone is timed with its own class of this name
 OWN_CLASS = {"lenet": "LeNet", "resnet18-gn": "ResNet18"}
+#: rounds of one turn, for models whose round is over before a process that has waited is up to speed
+ROUNDS_PER_TURN = {"mlp-200": 10, "mlp": 10}
 #: radii that every contender gets, so that the work is the same
 RHO = {"fedsam": {"rho": 0.1}, "fedsmoo": {"rho": 0.1, "lam": 0.1}, "fedlesam": {"rho": 0.1}}
 

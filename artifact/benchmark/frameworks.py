@@ -20,7 +20,7 @@ import numpy as np
 import torch
 
 from artifact import config
-from artifact.benchmark.cases import contender
+from artifact.benchmark.cases import COMMON, ROUNDS_PER_TURN, contender
 from artifact.benchmark.measure import Contender, spread, take_turns
 from artifact.data.augment import normalise
 from artifact.engine import Trainer, draw_cohort, schedule
@@ -63,48 +63,60 @@ def export(model: str, rounds: int, folder: Path) -> dict[str, Any]:
 
 
 def contenders(python: Path, cores: int) -> dict[str, tuple[list[str], dict[str, Any]]]:
-    """Command and request of every framework: pfl's plain setting, and those of which one may be its fastest.
+    """Command and request of every framework: its plain setting, and those of which one may be its fastest.
 
     Tuned ones get our allocator settings too (``artifact/allocator.py``).
     """
     kept = ["env", "MALLOC_MMAP_MAX_=0", f"MALLOC_TRIM_THRESHOLD_={2**31 - 1}"]
     pfl, flower = [str(python), str(DRIVERS / "with_pfl.py")], [str(python), str(DRIVERS / "with_flower.py")]
+    alone = ["unshare", "-rn"]  # a network of its own, with the loopback device only
     found = {
         "pfl": (pfl, {"tuned": False, "workers": 1, "threads": cores}),
         "pfl-tuned": ([*kept, *pfl], {"tuned": True, "workers": 1, "threads": cores}),
-        "flower-tuned": (["unshare", "-rn", *kept, *flower], {"tuned": True, "workers": cores, "threads": 1}),
+        "flower": ([*alone, *flower], {"tuned": False, "workers": cores, "threads": 1, "nodes": COMMON["clients"]}),
+        "flower-tuned": (
+            [*alone, *kept, *flower],
+            {"tuned": True, "workers": cores, "threads": 1, "nodes": COMMON["cohort"]},
+        ),
     }
     if cores > 1:
         found["pfl-tuned-workers"] = ([*kept, *pfl], {"tuned": True, "workers": cores, "threads": 1})
     return found
 
 
-def measure(python: Path, models: Sequence[str], rounds: int, cores: int | None) -> dict[str, Any]:
+def measure(python: Path, models: Sequence[str], turns: int, cores: int | None) -> dict[str, Any]:
     """Rows of all contenders and, per framework, its ratio to ours and how far its weights end from ours.
 
-    python: interpreter of the frameworks' environment.  rounds: counted ones, after one that is not.
+    python: interpreter of the frameworks' environment.  turns: counted ones, after a round that is not.
     """
     if not python.is_file():
         raise UserError("frameworks", str(python), "the Python of an environment with pfl and flwr")
     cores, rows, found = cores or os.cpu_count() or 1, [], versions(python)
     for model in models:
         with tempfile.TemporaryDirectory(prefix="work") as place:
-            for result in _play(python, model, rounds, cores, Path(place)):
+            for result in _play(python, model, turns, cores, Path(place)):
                 rows.append(result)
                 click.echo(line(result), err=True)
     return {"environment": environment(torch.device("cpu")), "versions": found, "frameworks": rows}
 
 
-def _play(python: Path, model: str, rounds: int, cores: int, folder: Path) -> list[dict[str, Any]]:
-    ours = export(model, rounds + 1, folder) | {"cores": cores, "evaluate": False}
+def _play(python: Path, model: str, turns: int, cores: int, folder: Path) -> list[dict[str, Any]]:
+    per_turn = ROUNDS_PER_TURN.get(model, 1)
+    rounds = 1 + turns * per_turn
+    ours = export(model, rounds, folder) | {"cores": cores, "evaluate": False}
     makers = {"ours": partial(Contender, ours | {"weights": str(folder / "ours.npy")})}
     for name, (command, settings) in contenders(python, cores).items():
         asked = {"kind": name, "work": str(folder), "weights": str(folder / f"{name}.npy"), "cores": cores}
         makers[name] = partial(Contender, asked | settings, command=command)
-    played = dict(zip(makers, take_turns(list(makers.values()), rounds), strict=True))
-    first = np.load(folder / "w.npy")
-    moved = {name: np.load(folder / f"{name}.npy") - first for name in played}
-    local_steps = (rounds + 1) * played["ours"].facts["local_steps"]
+    start, after_one = np.load(folder / "w.npy"), {}
+
+    def moved() -> dict[str, np.ndarray]:
+        """The server's update since the start, by contender."""
+        return {name: np.load(folder / f"{name}.npy") - start for name in makers}
+
+    took = take_turns(list(makers.values()), turns, per_turn, lambda: after_one.update(moved()))
+    played, at_end = dict(zip(makers, took, strict=True)), moved()
+    local_steps = rounds * played["ours"].facts["local_steps"]
     return [
         {
             "model": model,
@@ -117,10 +129,17 @@ def _play(python: Path, model: str, rounds: int, cores: int, folder: Path) -> li
                 [t["train"] / o["train"] for t, o in zip(one.samples, played["ours"].samples, strict=True)]
             ),
             "steps": local_steps if name == "ours" else one.samples[-1]["steps"],
-            "difference": float(np.linalg.norm(moved[name] - moved["ours"]) / np.linalg.norm(moved["ours"])),
+            "rounds": rounds,
+            "difference_after_one": apart(after_one[name], after_one["ours"]),
+            "difference": apart(at_end[name], at_end["ours"]),
         }
         for name, one in played.items()
     ]
+
+
+def apart(theirs: np.ndarray, ours: np.ndarray) -> float:
+    """Norm of the difference of two updates [P], relative to ours."""
+    return float(np.linalg.norm(theirs - ours) / np.linalg.norm(ours))
 
 
 def versions(python: Path) -> dict[str, str]:
@@ -138,4 +157,5 @@ def line(result: dict[str, Any]) -> str:
     text = f"{result['model']:<8} {result['contender']:<18} train {train['median']:8.4f} s [{train['min']:.4f}, "
     text += f"{train['max']:.4f}]  cpu {result['processor']:7.3f} s  theirs / ours {ratio['median']:6.2f}x "
     text += f"[{ratio['min']:.2f}, {ratio['max']:.2f}]  n={train['n']}  others {100 * result['others']:.0f} %"
-    return text + f"  gradients {result['steps']}  difference of the update {result['difference']:.1e}"
+    text += f"  gradients {result['steps']}  update apart {result['difference_after_one']:.1e} after one round, "
+    return text + f"{result['difference']:.1e} after {result['rounds']}"

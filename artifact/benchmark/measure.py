@@ -1,4 +1,4 @@
-"""Contenders in processes of their own that play rounds in turn, and what the rounds say."""
+"""Contenders in processes of their own that play in turn, and what their rounds say."""
 
 from __future__ import annotations
 
@@ -15,10 +15,13 @@ from typing import Any
 
 from artifact.errors import UserError
 
+#: what an answer tells as seconds of a round
+SECONDS = ("train", "train_cpu", "evaluate", "evaluate_cpu", "own_cpu")
+
 
 @dataclass
 class Contender:
-    """A process that has built its trainer and waits; ``play`` lets it do one round.
+    """A process that has built its trainer and waits; ``play`` lets it take a turn.
 
     command: what to run with the JSON of ``asked`` as its last word; ours or the released simulator's by default.
     """
@@ -41,16 +44,17 @@ class Contender:
             raise UserError("contender", self.asked["kind"], "a process that answers; it ended before it did")
         return json.loads(line)
 
-    def play(self, counted: bool) -> None:
-        """One round; the share of the cores that other processes took meanwhile is recorded with it."""
+    def play(self, counted: bool, rounds: int = 1) -> None:
+        """A turn of some rounds, recorded as their mean, with the share of the cores that other processes took."""
         before, own, start = busy_seconds(), tree_seconds(self.process.pid), time.perf_counter()
-        self.process.stdin.write("\n")
+        self.process.stdin.write("\n" * rounds)
         self.process.stdin.flush()
-        sample = self._answer()
+        answers = [self._answer() for _ in range(rounds)]
         wall = time.perf_counter() - start
-        sample["processes"] = tree_seconds(self.process.pid) - own
-        others = busy_seconds() - before - sample["processes"]
-        sample["others"] = max(0.0, others) / (wall * (os.cpu_count() or 1))
+        used = tree_seconds(self.process.pid) - own
+        means = {name: statistics.mean(a[name] for a in answers) for name in SECONDS if name in answers[0]}
+        sample = answers[-1] | means | {"processes": used / rounds}
+        sample["others"] = max(0.0, busy_seconds() - before - used) / (wall * (os.cpu_count() or 1))
         if counted:
             self.samples.append(sample)
 
@@ -89,20 +93,29 @@ def tree_seconds(pid: int) -> float:
     return sum(used.get(member, 0) for member in family) / os.sysconf("SC_CLK_TCK")
 
 
-def interleave(asked: Sequence[dict[str, Any]], rounds: int) -> list[Contender]:
-    """Play one uncounted and ``rounds`` counted rounds of every contender, in turn."""
-    return take_turns([lambda one=one: Contender(one) for one in asked], rounds)
+def interleave(asked: Sequence[dict[str, Any]], turns: int, rounds: int = 1) -> list[Contender]:
+    """Let every contender play one uncounted round, then ``turns`` counted turns of some ``rounds`` each."""
+    return take_turns([lambda one=one: Contender(one) for one in asked], turns, rounds)
 
 
-def take_turns(makers: Sequence[Callable[[], Contender]], rounds: int) -> list[Contender]:
-    """As ``interleave``, for contenders that the caller describes; all are closed at the end, whatever happens."""
+def take_turns(
+    makers: Sequence[Callable[[], Contender]], turns: int, rounds: int = 1, warmed_up: Callable[[], None] | None = None
+) -> list[Contender]:
+    """As ``interleave``, for contenders that the caller describes; all are closed at the end, whatever happens.
+
+    warmed_up: called when each has played its uncounted round.
+    """
     contenders: list[Contender] = []
     try:
         for make in makers:
             contenders.append(make())
-        for repeat in range(rounds + 1):
+        for contender in contenders:
+            contender.play(counted=False)
+        if warmed_up is not None:
+            warmed_up()
+        for _ in range(turns):
             for contender in contenders:
-                contender.play(counted=repeat > 0)
+                contender.play(counted=True, rounds=rounds)
     finally:
         for contender in contenders:
             contender.close()
@@ -114,7 +127,7 @@ def spread(values: Sequence[float]) -> dict[str, float]:
 
 
 def row(contender: Contender, limit: float) -> dict[str, Any]:
-    """What a contender's rounds come to. limit: GFLOP/s of the machine."""
+    """What a contender's turns come to. limit: GFLOP/s of the machine."""
     config, facts, samples = contender.asked["config"], contender.facts, contender.samples
     columns = {name: [s[name] for s in samples] for name in ("train", "train_cpu", "evaluate", "evaluate_cpu")}
     columns["whole"] = [s["train"] + s["evaluate"] for s in samples]
@@ -132,7 +145,7 @@ def row(contender: Contender, limit: float) -> dict[str, Any]:
 
 
 def ratios(reference: Contender, ours: Contender) -> dict[str, Any]:
-    """How much longer the reference takes: the median over repeats of neighbouring rounds, with the extremes."""
+    """How much longer the reference takes: the median over neighbouring turns, with the extremes."""
     result = {"model": ours.asked["config"]["model"], "algorithm": ours.asked["config"]["algorithm"]}
     result["contender"] = ours.asked["kind"]
     pairs = list(zip(reference.samples, ours.samples, strict=True))

@@ -31,6 +31,8 @@ def section(path: Path) -> str:
         lines += scaling(result)
     elif "accuracy" in result:
         lines += accuracy(result)
+    elif "profiles" in result:
+        lines += profiles(result)
     elif "frameworks" in result:
         lines += frameworks(result)
     else:
@@ -112,7 +114,7 @@ def frameworks(result: dict[str, Any]) -> list[str]:
         "processor s",
         "theirs / ours [min, max]",
     ]
-    header += ["gradients", "difference of the update", "others"]
+    header += ["gradients", "update apart after one round", "after all", "others"]
     body = []
     for r in result["frameworks"]:
         train, ratio = r["train"], r["ratio"]
@@ -120,6 +122,27 @@ def frameworks(result: dict[str, Any]) -> list[str]:
         cells += [f"{train['median']:.4f} [{train['min']:.4f}, {train['max']:.4f}]", f"{r['processor']:.3f}"]
         cells += [f"**{ratio['median']:.2f}** [{ratio['min']:.2f}, {ratio['max']:.2f}]"]
         counted = "" if r["steps"] is None else str(r["steps"])
-        body.append([*cells, counted, f"{r['difference']:.0e}", f"{100 * r['others']:.0f} %"])
+        apart = f"{r['difference_after_one']:.0e}", f"{r['difference']:.0e} ({r['rounds']})"
+        body.append([*cells, counted, *apart, f"{100 * r['others']:.0f} %"])
     versions = ", ".join(f"{name} {version}" for name, version in result["versions"].items())
     return [f"Their environment: {versions}.", "", *table(header, body)]
+
+
+def profiles(result: dict[str, Any]) -> list[str]:
+    """Shares of a round by kind of operation, then every layer alone."""
+    found = result["profiles"]
+    header = ["FedAvg, one core", *(f"{one['model']} ({one['backend']})" for one in found)]
+    body = [[kind, *(f"{100 * one['shares'][kind]:.0f} %" for one in found)] for kind in found[0]["shares"]]
+    body.append(["**processor s per round**", *(f"**{one['seconds']:.3f}**" for one in found)])
+    body.append(["products and convolutions alone, s", *(f"{one['floor']:.3f}" for one in found)])
+    body.append(["so much of the round", *(f"{100 * one['floor'] / one['seconds']:.0f} %" for one in found)])
+    lines = table(header, body)
+    header = ["model", "layer", "input", "weight", "forward GFLOP/s", "backward GFLOP/s", "ms per batch of 50"]
+    body = [
+        [one["model"], layer["layer"], layer["input"], layer["weight"]]
+        + [f"{layer[f'{way}_gflops']:.0f}" for way in ("forward", "backward")]
+        + [f"{layer['milliseconds']:.2f}"]
+        for one in found
+        for layer in one["layers"]
+    ]
+    return [*lines, "", *table(header, body)]

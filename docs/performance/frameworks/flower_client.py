@@ -27,9 +27,9 @@ def prepared() -> tuple[Work, torch.Tensor, nn.Module, bool]:
 
 @app.train()
 def train(message: Message, context: Context) -> Message:
-    """All local steps of the client that has this place in the cohort."""
+    """All local steps of the client that has the asked place in the round's cohort."""
     work, images, network, tuned = prepared()
-    t, slot = message.content["config"]["server-round"] - 1, context.node_config["partition-id"]
+    t, slot = message.content["config"]["round"], message.content["config"]["place"]
     (weights,) = message.content["arrays"].to_numpy_ndarrays()
     load(network, torch.from_numpy(weights))
     optimiser = work.optimiser(network.parameters(), tuned)

@@ -1,0 +1,176 @@
+"""Where the time of a round goes on one core, and what its matrix products and convolutions take alone.
+
+The second part is a floor: a program that did these operations alone, at the rates that the libraries reach on these
+shapes, would need that long. It says how far any implementation on the same libraries could still come.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import click
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.profiler import ProfilerActivity
+from torch.profiler import profile as profiler
+
+from artifact import config
+from artifact.benchmark.cases import contender
+from artifact.benchmark.flops import limits
+from artifact.engine import Trainer
+from artifact.explicit import onednn_linear
+from artifact.oracle import pixels_last
+from artifact.session import load_data
+from artifact.store import environment
+from artifact.streams import stream
+
+MODELS = ("lenet", "resnet18-gn", "cnn-mnist", "mlp-200")
+#: kinds of operation by parts of torch's names for them; the first that fits counts
+KINDS = {
+    "convolutions, backward": ("convolution_backward",),
+    "convolutions, forward": ("convolution",),
+    "pooling": ("pool",),
+    "normalisation layers": ("group_norm", "batch_norm"),
+    "matrix products": ("mm", "linear_pointwise", "aten::mv", "aten::dot"),
+    "copies, clearing, gathering": ("copy", "fill_", "zero", "index", "cat", "stack", "repeat", "clone", "gather"),
+    "elementwise and sums": ("aten::",),
+}
+#: quiet calls per operation; the first quartile is kept
+CALLS = 40
+
+
+def measure(models: Sequence[str]) -> dict[str, Any]:
+    """Shares of a FedAvg round by kind of operation, and the layers' own rates, per model."""
+    torch.set_num_threads(1)
+    machine, found = limits(), []
+    for model in models:
+        trainer = _trainer(model)
+        trainer.play_round()  # buffers and kernels are chosen in the first round
+        began = time.process_time()
+        trainer.play_round()
+        seconds = time.process_time() - began
+        layers = list(_layers(trainer))
+        steps = sum(trainer.local_steps(trainer.pools[: trainer.config.cohort]))
+        one = {"model": model, "backend": trainer.oracle.backend, "seconds": seconds, "shares": _shares(trainer)}
+        one |= {"layers": layers, "floor": steps * sum(layer["milliseconds"] for layer in layers) / 1000}
+        found.append(one)
+        click.echo(line(one), err=True)
+    return {"environment": environment(torch.device("cpu")), "limits": machine, "profiles": found}
+
+
+def line(one: dict[str, Any]) -> str:
+    shares = ", ".join(f"{name} {100 * share:.0f} %" for name, share in one["shares"].items() if share >= 0.005)
+    text = f"{one['model']:<12} {one['backend']:<9} {one['seconds']:.3f} processor s per round, its products and "
+    return text + f"convolutions alone {one['floor']:.3f} s ({100 * one['floor'] / one['seconds']:.0f} %): {shares}"
+
+
+def _trainer(model: str) -> Trainer:
+    run = config.make(**contender(model, "fedavg", "auto", eval_train=False)["config"])
+    trainer = Trainer(run, load_data(run))
+    trainer.oracle.work_inline()  # the profiler sees one thread
+    return trainer
+
+
+def _shares(trainer: Trainer) -> dict[str, float]:
+    """Processor time of a round by kind of operation, as shares; what torch's operations do not account for is last."""
+    with profiler(activities=[ProfilerActivity.CPU]) as record:
+        began = time.process_time()
+        trainer.play_round()
+        whole = time.process_time() - began
+    sums = dict.fromkeys(KINDS, 0.0)
+    for event in record.key_averages():
+        kind = next((kind for kind, parts in KINDS.items() if any(part in event.key for part in parts)), None)
+        if kind is not None and event.key.startswith(("aten::", "mkldnn::")):
+            sums[kind] += event.self_cpu_time_total / 1e6
+    shares = {kind: seconds / whole for kind, seconds in sums.items()}
+    return shares | {"graph, Python, profiler": 1 - sum(shares.values())}
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """A layer and the shape of its input in a round."""
+
+    name: str
+    module: nn.Module
+    shape: tuple[int, ...]
+    first: bool
+
+
+def _layers(trainer: Trainer) -> Iterator[dict[str, Any]]:
+    """What every convolution and fully connected layer takes alone: one batch, forward and backward, one core."""
+    for seen in _watched(trainer):
+        x = torch.rand(seen.shape, generator=stream(0, "bench/profile"))
+        weight = torch.rand(seen.module.weight.shape, generator=stream(0, "bench/profile", 1))
+        calls = _convolution(seen, x, weight) if isinstance(seen.module, nn.Conv2d) else _product(seen, x, weight)
+        timed = {name: _quiet(call) for name, call in calls.items()}
+        with torch.no_grad():
+            outputs = calls["forward"]().numel() // len(x)
+        flops = 2 * len(x) * outputs * weight[0].numel()
+        backward = flops * (1 if seen.first else 2)
+        yield {
+            "layer": seen.name,
+            "input": "x".join(map(str, seen.shape[1:])),
+            "weight": "x".join(map(str, weight.shape)),
+            "forward_gflops": flops / timed["forward"] / 1e9,
+            "backward_gflops": backward / timed["backward"] / 1e9,
+            "milliseconds": 1000 * sum(timed.values()),
+        }
+
+
+def _watched(trainer: Trainer) -> list[_Seen]:
+    """The layers of the network as the backend runs it, in order of execution."""
+    seen: list[_Seen] = []
+    batch = trainer.config.batch_size
+    with trainer.oracle.evaluating(trainer.w, trainer.statistics) as network, torch.no_grad():
+        hooks = [
+            module.register_forward_hook(
+                lambda module, inputs, _, name=name: seen.append(_Seen(name, module, (*inputs[0].shape,), not seen))
+            )
+            for name, module in network.named_modules()
+            if isinstance(module, (nn.Conv2d, nn.Linear))
+        ]
+        network(pixels_last(torch.zeros(batch, *trainer.data.input_shape)))
+        for hook in hooks:
+            hook.remove()
+    return seen
+
+
+def _convolution(seen: _Seen, x: Tensor, weight: Tensor) -> dict[str, Callable[[], Any]]:
+    module, x = seen.module, pixels_last(x)
+    place = (module.stride, module.padding, module.dilation)
+    y = torch.conv2d(x, weight, None, *place)
+    d = pixels_last(torch.rand(y.shape, generator=stream(0, "bench/profile", 2)))
+    wanted = (not seen.first, True, False)
+    backward = torch.ops.aten.convolution_backward
+    return {
+        "forward": lambda: torch.conv2d(x, weight, None, *place),
+        "backward": lambda: backward(d, x, weight, None, *place, False, (0, 0), module.groups, wanted),
+    }
+
+
+def _product(seen: _Seen, x: Tensor, weight: Tensor) -> dict[str, Callable[[], Any]]:
+    """By torch's own library or by oneDNN, whichever is faster here."""
+    d = torch.rand(len(x), len(weight), generator=stream(0, "bench/profile", 2))
+    onednn = onednn_linear()
+
+    def backward(product: Callable[[Tensor, Tensor], Tensor]) -> Callable[[], Any]:
+        return lambda: (product(d.T, x.T), None if seen.first else product(d, weight.T))
+
+    ways = [F.linear] if onednn is None else [F.linear, lambda a, b: onednn(a, b, None, "none", [], "")]
+    forward = [lambda way=way: way(x, weight) for way in ways]
+    return {"forward": min(forward, key=_quiet), "backward": min(map(backward, ways), key=_quiet)}
+
+
+def _quiet(call: Callable[[], Any]) -> float:
+    """Processor seconds of one call: the first quartile, which other processes hardly touch."""
+    seconds = []
+    with torch.no_grad():
+        for _ in range(CALLS + 5):
+            began = time.thread_time()
+            call()
+            seconds.append(time.thread_time() - began)
+    return sorted(seconds[5:])[CALLS // 4]
