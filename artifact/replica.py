@@ -26,7 +26,7 @@ class Replica:
             parameter.requires_grad_()
         if pool_first:
             pool_before_relu(self.model)
-        self.kept = crop_kernels(self.model) if crop and isinstance(model, Model) else {}
+        self.kept = crop_kernels(self.model) if crop and hasattr(model, "input_shape") else {}
         self.layout, self.buffer_layout = layout, buffer_layout
         self.parameters = list(self.model.parameters())
         self.buffers = list(buffers(self.model).values())
