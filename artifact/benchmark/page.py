@@ -131,15 +131,24 @@ def frameworks(result: dict[str, Any]) -> list[str]:
 def profiles(result: dict[str, Any]) -> list[str]:
     """Shares of a round by kind of operation, then every layer alone."""
     found = result["profiles"]
-    header = ["FedAvg, one core", *(f"{one['model']} ({one['backend']})" for one in found)]
+    header = ["FedAvg, one core", *(f"{one['model']} ({one['backend']}, {one['dtype']})" for one in found)]
     body = [[kind, *(f"{100 * one['shares'][kind]:.0f} %" for one in found)] for kind in found[0]["shares"]]
     body.append(["**processor s per round**", *(f"**{one['seconds']:.3f}**" for one in found)])
     body.append(["products and convolutions alone, s", *(f"{one['floor']:.3f}" for one in found)])
     body.append(["so much of the round", *(f"{100 * one['floor'] / one['seconds']:.0f} %" for one in found)])
     lines = table(header, body)
-    header = ["model", "layer", "input", "weight", "forward GFLOP/s", "backward GFLOP/s", "ms per batch of 50"]
+    header = [
+        "model",
+        "precision",
+        "layer",
+        "input",
+        "weight",
+        "forward GFLOP/s",
+        "backward GFLOP/s",
+        "ms per batch of 50",
+    ]
     body = [
-        [one["model"], layer["layer"], layer["input"], layer["weight"]]
+        [one["model"], one["dtype"], layer["layer"], layer["input"], layer["weight"]]
         + [f"{layer[f'{way}_gflops']:.0f}" for way in ("forward", "backward")]
         + [f"{layer['milliseconds']:.2f}"]
         for one in found

@@ -29,6 +29,8 @@ from artifact.store import environment
 from artifact.streams import stream
 
 MODELS = ("lenet", "resnet18-gn", "cnn-mnist", "mlp-200")
+#: models that are profiled in bfloat16 too
+HALVED = ("lenet",)
 #: kinds of operation by parts of torch's names for them; the first that fits counts
 KINDS = {
     "convolutions, backward": ("convolution_backward",),
@@ -47,15 +49,19 @@ def measure(models: Sequence[str]) -> dict[str, Any]:
     """Shares of a FedAvg round by kind of operation, and the layers' own rates, per model."""
     torch.set_num_threads(1)
     machine, found = limits(), []
-    for model in models:
-        trainer = _trainer(model)
+    for model, kind in [
+        *((name, "auto") for name in models),
+        *((name, "bfloat16") for name in HALVED if name in models),
+    ]:
+        trainer = _trainer(model, kind)
         trainer.play_round()  # buffers and kernels are chosen in the first round
         began = time.process_time()
         trainer.play_round()
         seconds = time.process_time() - began
         layers = list(_layers(trainer))
         steps = sum(trainer.local_steps(trainer.pools[: trainer.config.cohort]))
-        one = {"model": model, "backend": trainer.oracle.backend, "seconds": seconds, "shares": _shares(trainer)}
+        one = {"model": model, "backend": trainer.oracle.backend, "dtype": trainer.config.dtype, "seconds": seconds}
+        one |= {"shares": _shares(trainer)}
         one |= {"layers": layers, "floor": steps * sum(layer["milliseconds"] for layer in layers) / 1000}
         found.append(one)
         click.echo(line(one), err=True)
@@ -64,12 +70,13 @@ def measure(models: Sequence[str]) -> dict[str, Any]:
 
 def line(one: dict[str, Any]) -> str:
     shares = ", ".join(f"{name} {100 * share:.0f} %" for name, share in one["shares"].items() if share >= 0.005)
-    text = f"{one['model']:<12} {one['backend']:<9} {one['seconds']:.3f} processor s per round, its products and "
-    return text + f"convolutions alone {one['floor']:.3f} s ({100 * one['floor'] / one['seconds']:.0f} %): {shares}"
+    text = f"{one['model']:<12} {one['backend']:<9} {one['dtype']:<9} {one['seconds']:.3f} processor s per round, "
+    text += f"its products and convolutions alone {one['floor']:.3f} s ({100 * one['floor'] / one['seconds']:.0f} %): "
+    return text + shares
 
 
-def _trainer(model: str) -> Trainer:
-    run = config.make(**contender(model, "fedavg", "auto", eval_train=False)["config"])
+def _trainer(model: str, kind: str) -> Trainer:
+    run = config.make(**contender(model, "fedavg", kind, eval_train=False)["config"])
     trainer = Trainer(run, load_data(run))
     trainer.oracle.work_inline()  # the profiler sees one thread
     return trainer
@@ -102,9 +109,10 @@ class _Seen:
 
 def _layers(trainer: Trainer) -> Iterator[dict[str, Any]]:
     """What every convolution and fully connected layer takes alone: one batch, forward and backward, one core."""
+    dtype = torch.bfloat16 if trainer.oracle.bfloat16 else torch.float32
     for seen in _watched(trainer):
-        x = torch.rand(seen.shape, generator=stream(0, "bench/profile"))
-        weight = torch.rand(seen.module.weight.shape, generator=stream(0, "bench/profile", 1))
+        x = torch.rand(seen.shape, generator=stream(0, "bench/profile")).to(dtype)
+        weight = torch.rand(seen.module.weight.shape, generator=stream(0, "bench/profile", 1)).to(dtype)
         calls = _convolution(seen, x, weight) if isinstance(seen.module, nn.Conv2d) else _product(seen, x, weight)
         timed = {name: _quiet(call) for name, call in calls.items()}
         with torch.no_grad():
@@ -143,7 +151,7 @@ def _convolution(seen: _Seen, x: Tensor, weight: Tensor) -> dict[str, Callable[[
     module, x = seen.module, pixels_last(x)
     place = (module.stride, module.padding, module.dilation)
     y = torch.conv2d(x, weight, None, *place)
-    d = pixels_last(torch.rand(y.shape, generator=stream(0, "bench/profile", 2)))
+    d = pixels_last(torch.rand(y.shape, generator=stream(0, "bench/profile", 2)).to(x.dtype))
     wanted = (not seen.first, True, False)
     backward = torch.ops.aten.convolution_backward
     return {
@@ -154,7 +162,7 @@ def _convolution(seen: _Seen, x: Tensor, weight: Tensor) -> dict[str, Callable[[
 
 def _product(seen: _Seen, x: Tensor, weight: Tensor) -> dict[str, Callable[[], Any]]:
     """By torch's own library or by oneDNN, whichever is faster here."""
-    d = torch.rand(len(x), len(weight), generator=stream(0, "bench/profile", 2))
+    d = torch.rand(len(x), len(weight), generator=stream(0, "bench/profile", 2)).to(x.dtype)
     onednn = onednn_linear()
 
     def backward(product: Callable[[Tensor, Tensor], Tensor]) -> Callable[[], Any]:
