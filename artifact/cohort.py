@@ -118,9 +118,9 @@ def _sgd_step(W: Tensor, d: Tensor, omega: Tensor | float, lr: float) -> Tensor:
     large = W.device.type == "cpu" and W.numel() > 16 * _BLOCK
     width = max(1, _BLOCK // len(W)) if large else W.shape[1]
     moved = torch.empty_like(W)
-    for w, v, out in zip(W.split(width, 1), d.split(width, 1), moved.split(width, 1), strict=True):
-        step = (omega * w).add_(v).mul_(lr) if decayed else lr * v
-        torch.sub(w, step, out=out)
+    for w, v, step in zip(W.split(width, 1), d.split(width, 1), moved.split(width, 1), strict=True):
+        torch.mul(w, omega, out=step).add_(v).mul_(lr) if decayed else torch.mul(v, lr, out=step)
+        torch.sub(w, step, out=step)
     return moved
 
 

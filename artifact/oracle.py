@@ -1,7 +1,7 @@
 """The gradient oracle: [S, P] -> [S, P], row i is the gradient of client i's loss on ITS current minibatch.
 
 Five backends give one answer. ``loop`` differentiates one client at a time, clients spread over threads that each use
-one core; ``cropped`` is ``loop`` without the kernel taps that only ever meet padding; ``batched`` differentiates many
+one core; ``cropped`` is ``loop`` with convolutions fitted to images of a few pixels; ``batched`` differentiates many
 clients in one call (``torch.func.vmap``); ``explicit`` has hand-written gradients of fully connected networks, for many
 clients at once, and falls back on ``batched`` elsewhere; ``onednn`` is ``explicit`` with large products in float32 by
 another library. Which is fastest depends on model, device and

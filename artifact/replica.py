@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import torch
 from torch import Tensor, nn
@@ -11,13 +11,16 @@ from torch import Tensor, nn
 from artifact.flat import Layout, buffers
 from artifact.models import Chain, Model
 
+#: pixels along a side of outputs that are small to a convolution
+FEW_PIXELS = 2
+
 
 class Replica:
     """The model at any flat vector; what it computes is what ``functional_call`` computes, bit for bit.
 
     pool_first: max-pooling moves before the ReLU that it follows, which gives the same outputs and gradients (both
     are monotone and ReLU is elementwise) from a quarter of the ReLUs. Not for callers that watch activations.
-    crop: kernels lose the taps that only ever meet padding, whose gradients are zero: the same function up to rounding.
+    crop: convolutions are fitted to their images (``fit_to_images``): the same function up to rounding.
     """
 
     def __init__(self, model: nn.Module, layout: Layout, buffer_layout: Layout, pool_first: bool, crop: bool = False):
@@ -26,7 +29,7 @@ class Replica:
             parameter.requires_grad_()
         if pool_first:
             pool_before_relu(self.model)
-        self.kept = crop_kernels(self.model) if crop and hasattr(model, "input_shape") else {}
+        self.kept = fit_to_images(self.model) if crop and hasattr(model, "input_shape") else {}
         self.layout, self.buffer_layout = layout, buffer_layout
         self.parameters = list(self.model.parameters())
         self.buffers = list(buffers(self.model).values())
@@ -60,36 +63,46 @@ def pool_before_relu(model: nn.Module) -> None:
     model._modules.update(layers)
 
 
-@torch.no_grad()
-def crop_kernels(model: Model) -> dict[str, tuple]:
-    """Leave every convolution the taps that ever meet its image; index [O, C, k, k] of those kept, by weight name.
+def fit_to_images(model: Model) -> dict[str, tuple]:
+    """Fit the convolutions to the images that they get; index [O, C, k, k] of the taps kept, by name of the weight.
 
-    Where an image has come down to 1x1 pixel, as in ResNet-18's last stage behind the ImageNet stem for 32x32 pixels, a
-    3x3 kernel is its centre: eight ninths of its products and of its gradient are zero. Weights that lose nothing are
-    not in the result.
+    Kernels keep the taps that ever meet their image. Where it has come down to one pixel, as in ResNet-18's last stage
+    behind the ImageNet stem for 32x32 pixels, a 3x3 kernel is its centre: eight ninths of its products and of its
+    gradient are zero. Weights that lose nothing are not in the result. Images of a few pixels lie in torch's default
+    layout: with hundreds of channels and nothing to slide over, convolutions are faster there.
     """
-    sizes: dict[nn.Conv2d, torch.Size] = {}
-    named = {name: module for name, module in model.named_modules() if type(module) is nn.Conv2d}
+    kept = {}
+    for name, module, image in convolutions(model):
+        axes = zip(image, module.kernel_size, module.stride, module.padding, module.dilation, strict=True)
+        taps, padding = zip(*(useful_taps(*axis) for axis in axes), strict=True)
+        size = tuple(part.stop - part.start for part in taps)
+        if size != module.kernel_size:
+            module.kernel_size, module.padding = size, padding
+            kept[f"{name}.weight"] = (..., *taps)
+        elif max(image) <= FEW_PIXELS * min(module.stride):
+            module.register_forward_pre_hook(lambda _, inputs: (inputs[0].contiguous(),))
+    return kept
+
+
+@torch.no_grad()
+def convolutions(model: Model) -> list[tuple[str, nn.Conv2d, torch.Size]]:
+    """(name, module, size of its images) of every convolution with zeros around them, in order of execution."""
+    found = []
+
+    def see(name: str) -> Callable:
+        return lambda module, inputs: found.append((name, module, inputs[0].shape[2:]))
+
     hooks = [
-        module.register_forward_pre_hook(lambda module, inputs: sizes.update({module: inputs[0].shape[2:]}))
-        for module in named.values()
+        module.register_forward_pre_hook(see(name))
+        for name, module in model.named_modules()
+        if type(module) is nn.Conv2d and module.padding_mode == "zeros" and not isinstance(module.padding, str)
     ]
     was_training = model.training
     model.eval()(next(model.parameters()).new_zeros(1, *model.input_shape))  # running statistics stay
     model.train(was_training)
     for hook in hooks:
         hook.remove()
-    kept = {}
-    for name, module in named.items():
-        if module not in sizes or module.padding_mode != "zeros" or isinstance(module.padding, str):
-            continue
-        axes = zip(sizes[module], module.kernel_size, module.stride, module.padding, module.dilation, strict=True)
-        taps, padding = zip(*(useful_taps(*axis) for axis in axes), strict=True)
-        size = tuple(part.stop - part.start for part in taps)
-        if size != module.kernel_size:
-            module.kernel_size, module.padding = size, padding
-            kept[f"{name}.weight"] = (..., *taps)
-    return kept
+    return found
 
 
 def useful_taps(n: int, k: int, stride: int, padding: int, dilation: int = 1) -> tuple[slice, int]:

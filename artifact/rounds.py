@@ -66,18 +66,18 @@ def play(
     C.broadcast(w)
     size, cohort_bytes = len(steps), len(steps) * w.nbytes
     with returning(cohort_bytes):
-        c, W = Context(w, C.lr, **algorithm.begin(state, w, C)), w.repeat(size, 1)
+        c, W = Context(w, C.lr, **algorithm.begin(state, w, C)), w.new_empty(size, len(w))
     c.weight_decay, c.clip, c.clip_total = weight_decay, clip, algorithm.clip_total
     c.optimiser = optimiser or LocalOptimiser()
     teams = [list(range(size))] if workers is None or probe is not None else workers.teams(size)
     if len(teams) == 1:
-        W = _local_steps(algorithm, W, c, teams[0], steps, minibatches, probe)
+        W = _local_steps(algorithm, w.repeat(size, 1), c, teams[0], steps, minibatches, probe)
     else:
         own, taking = {team[0]: c.part(slice(team[0], team[-1] + 1), size) for team in teams}, threading.Lock()
 
         def train(team: list[int]) -> None:
             rows, part = slice(team[0], team[-1] + 1), own.pop(team[0])
-            W[rows] = _local_steps(algorithm, W[rows], part, team, steps, minibatches)
+            W[rows] = _local_steps(algorithm, w.repeat(len(team), 1), part, team, steps, minibatches)
             with taking:
                 c.settle(part, rows, size)
 
