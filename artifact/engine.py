@@ -374,7 +374,13 @@ class Trainer:
         own |= {f"state.{name}": value for name, value in self.state.items()}
         return pack({name: value for name, value in own.items() if value is not None})
 
+    def take_model(self, tensors: dict[str, Tensor], completed: int) -> None:
+        """The global model of a checkpoint: enough to evaluate and probe it, not to go on training."""
+        model = {name: tensors[name].to(self.device) for name in ("w", "statistics") if name in tensors}
+        self.w, self.statistics, self.completed = model["w"], model.get("statistics"), completed
+
     def restore(self, tensors: dict[str, Tensor], completed: int) -> None:
+        """Everything, as ``tensors`` gave it."""
         rows = {"last": self.last, "last_seen": self.last_seen}
         rows |= {f"state.{name}": value for name, value in self.state.items()}
         rows = {name: value for name, value in rows.items() if isinstance(value, ClientRows)}

@@ -85,9 +85,7 @@ def open_target(reference: str, store: Path, data_root: Path | None = None) -> T
     trainer = Trainer(made, dataset)
     if "w" not in tensors or len(tensors["w"]) != len(trainer.w):
         raise UserError("checkpoint", str(path), f"a model {made.model} with {len(trainer.w)} parameters")
-    model = {name: tensor.to(trainer.device) for name, tensor in tensors.items()}
-    trainer.w, trainer.statistics = model["w"], model.get("statistics")
-    trainer.completed = int(metadata["round"])
+    trainer.take_model(tensors, int(metadata["round"]))
     return Target(reference if run is None else run.key, run, trainer)
 
 

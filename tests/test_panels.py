@@ -265,10 +265,12 @@ def test_smoothing_keeps_a_line_and_its_window():
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    """A two-round run of the digits with its checkpoint."""
+    """A two-round run of the digits with its checkpoint as a sweep leaves it: the model without the clients' state."""
     root = tmp_path_factory.mktemp("trained")
-    one = config.make(algorithm="fedavg", model="mlp-8", clients=4, cohort=2, rounds=2, local_steps=3, batch_size=20)
-    return one, session.execute(one, root, quiet=True).run
+    one = config.make(algorithm="feddyn", model="mlp-8", clients=4, cohort=2, rounds=2, local_steps=3, batch_size=20)
+    run = session.execute(one, root, quiet=True).run
+    run.slim()
+    return one, run
 
 
 def test_the_surface_of_a_model_is_its_loss_and_lowest_rises_belong_to_flat_models(trained):

@@ -25,7 +25,7 @@ from artifact.errors import UserError
 from artifact.files import write_atomic
 from artifact.flat import Layout
 from artifact.papers.panels.series import PanelAt, Stored, runs_of
-from artifact.store import Run
+from artifact.store import GLOBAL_MODEL, Run, read_checkpoint
 from artifact.sweeps.workers import Data
 
 #: [-1, 1] in both directions, an odd number of points so that the model itself is one of them
@@ -133,11 +133,11 @@ def _measured(kind: str, config: RunConfig, folder: Path, first: bool, top: int)
 def load(config: RunConfig, folder: Path) -> tuple[EmpiricalRisk, Tensor]:
     """A run's training loss on ``SAMPLES`` images and its last server model [P]."""
     run = Run(folder.parent, folder.name)
-    restored = run.restore()
-    if restored is None:
+    if not run.checkpoint_file.exists():
         raise UserError("checkpoint", run.key, "a run with a checkpoint")
+    tensors, metadata = read_checkpoint(run.checkpoint_file, GLOBAL_MODEL)
     trainer = Trainer(config, _DATA(config))
-    trainer.restore(*restored)
+    trainer.take_model(tensors, int(metadata["round"]))
     return trainer.risk(SAMPLES), trainer.w
 
 
