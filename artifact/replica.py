@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
-import torch
 from torch import Tensor, nn
 
 from artifact.flat import Layout, buffers
 from artifact.models import Chain, Model
+from artifact.taps import input_shapes
 
 #: pixels along a side of outputs that are small to a convolution
 FEW_PIXELS = 2
@@ -71,8 +71,14 @@ def fit_to_images(model: Model) -> dict[str, tuple]:
     gradient are zero. Weights that lose nothing are not in the result. Images of a few pixels lie in torch's default
     layout: with hundreds of channels and nothing to slide over, convolutions are faster there.
     """
-    kept = {}
-    for name, module, image in convolutions(model):
+    kept, was_training = {}, model.training
+    model.eval()  # running statistics stay
+    seen = input_shapes(model, next(model.parameters()).new_zeros(1, *model.input_shape), (nn.Conv2d,))
+    model.train(was_training)
+    for name, module, shape in seen:
+        if module.padding_mode != "zeros" or isinstance(module.padding, str):
+            continue
+        image = shape[2:]
         axes = zip(image, module.kernel_size, module.stride, module.padding, module.dilation, strict=True)
         taps, padding = zip(*(useful_taps(*axis) for axis in axes), strict=True)
         size = tuple(part.stop - part.start for part in taps)
@@ -82,27 +88,6 @@ def fit_to_images(model: Model) -> dict[str, tuple]:
         elif max(image) <= FEW_PIXELS * min(module.stride):
             module.register_forward_pre_hook(lambda _, inputs: (inputs[0].contiguous(),))
     return kept
-
-
-@torch.no_grad()
-def convolutions(model: Model) -> list[tuple[str, nn.Conv2d, torch.Size]]:
-    """(name, module, size of its images) of every convolution with zeros around them, in order of execution."""
-    found = []
-
-    def see(name: str) -> Callable:
-        return lambda module, inputs: found.append((name, module, inputs[0].shape[2:]))
-
-    hooks = [
-        module.register_forward_pre_hook(see(name))
-        for name, module in model.named_modules()
-        if type(module) is nn.Conv2d and module.padding_mode == "zeros" and not isinstance(module.padding, str)
-    ]
-    was_training = model.training
-    model.eval()(next(model.parameters()).new_zeros(1, *model.input_shape))  # running statistics stay
-    model.train(was_training)
-    for hook in hooks:
-        hook.remove()
-    return found
 
 
 def useful_taps(n: int, k: int, stride: int, padding: int, dilation: int = 1) -> tuple[slice, int]:

@@ -9,9 +9,10 @@ and both ReLUs of every block.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
+import torch
 from torch import Tensor, nn
 
 from artifact.errors import UserError
@@ -22,6 +23,23 @@ _NON_LINEARITIES = (nn.ReLU, nn.LeakyReLU, nn.ELU, nn.GELU, nn.SiLU, nn.Tanh, nn
 def hidden_layers(model: nn.Module) -> tuple[str, ...]:
     """Names of the modules whose outputs are hidden activations, in order of registration (here: of execution)."""
     return tuple(name for name, module in model.named_modules() if isinstance(module, _NON_LINEARITIES))
+
+
+def input_shapes(model: nn.Module, x: Tensor, kinds: tuple[type, ...]) -> list[tuple[str, nn.Module, torch.Size]]:
+    """(name, module, input shape) of every module of these kinds that x [B, ...] meets, in order of execution."""
+    seen: list[tuple[str, nn.Module, torch.Size]] = []
+
+    def see(name: str) -> Callable[[nn.Module, tuple], None]:
+        return lambda module, inputs: seen.append((name, module, inputs[0].shape))
+
+    hooks = [m.register_forward_pre_hook(see(name)) for name, m in model.named_modules() if isinstance(m, kinds)]
+    try:
+        with torch.no_grad():
+            model(x)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return seen
 
 
 def mean_square(activations: Tensor, sample_weights: Tensor | None = None) -> Tensor:

@@ -27,6 +27,7 @@ from artifact.oracle import pixels_last
 from artifact.session import load_data
 from artifact.store import environment
 from artifact.streams import stream
+from artifact.taps import input_shapes
 
 MODELS = ("lenet", "resnet18-gn", "cnn-mnist", "mlp-200")
 #: models that are profiled in bfloat16 too
@@ -131,20 +132,10 @@ def _layers(trainer: Trainer) -> Iterator[dict[str, Any]]:
 
 def _watched(trainer: Trainer) -> list[_Seen]:
     """The layers of the network as the backend runs it, in order of execution."""
-    seen: list[_Seen] = []
-    batch = trainer.config.batch_size
-    with trainer.oracle.evaluating(trainer.w, trainer.statistics) as network, torch.no_grad():
-        hooks = [
-            module.register_forward_hook(
-                lambda module, inputs, _, name=name: seen.append(_Seen(name, module, (*inputs[0].shape,), not seen))
-            )
-            for name, module in network.named_modules()
-            if isinstance(module, (nn.Conv2d, nn.Linear))
-        ]
-        network(pixels_last(torch.zeros(batch, *trainer.data.input_shape)))
-        for hook in hooks:
-            hook.remove()
-    return seen
+    x = pixels_last(torch.zeros(trainer.config.batch_size, *trainer.data.input_shape))
+    with trainer.oracle.evaluating(trainer.w, trainer.statistics) as network:
+        seen = input_shapes(network, x, (nn.Conv2d, nn.Linear))
+    return [_Seen(name, module, tuple(shape), number == 0) for number, (name, module, shape) in enumerate(seen)]
 
 
 def _convolution(seen: _Seen, x: Tensor, weight: Tensor) -> dict[str, Callable[[], Any]]:

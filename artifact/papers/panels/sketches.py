@@ -119,6 +119,12 @@ def _plane(weights: Sequence[float], x: tuple = (-1.5, 7), y: tuple = (-1.5, 5.5
     return {"x": x.tolist(), "y": y.tolist(), "z": np.round(z, 5).tolist()}
 
 
+def _on_plane(statement: Statement, points: list[dict], arrows: list[dict], field: dict[str, Any]) -> Sketch:
+    """Points and arrows over the two parameters of the theory's example."""
+    axes = ("first parameter", "second parameter")
+    return _sketch(*axes, [statement], equal=True, points=points, arrows=arrows, field=field)
+
+
 def _example() -> Mapping[str, Any]:
     """Points and arrows of the exact example behind the ledger's claim fan24-fig1def."""
     from theory.fan2024.estimation import schematic_example
@@ -145,15 +151,7 @@ def lesam_local_update() -> Sketch:
     points = [_point(r"$w^t$", *w, BLACK), _point(r"client minimum $w_1^*$", *minimum, RED, "*")]
     angle = _degrees(gradient, whole)
     statement = Statement(f"client 1 perturbs at {angle:.0f} degrees to the global gradient (more than 45)", angle > 45)
-    return _sketch(
-        "first parameter",
-        "second parameter",
-        [statement],
-        equal=True,
-        points=points,
-        arrows=arrows,
-        field=_plane((1, 0)),
-    )
+    return _on_plane(statement, points, arrows, _plane((1, 0)))
 
 
 def lesam_conflict() -> Sketch:
@@ -172,15 +170,7 @@ def lesam_conflict() -> Sketch:
         f"the clients' perturbations lie {angles[0]:.0f} and {angles[1]:.0f} degrees from the global one (more than 45)"
     )
     statement = Statement(text, min(angles) > 45)
-    return _sketch(
-        "first parameter",
-        "second parameter",
-        [statement],
-        equal=True,
-        points=points,
-        arrows=arrows,
-        field=_plane((0.5, 0.5)),
-    )
+    return _on_plane(statement, points, arrows, _plane((0.5, 0.5)))
 
 
 def lesam_estimate() -> Sketch:
@@ -197,15 +187,7 @@ def lesam_estimate() -> Sketch:
     points = [_point(r"$w^t$", *w, BLACK), _point(r"$w^{old}$", *old, BLACK, "s")]
     angle = _degrees(estimate, whole)
     statement = Statement(f"the estimate lies {angle:.2f} degrees from the global gradient (less than 5)", angle < 5)
-    return _sketch(
-        "first parameter",
-        "second parameter",
-        [statement],
-        equal=True,
-        points=points,
-        arrows=arrows,
-        field=_plane((0.5, 0.5), (1.46, 1.56), (0.965, 1.045)),
-    )
+    return _on_plane(statement, points, arrows, _plane((0.5, 0.5), (1.46, 1.56), (0.965, 1.045)))
 
 
 # ---- MAN, Figure 1 (b) -----------------------------------------------------------------------------------------------
