@@ -27,7 +27,7 @@ from artifact.config import RunConfig
 from artifact.sweeps import sweep
 from artifact.sweeps.workers import LocalPool, Settings
 
-ROUNDS = 300
+ROUNDS = 1500  # seconds of work: a run must not be over before its node is killed
 LIMIT = 300  # seconds until a scenario that hangs fails its tests
 
 
