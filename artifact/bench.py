@@ -13,7 +13,7 @@ import torch
 
 from artifact import data
 from artifact.benchmark import page
-from artifact.benchmark.cases import CASES, METHODS, RELEASED, ROUNDS_PER_TURN, contender
+from artifact.benchmark.cases import CASES, METHODS, PRECISIONS, RELEASED, ROUNDS_PER_TURN, contender
 from artifact.benchmark.flops import limits
 from artifact.benchmark.frameworks import MODELS as COMPARED
 from artifact.benchmark.frameworks import measure as against_frameworks
@@ -28,8 +28,24 @@ from artifact.oracle import BACKENDS
 from artifact.store import environment
 
 BACKENDS_FILE = Path(__file__).with_name("backends.toml")
-#: backends worth timing, by family; the others have nothing special to the remaining models
-BACKENDS_OF = {"mlp": ("loop", "batched", "explicit", "onednn"), "resnet18": ("loop", "cropped", "batched")}
+#: backends worth timing per device and family; "*" are the remaining models, to which the others have nothing special
+BACKENDS_OF = {
+    "cpu": {
+        "mlp": ("loop", "batched", "explicit", "onednn"),
+        "resnet18": ("loop", "cropped", "batched"),
+        "*": ("loop", "batched"),
+    },
+    "cuda": {
+        "mlp": ("batched", "batched-graph", "explicit", "explicit-graph", "loop-graph"),
+        "resnet18": ("batched", "batched-graph", "products-graph", "loop-graph", "cropped-graph"),
+        "*": ("batched", "batched-graph", "products-graph", "loop", "loop-graph"),
+    },
+}
+
+
+def device() -> torch.device:
+    """Where the contenders run."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def available(models: Iterable[str]) -> list[str]:
@@ -55,9 +71,9 @@ def measure(
 ) -> dict[str, Any]:
     """Environment, limits, one row per contender and, with a reference, its ratios to each of ours.
 
-    kinds: backends, auto or bfloat16.  asked: further entries for the contenders (cores, evaluate, visited).
+    kinds: backends, auto or a precision.  asked: further entries for the contenders (cores, evaluate, visited).
     """
-    machine = limits()
+    machine = limits(device=device())
     rows, quotients = [], []
     for model in models:
         for algorithm in algorithms:
@@ -72,7 +88,7 @@ def measure(
                 for ours in played[1:]:
                     quotients.append(ratios(played[0], ours))
                     click.echo(ratio_line(quotients[-1]), err=True)
-    return {"environment": environment(torch.device("cpu")), "limits": machine, "rows": rows, "ratios": quotients}
+    return {"environment": environment(device()), "limits": machine, "rows": rows, "ratios": quotients}
 
 
 def line(result: dict[str, Any]) -> str:
@@ -95,10 +111,9 @@ def ratio_line(result: dict[str, Any]) -> str:
 
 def write_backends(turns: int, models: Iterable[str]) -> str:
     """Time every backend per model with FedSAM and write the fastest of each to ``backends.toml``; its text."""
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    result: dict[str, Any] = {}
+    section, result = device().type, {}
     for model in models:
-        kinds = BACKENDS_OF.get(model.split("-")[0], ("loop", "batched"))
+        kinds = BACKENDS_OF[section].get(model.split("-")[0], BACKENDS_OF[section]["*"])
         one = measure([model], ["fedsam"], kinds, turns, evaluate=False)
         result = one | {"rows": [*result.get("rows", ()), *one["rows"]]}
     fastest: dict[str, tuple[str, str]] = {}
@@ -107,7 +122,7 @@ def write_backends(turns: int, models: Iterable[str]) -> str:
         best = min(rows, key=lambda r: r["train"]["median"])
         timings = ", ".join(f"{r['backend']} {1000 * r['train']['median']:.0f} ms" for r in rows)
         fastest[model] = (best["backend"], timings)
-    write_atomic(BACKENDS_FILE, merge(BACKENDS_FILE.read_text(encoding="utf-8"), device, fastest, result))
+    write_atomic(BACKENDS_FILE, merge(BACKENDS_FILE.read_text(encoding="utf-8"), section, fastest, result))
     return BACKENDS_FILE.read_text(encoding="utf-8")
 
 
@@ -124,7 +139,8 @@ def merge(text: str, device: str, fastest: dict[str, tuple[str, str]], result: d
         if section != device:
             lines += [f'"{name}" = "{backend}"' for name, backend in old[section].items()]
             continue
-        lines.append(f"# {environment['processor']}, {environment['cores']} cores, torch {environment['torch']},")
+        gpu = "" if section == "cpu" else f"{environment['device']}, "
+        lines.append(f"# {gpu}{environment['processor']}, {environment['cores']} cores, torch {environment['torch']},")
         lines.append(f"# FedSAM, 10 of 100 clients, medians of {turns} turns")
         lines += [f'"{name}" = "{backend}"  # {note}' for name, (backend, note) in sorted(entries.items())]
     return "\n".join(lines) + "\n"
@@ -137,10 +153,10 @@ def merge(text: str, device: str, fastest: dict[str, tuple[str, str]], result: d
     "--backend",
     "kinds",
     multiple=True,
-    type=click.Choice([*BACKENDS, "auto", "bfloat16"]),
+    type=click.Choice([*BACKENDS, "auto", *PRECISIONS]),
     default=("auto",),
     show_default=True,
-    help="bfloat16: the default backend in that precision.",
+    help="bfloat16, tf32: the default backend in that precision.",
 )
 @click.option(
     "--rounds",

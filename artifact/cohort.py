@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from artifact.devices import sent
 from artifact.flat import Layout, norm
 
 #: numbers of a block whose intermediate results stay in the cache
@@ -54,6 +56,11 @@ class Cohort:
     input_channels: int = 0
     weighted: bool = False
     traffic: Traffic = field(default_factory=Traffic)
+
+    @cached_property
+    def index(self) -> Tensor:
+        """[S], ``clients`` where the models are: for state that is one small tensor over all clients."""
+        return sent(self.clients, self.sizes.device)
 
     @property
     def p(self) -> Tensor:

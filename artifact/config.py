@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from artifact import NUMBERS, algorithms
 from artifact.errors import UserError
-from artifact.oracle import default_backend
+from artifact.oracle import BACKENDS, default_backend
 
 Count = Annotated[int, Field(ge=1)]
 Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -48,7 +48,8 @@ class RunConfig(BaseModel):
     eval_last: so many of the last rounds are all evaluated, for a mean over rounds that costs little.
     probes: what is measured on evaluated rounds beside the accuracy (``artifact.probes``); changes no other number.
     probe_radius: of the sharpness probe.
-    seed: of every random stream.  dtype, backend, device: how gradients are computed; part of the key.
+    seed: of every random stream.  dtype, backend, device: how gradients are computed; part of the key. tf32 is float32
+    whose products and convolutions round their inputs to ten bits, as CUDA devices can.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -88,8 +89,8 @@ class RunConfig(BaseModel):
     probes: tuple[Measured, ...] = ()
     probe_radius: Rate = 0.1
     seed: Annotated[int, Field(ge=0)] = 0
-    dtype: Literal["float64", "float32", "bfloat16"] = "float32"
-    backend: Literal["auto", "loop", "cropped", "batched", "explicit", "onednn"] = "auto"
+    dtype: Literal["float64", "float32", "tf32", "bfloat16"] = "float32"
+    backend: Literal["auto", *BACKENDS] = "auto"
     device: str = "auto"
 
     @model_validator(mode="after")
@@ -97,7 +98,8 @@ class RunConfig(BaseModel):
         if self.cohort > self.clients:
             raise UserError("cohort", self.cohort, f"1 to {self.clients}, the number of clients")
         self.build_algorithm()
-        _ = self.resolved_device
+        if self.resolved_device.type == "cpu" and self.dtype == "tf32":
+            raise UserError("dtype", self.dtype, "float64, float32, bfloat16; tf32 is a precision of CUDA devices")
         return self
 
     def build_algorithm(self) -> algorithms.FedAvg:

@@ -20,6 +20,7 @@ from artifact.config import RunConfig
 from artifact.curvature import EmpiricalRisk
 from artifact.data import Dataset, partition
 from artifact.data.augment import POLICIES, normalise
+from artifact.devices import prepare, sent
 from artifact.errors import UserError
 from artifact.flat import Layout, buffers, norm, parameters
 from artifact.oracle import Group, Oracle, Penalty, pixels_last, usable_cores
@@ -59,15 +60,25 @@ class Schedule:
     indices: Tensor
     lengths: list[list[int]]
 
+    def on(self, device: torch.device) -> Schedule:
+        return Schedule(sent(self.indices, device), self.lengths)
+
     def groups(self, k: int, members: list[int]) -> list[tuple[list[int], Tensor]]:
         """(positions among ``members``, indices [R, B]) of step k, one entry per batch length."""
         by_length: dict[int, list[int]] = {}
         for position, member in enumerate(members):
             by_length.setdefault(self.lengths[member][k], []).append(position)
         return [
-            (positions, self.indices[[members[p] for p in positions], k, :length])
+            (positions, self._rows([members[p] for p in positions])[:, k, :length])
             for length, positions in by_length.items()
         ]
+
+    def _rows(self, members: list[int]) -> Tensor:
+        """Indices of some members of the cohort, ascending; of neighbours without copying."""
+        first, last = members[0], members[-1]
+        if last - first + 1 == len(members):
+            return self.indices[first : last + 1]
+        return self.indices[sent(torch.tensor(members), self.indices.device)]
 
 
 def schedule(pools: list[Tensor], clients: list[int], batch: int, steps: list[int], seed: int, t: int) -> Schedule:
@@ -99,6 +110,7 @@ class Trainer:
 
     def __init__(self, config: RunConfig, dataset: Dataset):
         self.config, self.device = config, config.resolved_device
+        prepare(self.device, config.dtype)
         self.dtype = torch.float64 if config.dtype == "float64" else torch.float32
         split = partition(
             config.split,
@@ -158,27 +170,12 @@ class Trainer:
         evaluated = (t + 1) % config.eval_every == 0 or t >= config.rounds - config.eval_last
         clients = draw_cohort(config.seed, t, config.clients, config.cohort, config.cohort_rule)
         members = clients.tolist()
-        pools = [self.pools[i] for i in members]
-        steps = self.local_steps(pools)
-        plan = schedule(pools, members, config.batch_size, steps, config.seed, t)
-        plan = Schedule(plan.indices.to(self.device), plan.lengths)
+        steps = self.local_steps([self.pools[i] for i in members])
         C = self.cohort(clients, steps)
         local = None if self.statistics is None else self.statistics.repeat(len(members), 1)
         self.full_passes, before = 0, self.oracle.passes
         watch = self.watch(C) if evaluated and config.probes else None
-        w, W, _ = play(
-            self.algorithm,
-            self.state,
-            self.w,
-            C,
-            steps,
-            lambda k, rows: self.minibatch(plan, members, local, k, rows),
-            weight_decay=config.weight_decay,
-            clip=self.clip_norm,
-            optimiser=LocalOptimiser(config.optimiser, config.momentum),
-            probe=watch,
-            workers=self.oracle,
-        )
+        w, W = self.train(C, steps, local, watch)
         metrics = {"round": t + 1, "lr": C.lr, "cohort": len(members), "update_norm": norm(w - self.w).item()}
         metrics["cost"] = self.cost(C, self.oracle.passes - before, steps)
         if self.last_seen is not None:
@@ -195,6 +192,29 @@ class Trainer:
             metrics |= watch.results(w, W) if watch is not None else {}
             metrics |= self.evaluate({"server": w, "active": active, "all": self._mean_of_all(C)})
         return metrics
+
+    def train(self, C: Cohort, steps: list[int], local: Tensor | None, watch: Watch | None) -> tuple[Tensor, Tensor]:
+        """The training of a round: next server model [P], last local models [S, P]; ``local`` [S, Q] moves in place.
+
+        Without probes nothing in here waits for a GPU: the host only asks for work, step after step.
+        """
+        config, members = self.config, C.clients.tolist()
+        pools = [self.pools[i] for i in members]
+        plan = schedule(pools, members, config.batch_size, steps, config.seed, C.t).on(self.device)
+        w, W, _ = play(
+            self.algorithm,
+            self.state,
+            self.w,
+            C,
+            steps,
+            lambda k, rows: self.minibatch(plan, members, local, k, rows),
+            weight_decay=config.weight_decay,
+            clip=self.clip_norm,
+            optimiser=LocalOptimiser(config.optimiser, config.momentum),
+            probe=watch,
+            workers=self.oracle,
+        )
+        return w, W
 
     def watch(self, C: Cohort) -> Watch:
         """The config's probes at the start of a round."""
@@ -243,12 +263,12 @@ class Trainer:
 
     def cohort(self, clients: Tensor, steps: list[int]) -> Cohort:
         config = self.config
-        sizes = self.sizes[clients].to(self.device)[:, None]
+        sizes = sent(self.sizes[clients], self.device)[:, None]
         one_client = config.local_epochs * len(self.pools[0]) / config.batch_size
         return Cohort(
             clients=clients,
             sizes=sizes,
-            K=torch.tensor(steps, dtype=self.dtype, device=self.device)[:, None],
+            K=sent(torch.tensor(steps, dtype=self.dtype), self.device)[:, None],
             m=config.clients,
             t=self.completed,
             lr=config.lr * config.lr_decay**self.completed,
@@ -269,9 +289,9 @@ class Trainer:
         for positions, indices in plan.groups(k, going):
             who = [members[going[p]] for p in positions]
             whole = len(positions) == len(going)
-            index = None if whole else torch.tensor(positions, device=self.device)
+            index = None if whole else sent(torch.tensor(positions), self.device)
             groups.append(self.group(index, indices, who, k))
-        return self.oracle.minibatch(groups, local, rows)
+        return self.oracle.minibatch(groups, local, None if rows is None else sent(rows, self.device))
 
     def group(self, rows: Tensor | None, indices: Tensor, clients: list[int], k: int, augment: bool = True) -> Group:
         """Normalised, augmented inputs and dropout draws of one batch per client; indices [R, B]."""
@@ -279,10 +299,10 @@ class Trainer:
         x = self.images(indices)
         if augment and self.config.augment != "none":
             draws = [torch.rand(B, 4, generator=stream(seed, "augment", t, i, k)) for i in clients]
-            x = POLICIES[self.config.augment](x, torch.stack(draws).to(self.device))
+            x = POLICIES[self.config.augment](x, sent(torch.stack(draws), self.device))
         units = self.model.dropout_units
         masks = [torch.rand(B, units, generator=stream(seed, "dropout", t, i, k)) for i in clients] if units else None
-        return Group(rows, x, self.data.train_y[indices], torch.stack(masks).to(self.device) if units else None)
+        return Group(rows, x, self.data.train_y[indices], sent(torch.stack(masks), self.device) if units else None)
 
     def images(self, indices: Tensor) -> Tensor:
         """Normalised training images [*indices.shape, C, H, W]."""
@@ -304,8 +324,7 @@ class Trainer:
         pools = [self.pools[i] for i in clients]
         batch = self.config.batch_size
         steps = [math.ceil(len(pool) / batch) for pool in pools]
-        plan = schedule(pools, clients, batch, steps, self.config.seed, self.completed)
-        plan = Schedule(plan.indices.to(self.device), plan.lengths)
+        plan = schedule(pools, clients, batch, steps, self.config.seed, self.completed).on(self.device)
         W = w.repeat(len(clients), 1)
         total = torch.zeros_like(W)
         with self.oracle.uncounted():  # a full pass is counted on its own, not as local steps
@@ -315,8 +334,9 @@ class Trainer:
                     rows = [going[p] for p in positions]
                     group = self.group(None, indices, [clients[r] for r in rows], -1 - k, augment=False)
                     frozen = None if self.statistics is None else self.statistics.repeat(len(rows), 1)
-                    total[rows] += indices.shape[1] * self.oracle.gradients(W[rows], frozen, group)
-        return total / torch.tensor([len(pool) for pool in pools], dtype=w.dtype, device=w.device)[:, None]
+                    at = sent(torch.tensor(rows), w.device)
+                    total[at] += indices.shape[1] * self.oracle.gradients(W[: len(rows)], frozen, group)
+        return total / sent(torch.tensor([len(pool) for pool in pools], dtype=w.dtype), w.device)[:, None]
 
     def cost(self, C: Cohort, passes: int, steps: list[int]) -> dict:
         """What the round cost, as counted: gradients per local step, extra full passes, models sent and kept."""

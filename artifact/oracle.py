@@ -1,11 +1,13 @@
 """The gradient oracle: [S, P] -> [S, P], row i is the gradient of client i's loss on ITS current minibatch.
 
-Five backends give one answer. ``loop`` differentiates one client at a time, clients spread over threads that each use
-one core; ``cropped`` is ``loop`` with convolutions fitted to images of a few pixels; ``batched`` differentiates many
-clients in one call (``torch.func.vmap``); ``explicit`` has hand-written gradients of fully connected networks, for many
-clients at once, and falls back on ``batched`` elsewhere; ``onednn`` is ``explicit`` with large products in float32 by
-another library. Which is fastest depends on model, device and
-processor: ``default_backend`` reads what ``python -m artifact bench --write`` measured.
+Several backends give one answer. ``loop`` differentiates one client at a time, clients spread over threads that each
+use one core, or over the queues of a GPU; ``cropped`` is ``loop`` with convolutions fitted to images of a few pixels;
+``batched`` differentiates many clients in one call (``torch.func.vmap``), which makes their convolutions grouped ones;
+``products`` is ``batched`` with convolutions as batched matrix products; ``explicit`` has hand-written gradients of
+fully connected networks, for many clients at once, and falls back on ``batched`` elsewhere; ``onednn`` is ``explicit``
+with large products in float32 by another library. ``NAME-graph`` records the gradient of a cohort once and replays it
+(``artifact.graphs``). Which is fastest depends on model, device and processor: ``default_backend`` reads what
+``python -m artifact bench --write`` measured.
 """
 
 from __future__ import annotations
@@ -26,14 +28,19 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 
+from artifact.devices import gradient_memory, side_by_side
 from artifact.explicit import Perceptron
 from artifact.flat import Layout, buffers, parameters
-from artifact.replica import Replica
+from artifact.graphs import Graphs, Tensors
+from artifact.replica import Replica, convolutions_as_products
 from artifact.taps import hidden_layers, mean_square_activations
 
-BACKENDS = ("loop", "cropped", "batched", "explicit", "onednn")
-#: those that take one client at a time
-LOOPS = ("loop", "cropped")
+#: how a gradient is computed
+KINDS = ("loop", "cropped", "batched", "products", "explicit", "onednn")
+#: those that take one client at a time, and those that take a whole cohort however many workers there are
+LOOPS, WHOLE = ("loop", "cropped"), ("batched", "products")
+RECORDED = "-graph"
+BACKENDS = (*KINDS, *(kind + RECORDED for kind in KINDS))
 
 
 @cache
@@ -83,7 +90,7 @@ class Group:
 class Oracle:
     """Gradients of the mean cross-entropy, plus MAN's penalty, of one architecture.
 
-    memory: bytes that one batched call may take for activations and gradients.
+    memory: bytes that one batched call may take for activations and gradients; None: what suits the device.
     threads: workers, one core each, so that the loop's results do not depend on their number; 0 works inline.
     passes: minibatch gradients evaluated so far, summed over clients (the measured cost of a method).
     """
@@ -93,7 +100,7 @@ class Oracle:
     backend: str = "batched"
     bfloat16: bool = False
     threads: int = 0
-    memory: int = 4 << 30
+    memory: int | None = None
     passes: int = 0
     _local: threading.local = field(default_factory=threading.local, repr=False)
     _counting: threading.Lock = field(default_factory=threading.Lock, repr=False)
@@ -104,12 +111,16 @@ class Oracle:
         self._pool = ThreadPoolExecutor(self.threads, initializer=self._enlist) if self.threads else None
         self._floats_per_sample: int | None = None
         watched = hidden_layers(self.model) if self.penalty.layers is None else self.penalty.layers
-        explicit, onednn = self.backend in ("explicit", "onednn"), self.backend == "onednn"
-        whole = explicit and not self.bfloat16 and not self.penalty.variances
-        self._perceptron = Perceptron.of(self.model, self.layout, watched, self.penalty.zeta, onednn) if whole else None
+        self.kind, self.recorded = self.backend.removesuffix(RECORDED), self.backend.endswith(RECORDED)
+        explicit, onednn = self.kind in ("explicit", "onednn"), self.kind == "onednn"
+        by_hand = explicit and not self.bfloat16 and not self.penalty.variances
+        self._perceptron = (
+            Perceptron.of(self.model, self.layout, watched, self.penalty.zeta, onednn) if by_hand else None
+        )
         if explicit and self._perceptron is None:
-            self.backend = "batched"
-        if self._pool is not None and self.backend != "batched":
+            self.kind, self.backend = "batched", "batched" + RECORDED * self.recorded
+        self._functional = convolutions_as_products(self.model) if self.kind == "products" else self.model
+        if self._pool is not None and self.kind not in WHOLE:
             torch.set_num_threads(1)  # the workers keep the cores busy; a team of threads here would spin beside them
 
     def _enlist(self) -> None:
@@ -153,31 +164,49 @@ class Oracle:
         """Penalised loss at one flat vector, for ``torch.func``; the running statistics ``b`` are updated in place."""
         tensors = self.layout.views(w) | (b or {})
         # functional_call swaps a module's tensors in place, so every worker needs its own
-        model = self._replica().model if hasattr(self._local, "worker") else self.model
+        model = self._replica().model if hasattr(self._local, "worker") else self._functional
         return self._loss(model, lambda *inputs: functional_call(model, tensors, inputs), x, y, u)
 
     def gradients(self, W: Tensor, b: Tensor | None, group: Group) -> Tensor:
         """[R, P] -> [R, P]; ``b`` [R, Q] is updated in place."""
         with self._counting:
             self.passes += len(W)
-        if self.backend in LOOPS:
-            return self._loop(W, b, group)
-        if self._perceptron is not None:
-            return self._perceptron.gradients(W, group.x, group.y, group.uniforms)
-        return self._batched(W, b, group)
+        out, moved = self._function()(W, b, group.x, group.y, group.uniforms)
+        if b is not None and moved is not b:
+            b.copy_(moved)
+        return out
 
-    def _loop(self, W: Tensor, b: Tensor | None, group: Group) -> Tensor:
+    def _function(self) -> Callable[..., Tensors]:
+        """The gradients as a function of tensors; each worker has recordings of its own."""
+        if not self.recorded:
+            return self._gradients
+        if not hasattr(self._local, "graphs"):
+            self._local.graphs = Graphs(self._gradients)
+        return self._local.graphs
+
+    def _gradients(self, W: Tensor, b: Tensor | None, x: Tensor, y: Tensor, u: Tensor | None) -> Tensors:
+        """(gradients [R, P], running statistics [R, Q] after the pass, perhaps ``b`` itself)."""
+        if self.kind in LOOPS:
+            return self._loop(W, b, x, y, u), b
+        if self._perceptron is not None:
+            return self._perceptron.gradients(W, x, y, u), b
+        return self._batched(W, b, x, y, u)
+
+    def _loop(self, W: Tensor, b: Tensor | None, x: Tensor, y: Tensor, u: Tensor | None) -> Tensor:
+        """The running statistics ``b`` are updated in place."""
         out = torch.empty_like(W)
 
         def one(i: int) -> None:
-            u = None if group.uniforms is None else group.uniforms[i]
             replica = self._replica()
             replica.point(W[i], None if b is None else b[i])
-            loss = self._loss(replica.model, replica.model, pixels_last(group.x[i]), group.y[i], u)
+            loss = self._loss(replica.model, replica.model, pixels_last(x[i]), y[i], None if u is None else u[i])
             gradients = torch.autograd.grad(loss, replica.parameters, materialize_grads=True)
             replica.collect(gradients, out[i])
 
-        self.map(one, range(len(W)))
+        if W.is_cuda:
+            side_by_side(one, range(len(W)), W.device)
+        else:
+            self.map(one, range(len(W)))
         return out
 
     def teams(self, size: int) -> list[list[int]]:
@@ -186,9 +215,9 @@ class Oracle:
         One client at a time keeps its weights in the cache and needs no waiting for the others; where clients are
         batched, every worker has a share of them.
         """
-        if self._pool is None or self.backend == "batched":
+        if self._pool is None or self.kind in WHOLE:
             return [list(range(size))]
-        if self.backend in LOOPS:
+        if self.kind in LOOPS:
             return [[i] for i in range(size)]
         share = -(-size // self.threads)
         return [list(range(start, min(start + share, size))) for start in range(0, size, share)]
@@ -220,36 +249,30 @@ class Oracle:
 
     def _replica(self) -> Replica:
         if not hasattr(self._local, "replica"):
-            plain, crop = self.penalty.zeta == 0, self.backend == "cropped"
+            plain, crop = self.penalty.zeta == 0, self.kind == "cropped"
             self._local.replica = Replica(self.model, self.layout, self.buffer_layout, plain, crop)
         return self._local.replica
 
-    def _batched(self, W: Tensor, b: Tensor | None, group: Group) -> Tensor:
+    def _batched(self, W: Tensor, b: Tensor | None, x: Tensor, y: Tensor, u: Tensor | None) -> Tensors:
         def client(w, own, x, y, u):
             # torch's batching rule updates only running statistics that are tensors of their own, not views of a row
             own = None if own is None else {name: v.clone() for name, v in self.buffer_layout.views(own).items()}
             gradient = grad(lambda v: self.loss(v, own, x, y, u))(w)
             return (gradient,) if own is None else (gradient, self.buffer_layout.flatten(own))
 
-        axes = (0, None if b is None else 0, 0, 0, None if group.uniforms is None else 0)
-        size = self.clients_per_call(group.x)
-        parts = []
-        for start in range(0, len(W), size):
-            part = slice(start, start + size)
-            u = None if group.uniforms is None else group.uniforms[part]
-            own = None if b is None else b[part]
-            result = vmap(client, in_dims=axes)(W[part], own, group.x[part], group.y[part], u)
-            parts.append(result[0])
-            if b is not None:
-                b[part] = result[1]
-        return parts[0] if len(parts) == 1 else torch.cat(parts)
+        given = (W, b, x, y, u)
+        clients, size = vmap(client, tuple(None if t is None else 0 for t in given)), self.clients_per_call(x)
+        slices = [slice(start, start + size) for start in range(0, len(W), size)]
+        parts = [clients(*(None if t is None else t[part] for t in given)) for part in slices]
+        joined = parts[0] if len(parts) == 1 else tuple(map(torch.cat, zip(*parts, strict=True)))
+        return joined if b is not None else (*joined, None)
 
     def clients_per_call(self, x: Tensor) -> int:
         """How many clients fit one batched call: activations are kept for the backward pass, twice to be safe."""
         if self._floats_per_sample is None:
             self._floats_per_sample = activation_floats(self.model, x[0, :1])
         per_client = x.element_size() * (2 * x.shape[1] * self._floats_per_sample + 3 * self.layout.numel)
-        return max(1, self.memory // per_client)
+        return max(1, (self.memory or gradient_memory(x.device)) // per_client)
 
     def affine(self, W: Tensor, Lambda: Tensor, delta: Tensor, group: Group) -> tuple[Tensor, Tensor, Tensor]:
         """Gradients in w, Lambda and delta of the loss at x' = Lambda x + delta (one backward pass), for FedRobust."""

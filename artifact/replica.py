@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable
 
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from artifact.flat import Layout, buffers
@@ -98,3 +99,25 @@ def useful_taps(n: int, k: int, stride: int, padding: int, dilation: int = 1) ->
     if dilation > 1 or size < 1 or (n + 2 * left - size) // stride + 1 != outputs:
         return slice(0, k), padding
     return slice(first, last + 1), left
+
+
+class ProductConv2d(nn.Conv2d):
+    """The same convolution as one matrix product per batch: weights [O, C k k] times image patches [C k k, B h w]."""
+
+    def _conv_forward(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        patches = F.unfold(x, self.kernel_size, self.dilation, self.padding, self.stride)
+        axes = zip(x.shape[2:], self.kernel_size, self.stride, self.padding, self.dilation, strict=True)
+        size = [(n + 2 * padding - dilation * (k - 1) - 1) // stride + 1 for n, k, stride, padding, dilation in axes]
+        products = weight.flatten(1) @ patches.transpose(0, 1).flatten(1)
+        out = products.unflatten(1, (len(x), *size)).transpose(0, 1)
+        return out if bias is None else out + bias[:, None, None]
+
+
+def convolutions_as_products(model: nn.Module) -> nn.Module:
+    """A copy of the model whose plain convolutions are matrix products, which a cohort turns into batched ones."""
+    own = copy.deepcopy(model)
+    for module in own.modules():
+        plain = type(module) is nn.Conv2d and module.groups == 1 and module.padding_mode == "zeros"
+        if plain and not isinstance(module.padding, str):
+            module.__class__ = ProductConv2d  # the same tensors, another way to use them
+    return own

@@ -17,6 +17,7 @@ from torch import Tensor
 from artifact.algorithms.base import FedAvg, State
 from artifact.allocator import returning
 from artifact.cohort import Cohort, Context, LocalOptimiser
+from artifact.devices import sent
 from artifact.flat import Layout
 
 #: (local step k, rows [R] still at work or None for all) -> G of that step for these rows
@@ -101,7 +102,7 @@ def _local_steps(
     for k in range(max(steps[i] for i in team)):
         going = [position for position, i in enumerate(team) if steps[i] > k]
         whole = len(going) == size
-        rows = None if whole else torch.tensor(going, device=W.device)
+        rows = None if whole else sent(torch.tensor(going), W.device)
         members = None if len(going) == len(steps) else torch.tensor([team[position] for position in going])
         c.k = k
         part = c if whole else c.select(rows, size)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from artifact.algorithms import build
 from artifact.cohort import Cohort
 from artifact.flat import Layout
-from artifact.oracle import BACKENDS, Group, Oracle, Penalty
+from artifact.oracle import KINDS, Group, Oracle, Penalty
 from artifact.replay import perceptron
 from artifact.rounds import play, simulate
 from artifact.rows import ClientRows
@@ -333,7 +333,7 @@ def test_fedrobust():
     assert flat(state["delta"]) == exactly(13 / 64)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", KINDS)
 def test_man(backend):
     """One input 1, one hidden unit 2 * 1 + 1 = 3, two classes with zero weights: both probabilities 1/2, label 0.
     Cross-entropy: d W2 = (-1/2, 1/2) * 3, d b2 = (-1/2, 1/2), nothing below (W2 = 0).

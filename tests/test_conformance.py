@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from artifact.__main__ import main
-from artifact.oracle import BACKENDS
+from artifact.oracle import KINDS
 from artifact.replay import FIELDS, replay
 
 VECTORS = Path(__file__).parent / "vectors"
@@ -18,7 +18,7 @@ def test_all_vectors_are_there():
     assert len(CASES) == 40
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", KINDS)
 @pytest.mark.parametrize("path", CASES, ids=lambda p: f"{p.parent.name}-{p.stem}")
 def test_every_array(path, backend):
     ours = replay(path, backend=backend)

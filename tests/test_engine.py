@@ -16,7 +16,7 @@ from artifact.config import RunConfig, make
 from artifact.data import Dataset
 from artifact.data.augment import normalise
 from artifact.engine import Trainer, draw_cohort, schedule
-from artifact.oracle import BACKENDS
+from artifact.oracle import BACKENDS, KINDS, RECORDED
 from artifact.session import load_data
 from artifact.streams import key
 
@@ -56,14 +56,18 @@ def train(rounds=2, **options):
     ids=lambda o: "-".join(map(str, o.values())),
 )
 def test_backends_agree(options):
-    loop, cropped, batched, explicit, onednn = (train(backend=name, **options)[0] for name in BACKENDS)
-    for other, name in ((explicit, "explicit"), (onednn, "onednn")):
-        assert other.oracle.backend == (name if loop.statistics is None else "batched")
+    found = {name: train(backend=name, **options)[0] for name in BACKENDS}
+    loop = found["loop"]
     assert not torch.equal(loop.w, Trainer(loop.config, data()).w)
-    for other in (cropped, batched, explicit, onednn):
-        assert (loop.w - other.w).abs().max() <= 1e-10
+    for kind in KINDS:
+        one, recorded = found[kind], found[kind + RECORDED]
+        by_hand = kind in ("explicit", "onednn") and loop.statistics is not None
+        assert one.oracle.backend == ("batched" if by_hand else kind)
+        assert (loop.w - one.w).abs().max() <= 1e-10
+        assert torch.equal(one.w, recorded.w)
         if loop.statistics is not None:
-            assert (loop.statistics - other.statistics).abs().max() <= 1e-10
+            assert (loop.statistics - one.statistics).abs().max() <= 1e-10
+            assert torch.equal(one.statistics, recorded.statistics)
 
 
 @pytest.mark.parametrize("B", [1, 3, 16])

@@ -21,9 +21,11 @@ from artifact.papers.measured import measure
 
 TABLES = [(paper.paper, table) for paper, table in experiments.all_tables()]
 NAMES = [f"{paper}/{table.id}" for paper, table in TABLES]
-printed_table = pytest.mark.parametrize(
-    "table", [t for _, t in TABLES if t.csv], ids=[n for n, (_, t) in zip(NAMES, TABLES, strict=True) if t.csv]
-)
+#: tables of the papers; the campaign's print numbers of one of them a second time
+OWNERS = [
+    (name, table) for name, (paper, table) in zip(NAMES, TABLES, strict=True) if table.csv and paper != "campaign"
+]
+printed_table = pytest.mark.parametrize("table", [t for _, t in OWNERS], ids=[name for name, _ in OWNERS])
 each_table = pytest.mark.parametrize("table", [table for _, table in TABLES], ids=NAMES)
 #: the thesis' tables once more in one file
 UNION = "thesis24_all.csv"
@@ -38,7 +40,7 @@ def transcription(name: str) -> list[dict[str, str]]:
 
 
 def test_every_transcription_belongs_to_one_table():
-    used = collections.Counter(table.csv for _, table in TABLES if table.csv)
+    used = collections.Counter(table.csv for _, table in OWNERS)
     files = {path.name for path in experiments.PRINTED.glob("*.csv")}
     assert set(used) == files - {UNION}
     assert max(used.values()) == 1
@@ -64,7 +66,7 @@ def test_every_line_of_a_transcription_has_exactly_one_cell(table):
 def test_the_papers_numbers_are_all_there():
     """1,588 lines in all files, of which 54 are the thesis' six tables a second time."""
     lines = sum(len(transcription(path.name)) for path in experiments.PRINTED.glob("*.csv"))
-    cells = sum(len({n.line for n in experiments.printed(table).values()}) for _, table in TABLES)
+    cells = sum(len({n.line for n in experiments.printed(table).values()}) for _, table in OWNERS)
     assert lines == 1588
     assert cells == lines - len(transcription(UNION))
 
@@ -178,6 +180,24 @@ def test_laptop_settings_on_cifar_10(cell, expected):
     assert [c.seed for c in found] == [0, 1, 2]
     for name, value in (common | expected).items():
         assert getattr(found[0], name) == value, name
+
+
+def test_the_campaign_runs_the_cells_of_fan2024():
+    """Under the papers' settings they are the same runs, and show the same printed numbers."""
+    _, fan = experiments.find("fan2024/2")
+    theirs = {c.id.removeprefix("fan2024/2/"): c for c in experiments.cells(fan, "paper")}
+    for number, column in enumerate(("cifar-10-10-of-100-dirichlet-0.1", "cifar-10-10-of-100-dirichlet-0.6"), 1):
+        _, table = experiments.find(f"campaign/{number}")
+        printed, known = experiments.printed(table), experiments.printed(fan)
+        for cell in experiments.cells(table, "paper"):
+            other = theirs.get(f"{cell.row.id}/{column}/accuracy")
+            assert cell.not_run == ""
+            if other is None:
+                assert cell.row.id == "fedsmoo-released"
+                continue
+            assert cell.configs == other.configs
+            place, its = ((c.row.id, c.column.id, c.metric.id) for c in (cell, other))
+            assert printed.get(place) == known.get(its)
 
 
 def test_exceptions_hold_for_their_cells_only():

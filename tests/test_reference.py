@@ -12,7 +12,7 @@ import pytest
 from reference import METHODS, Paper, Released
 
 from artifact.algorithms import ALGORITHMS
-from artifact.oracle import BACKENDS
+from artifact.oracle import KINDS
 from artifact.replay import FIELDS, replay
 
 VECTORS = sorted((Path(__file__).parent / "vectors").rglob("*.npz"))
@@ -153,7 +153,7 @@ def test_replay_agrees_with_the_reference(tmp_path, kind, algo, source):
     assert len(expected["server_params"]) == len(CASES[kind]["active"])
     if source != OWN:
         assert simulation.clipped > 5 if kind == "clip" else kind == "uneven" or simulation.clipped == 0
-    for backend in BACKENDS:
+    for backend in KINDS:
         compare(expected, replay(path, backend=backend))
 
 

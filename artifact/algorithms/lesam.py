@@ -34,7 +34,7 @@ class FedLESAM(FedAvg):
 
     def estimate(self, state, w, C):
         """w_i^old - w^t [S, P], the descent that the client saw, reversed; zero on a first visit."""
-        return state["visited"][C.clients] * (state["w_old"][C.clients] - w)
+        return state["visited"][C.index] * (state["w_old"][C.clients] - w)
 
     def ascent(self, estimate, C):
         return unit(estimate)
@@ -47,7 +47,7 @@ class FedLESAM(FedAvg):
         return super().finish(state, c, w, W, C)
 
     def remember(self, state, w, C):
-        state["w_old"][C.clients], state["visited"][C.clients] = w, True  # w_i^old <- w^t
+        state["w_old"][C.clients], state["visited"][C.index] = w, True  # w_i^old <- w^t
 
 
 @dataclass(frozen=True)

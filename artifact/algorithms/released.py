@@ -168,7 +168,8 @@ class _ScalarPerTensor:
         tensors = len(C.layout.sizes)
         entries = estimate[:, :tensors]
         scalars = entries / (entries.abs().sum(-1, keepdim=True) + 1e-7)
-        return torch.repeat_interleave(scalars, torch.tensor(C.layout.sizes, device=estimate.device), dim=-1)
+        columns = zip(scalars.split(1, -1), C.layout.sizes, strict=True)
+        return torch.cat([scalar.expand(-1, size) for scalar, size in columns], -1)
 
 
 _SCALAR = "every tensor is shifted by one scalar, an entry of the flat update"

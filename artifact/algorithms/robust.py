@@ -26,7 +26,7 @@ class FedRobust(FedAvg):
             identity = torch.eye(C.input_channels, dtype=w.dtype, device=w.device)
             state["Lambda"] = identity.repeat(C.m, 1, 1)
             state["delta"] = torch.zeros(C.m, C.input_channels, dtype=w.dtype, device=w.device)
-        return {"Lambda": state["Lambda"][C.clients], "delta": state["delta"][C.clients]}
+        return {"Lambda": state["Lambda"][C.index], "delta": state["delta"][C.index]}
 
     def step(self, W, G, c):
         g, g_Lambda, g_delta = G.affine(W, c.Lambda, c.delta)  # one backward pass gives all three
@@ -36,5 +36,5 @@ class FedRobust(FedAvg):
         return c.descend(W, c.clip_gradient(g))
 
     def finish(self, state, c, w, W, C):
-        state["Lambda"][C.clients], state["delta"][C.clients] = c.Lambda, c.delta
+        state["Lambda"][C.index], state["delta"][C.index] = c.Lambda, c.delta
         return super().finish(state, c, w, W, C)

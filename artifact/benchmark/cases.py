@@ -27,6 +27,8 @@ CASES: dict[str, dict[str, Any]] = {
     "lenet": {"dataset": "cifar10", "augment": "flip-crop"},
     "resnet18-gn": {"dataset": "cifar10", "augment": "flip-crop"},
 }
+#: precisions other than float32 that the default backend can be timed in; the second on a GPU alone
+PRECISIONS = ("bfloat16", "tf32")
 METHODS = ("fedavg", "fedsam", "fedsmoo", "fedlesam")
 #: our name -> the released simulator's; it has no FedLESAM
 RELEASED = {"fedavg": "FedAvg", "fedsam": "FedSAM", "fedsmoo": "FedSMOO", "scaffold": "SCAFFOLD", "feddyn": "FedDyn"}
@@ -39,8 +41,8 @@ RHO = {"fedsam": {"rho": 0.1}, "fedsmoo": {"rho": 0.1, "lam": 0.1}, "fedlesam": 
 
 
 def contender(model: str, algorithm: str, kind: str, **changes: Any) -> dict[str, Any]:
-    """One process's work: ``kind`` is a backend's name, "auto", "bfloat16" or "reference"."""
+    """One process's work: ``kind`` is a backend's name, "auto", a precision of ``PRECISIONS`` or "reference"."""
     values = {**COMMON, **CASES[model], "model": model, "algorithm": algorithm, "hyper": RHO.get(algorithm, {})}
-    values["backend"] = "auto" if kind in ("bfloat16", "reference") else kind
-    values["dtype"] = "bfloat16" if kind == "bfloat16" else "float32"
+    values["backend"] = "auto" if kind in (*PRECISIONS, "reference") else kind
+    values["dtype"] = kind if kind in PRECISIONS else "float32"
     return {"kind": kind, "config": values | changes}

@@ -43,7 +43,8 @@ def section(path: Path) -> str:
 
 def machine(result: dict[str, Any]) -> str:
     facts = result["environment"]
-    text = f"{facts['processor']}, {facts['cores']} cores, torch {facts['torch']}"
+    gpu = "" if facts["device"] == "cpu" else f"{facts['device']}, "
+    text = f"{gpu}{facts['processor']}, {facts['cores']} cores, torch {facts['torch']}"
     if "limits" in result:
         rates = result["limits"]
         text += f"; measured at the start: matmul {rates['matmul']:.0f}, convolution {rates['convolution']:.0f} GFLOP/s"

@@ -28,6 +28,7 @@ from artifact.benchmark.cases import OWN_CLASS, RELEASED
 from artifact.benchmark.worker import answer, peak_mib
 from artifact.data import partition
 from artifact.data.augment import normalise
+from artifact.devices import finish, prepare
 from artifact.session import load_data
 
 
@@ -52,7 +53,7 @@ class WithDraws(torch.nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         units = self.network.dropout_units if self.training else 0
-        return self.network(x, torch.rand(len(x), units) if units else None)
+        return self.network(x, torch.rand(len(x), units, device=x.device) if units else None)
 
 
 def arguments(run: config.RunConfig) -> Namespace:
@@ -90,6 +91,7 @@ def main() -> None:
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: asked["cores"]])
         torch.set_num_threads(asked["cores"])
     run = config.make(**asked["config"])
+    prepare(run.resolved_device, run.dtype)
     server = build(Path(asked["path"]), run)
     drive(server, run)
 
@@ -111,12 +113,12 @@ def build(path: Path, run: config.RunConfig) -> Any:
         first = network()
         options = {"init_model": first, "init_par_list": utils.get_mdl_params(first), "datasets": data}
         options |= {"method": RELEASED[run.algorithm], "args": arguments(run), "model_func": network}
-        return getattr(servers, RELEASED[run.algorithm])(device=torch.device("cpu"), **options)
+        return getattr(servers, RELEASED[run.algorithm])(device=run.resolved_device, **options)
 
 
 def drive(server: Any, run: config.RunConfig) -> None:
     """Let the simulator's own loop run; a round starts when a line comes in and is reported when it has ended."""
-    rng, marks, test = np.random.default_rng(run.seed), {}, server._test_
+    rng, marks, test, device = np.random.default_rng(run.seed), {}, server._test_, run.resolved_device
 
     def activate(_t: int) -> np.ndarray:
         if not sys.stdin.readline():
@@ -125,19 +127,21 @@ def drive(server: Any, run: config.RunConfig) -> None:
         return np.sort(rng.choice(run.clients, run.cohort, replace=False))
 
     def timed_test(*given: Any) -> None:
+        finish(device)
         marks.update(tested=time.perf_counter(), tested_cpu=time.process_time())
         test(*given)
 
     def schedule() -> None:
+        finish(device)
         end, end_cpu = time.perf_counter(), time.process_time()
         message = {"train": marks["tested"] - marks["start"], "train_cpu": marks["tested_cpu"] - marks["cpu"]}
         message |= {"evaluate": end - marks["tested"], "evaluate_cpu": end_cpu - marks["tested_cpu"]}
-        out.write(json.dumps(message | {"peak_mib": peak_mib()}) + "\n")
+        out.write(json.dumps(message | {"peak_mib": peak_mib(device)}) + "\n")
         out.flush()
 
     out = sys.stdout
     server._activate_clients_, server._test_, server._lr_scheduler_ = activate, timed_test, schedule
-    answer({"ready": {"backend": "reference", "loaded_mib": peak_mib()}})
+    answer({"ready": {"backend": "reference", "loaded_mib": peak_mib(device)}})
     with redirect_stdout(sys.stderr):
         server.train()
 

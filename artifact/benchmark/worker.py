@@ -17,6 +17,7 @@ import torch
 
 from artifact import config
 from artifact.benchmark.flops import round_flops
+from artifact.devices import finish
 from artifact.engine import Trainer
 from artifact.rows import ClientRows
 from artifact.session import load_data
@@ -49,7 +50,7 @@ def facts(trainer: Trainer) -> dict[str, Any]:
         "examples": steps * trainer.config.batch_size,
         "flops_per_pass": round_flops(trainer),
         "threads": trainer.oracle.threads,
-        "loaded_mib": peak_mib(),
+        "loaded_mib": peak_mib(trainer.device),
     }
 
 
@@ -65,28 +66,26 @@ def play(trainer: Trainer, evaluate: bool) -> dict[str, float]:
     """One round; evaluation (test and training set) is timed on its own."""
     cpu, start = time.process_time(), time.perf_counter()
     metrics = trainer.play_round()
-    synchronise(trainer)
+    finish(trainer.device)
     trained, trained_cpu = time.perf_counter() - start, time.process_time() - cpu
     cpu, start = time.process_time(), time.perf_counter()
     if evaluate:
         trainer.evaluate({"server": trainer.w})
+        finish(trainer.device)
     return {
         "train": trained,
         "train_cpu": trained_cpu,
         "evaluate": time.perf_counter() - start,
         "evaluate_cpu": time.process_time() - cpu,
         "passes": metrics["cost"]["gradients_per_step"],
-        "peak_mib": peak_mib(),
+        "peak_mib": peak_mib(trainer.device),
     }
 
 
-def synchronise(trainer: Trainer) -> None:
-    if trainer.device.type == "cuda":
-        torch.cuda.synchronize()
-
-
-def peak_mib() -> float:
-    """Largest resident set of this process so far."""
+def peak_mib(device: torch.device) -> float:
+    """Most memory that this process has taken so far: of the GPU that it works on, or its resident set."""
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device) / (1 << 20)
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 

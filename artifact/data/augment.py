@@ -6,6 +6,7 @@ The random numbers come in from outside, so the same draws give the same images 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 import torch
 from torch import Tensor
@@ -19,11 +20,17 @@ def normalise(images: Tensor, dataset: Dataset, dtype: torch.dtype = torch.float
     Types narrower than float32 are computed in float32 and rounded once.
     """
     wide = dtype if dtype == torch.float64 else torch.float32
-    mean = torch.tensor(dataset.mean, dtype=torch.float64)
-    std = torch.tensor(dataset.std, dtype=torch.float64)
-    slope = (1.0 / (dataset.scale * std)).to(images.device, wide)[:, None, None]
-    shift = (-mean / std).to(images.device, wide)[:, None, None]
+    slope, shift = _line(tuple(dataset.mean), tuple(dataset.std), dataset.scale, images.device, wide)
     return torch.addcmul(shift, images.to(wide), slope).to(dtype)
+
+
+@cache
+def _line(
+    mean: tuple[float, ...], std: tuple[float, ...], scale: float, device: torch.device, dtype: torch.dtype
+) -> tuple[Tensor, Tensor]:
+    """Slope and shift [C, 1, 1] of the normalisation; kept on the device, which they would otherwise hold up."""
+    own, spread = (torch.tensor(values, dtype=torch.float64) for values in (mean, std))
+    return tuple(t.to(device, dtype)[:, None, None] for t in (1.0 / (scale * spread), -own / spread))
 
 
 def augment(images: Tensor, uniforms: Tensor, padding: int = 4, always_crop: bool = False) -> Tensor:

@@ -1,0 +1,79 @@
+"""What a run sets on its device, and how work and tensors get there without the host waiting for it.
+
+Nothing in algorithms or probes knows the device; this module and ``graphs`` are the places that do.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor
+
+#: streams among which the clients of a GPU's loop are dealt out
+STREAMS = 8
+
+
+def prepare(device: torch.device, dtype: str) -> None:
+    """Precision and determinism of this process's kernels on a GPU; nothing to do on a CPU.
+
+    dtype: ``tf32`` lets products and convolutions of float32 numbers read ten bits of their mantissas. Every other type
+    means what it says: torch alone would round the inputs of float32 convolutions on a GPU without being asked.
+    """
+    if device.type != "cuda":
+        return
+    precision = "tf32" if dtype == "tf32" else "ieee"
+    torch.backends.cuda.matmul.fp32_precision = precision
+    torch.backends.cudnn.conv.fp32_precision = precision
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read when cuBLAS is first called
+    torch.backends.cudnn.benchmark = False
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    torch.utils.deterministic.fill_uninitialized_memory = False  # it guards against bugs, at the price of a write
+
+
+def sent(tensor: Tensor, device: torch.device) -> Tensor:
+    """The tensor on a device. A GPU fetches it from pinned memory when its queue gets there; the host goes on."""
+    if device.type != "cuda" or tensor.is_cuda:
+        return tensor.to(device)
+    return tensor.pin_memory().to(device, non_blocking=True)
+
+
+def finish(device: torch.device) -> None:
+    """Wait until the device has done all that it was asked for: for clocks."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def side_by_side(work: Callable[[int], Any], items: Iterable[int], device: torch.device) -> None:
+    """Do independent pieces of work; on a GPU in several queues, so that small kernels share it.
+
+    A queue starts when all that was asked for before is done, and what is asked for afterwards waits for every queue.
+    """
+    if device.type != "cuda":
+        for item in items:
+            work(item)
+        return
+    here, streams = torch.cuda.current_stream(device), _streams(device)
+    for stream in streams:
+        stream.wait_stream(here)
+    for item in items:
+        with torch.cuda.stream(streams[item % len(streams)]):
+            work(item)
+    for stream in streams:
+        here.wait_stream(stream)
+
+
+@cache
+def _streams(device: torch.device) -> list[torch.cuda.Stream]:
+    return [torch.cuda.Stream(device) for _ in range(STREAMS)]
+
+
+def gradient_memory(device: torch.device) -> int:
+    """Bytes that one batched gradient call may take for activations: a quarter of a GPU, 4 GiB elsewhere.
+
+    A function of the machine alone, since it decides how a cohort is split and so may decide the bits.
+    """
+    return torch.cuda.get_device_properties(device).total_memory // 4 if device.type == "cuda" else 4 << 30

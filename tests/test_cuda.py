@@ -1,0 +1,79 @@
+"""On a GPU: the same numbers as on the CPU, the same bits twice, recordings equal to what they record, no waiting."""
+
+import functools
+
+import pytest
+import torch
+
+from artifact.config import make
+from artifact.engine import Trainer, draw_cohort
+from artifact.oracle import KINDS, RECORDED
+from artifact.session import load_data
+
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device here")
+
+#: oneDNN is a library for CPUs; the kind is `explicit` here
+ON_GPU = [kind for kind in KINDS if kind != "onednn"]
+SMALL = {
+    "dataset": "digits",
+    "train_size": 90,
+    "test_size": 60,
+    "clients": 5,
+    "cohort": 3,
+    "rounds": 3,
+    "batch_size": 8,
+}
+
+
+@functools.lru_cache
+def data():
+    return load_data(make(algorithm="fedavg", **SMALL))
+
+
+def trained(rounds=2, **options):
+    run = make(**(SMALL | {"algorithm": "fedsam", "model": "cnn-fmnist", "device": "cuda"} | options))
+    trainer = Trainer(run, data())
+    for _ in range(rounds):
+        trainer.play_round()
+    return trainer
+
+
+@pytest.mark.parametrize("kind", ON_GPU)
+@pytest.mark.parametrize("model", ["mlp-12", "cnn-fmnist"])
+def test_float64_gives_the_numbers_of_the_cpu(kind, model):
+    options = {"model": model, "dtype": "float64", "sizes": "lognormal:0.6", "algorithm": "fedsmoo", "clip": 1.0}
+    ours, theirs = trained(backend=kind, **options), trained(backend="loop", device="cpu", **options)
+    assert (ours.w.cpu() - theirs.w).abs().max() <= 1e-9
+
+
+@pytest.mark.parametrize("kind", ON_GPU)
+@pytest.mark.parametrize("dtype", ["float32", "tf32", "bfloat16"])
+def test_same_bits_twice_and_from_a_recording(kind, dtype):
+    """Equal pools: the shapes of all rounds are one recording."""
+    first, second, recorded = (trained(backend=b, dtype=dtype).w for b in (kind, kind, kind + RECORDED))
+    assert torch.equal(first, second)
+    assert torch.equal(first, recorded)
+
+
+@pytest.mark.parametrize("kind", ON_GPU)
+def test_a_round_never_waits_for_the_device(kind):
+    trainer = trained(backend=kind + RECORDED, split="dirichlet:0.3", augment="flip-crop")
+    t, run = trainer.completed, trainer.config
+    clients = draw_cohort(run.seed, t, run.clients, run.cohort, run.cohort_rule)
+    steps = trainer.local_steps([trainer.pools[i] for i in clients.tolist()])
+    C = trainer.cohort(clients, steps)
+    local = None if trainer.statistics is None else trainer.statistics.repeat(len(steps), 1)
+    trainer.train(C, steps, local, None)  # records the shapes of this round: a capture does wait
+    torch.cuda.synchronize()
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        trainer.train(C, steps, local, None)
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+
+
+def test_float32_is_float32_and_tf32_is_not():
+    exact = trained(1, dtype="float64", backend="loop").w.float()
+    single, rounded = (trained(1, dtype=dtype, backend="loop").w for dtype in ("float32", "tf32"))
+    assert (single - exact).norm() <= 1e-4 * exact.norm()
+    assert not torch.equal(single, rounded)
