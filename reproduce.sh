@@ -7,12 +7,13 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 # ---- what is run, one command per line -------------------------------------------------------------------------------
 # minutes on two cores, ? where the step itself says how long it will take | what it shows | arguments of python -m
 steps() {
-    local profile=$1 out=out/$1 training=? variants=$1
+    local profile=$1 out=out/$1 training=? variants=$1 all=
     [[ $profile == quick ]] && training=3
-    [[ $profile == paper ]] && variants=laptop # the discrepancies have no larger setting of their own
+    # the discrepancies have no larger setting of their own; who asks for the papers' has the machine for all cells
+    [[ $profile == paper ]] && variants=laptop all=" --everything"
     cat <<STEPS
 0.7 | theory claims decided on toy problems, compared with the ledger | checks --no-store
-$training | every run that a table or a figure needs | artifact sweep --profile $profile
+$training | every run that a table or a figure needs | artifact sweep --profile $profile$all
 0.5 | every table, ours beside the paper's, paired by seed | artifact table all --profile $profile --figures $out/figures
 1 | every figure: PNG, PDF, data | artifact figure all --profile $profile --folder $out/figures
 0.1 | what the released codes change, paired by seed | artifact variants --profile $variants --figures $out/figures

@@ -16,7 +16,7 @@ from torch.nn.functional import cross_entropy
 
 from artifact.__main__ import main
 from artifact.bench import line, ratio_line
-from artifact.benchmark import cases, frameworks, page, profile
+from artifact.benchmark import cases, frameworks, nodes, page, profile, scaling
 from artifact.benchmark.flops import limits, round_flops
 from artifact.benchmark.measure import (
     Contender,
@@ -32,6 +32,7 @@ from artifact.config import make
 from artifact.engine import Trainer
 from artifact.errors import UserError
 from artifact.session import load_data
+from artifact.store import environment
 
 DIGITS = {"dataset": "digits", "train_size": 100, "test_size": 60, "clients": 5, "cohort": 2, "batch_size": 10}
 DIGITS |= {"local_epochs": 1}
@@ -259,3 +260,27 @@ def test_the_drivers_are_valid_python_and_pinned():
     lines = [entry for entry in pins.splitlines() if not entry.startswith("#")]
     assert {entry.split("==")[0].split("[")[0] for entry in lines} == set(frameworks.PACKAGES)
     assert all(re.fullmatch(r"[a-z\[\]]+==[\d.]+", entry) for entry in lines)
+
+
+def test_scaling_shows_nodes_beside_local_workers(tmp_path):
+    """Points of four sweeps: a table line each, two curves in the figure's last panel."""
+    sweeps = [(1, False, 0.2), (1, True, 0.25), (2, False, 0.1), (2, True, 0.15)]
+    points = [{"x": n, "ray": ray, "train": s, "min": s, "max": s} for n, ray, s in sweeps]
+    round_points = [{"x": t, "train": 0.1, "cpu": 0.2} for t in (2, 3)]
+    panels = {"rounds": {"label": "round", "points": round_points}, "nodes": {"label": "nodes", "points": points}}
+    result = {"environment": environment(torch.device("cpu")), "rounds": 1, "panels": panels}
+    scaling.draw(result, tmp_path)
+    assert {path.suffix for path in tmp_path.iterdir()} == {".pdf", ".png"}
+    (tmp_path / "scaling.json").write_text(json.dumps(result))
+    text = page.section(tmp_path / "scaling.json")
+    assert "| nodes, local workers | 2 | 0.1000 [0.1000, 0.1000] |" in text
+    assert "| nodes, Ray | 1 | 0.2500 [0.2500, 0.2500] |" in text
+
+
+def test_a_cluster_that_cannot_be_had_leaves_the_panel_out(monkeypatch):
+    monkeypatch.setattr(nodes.importlib.util, "find_spec", lambda _name: None)
+    assert "fedsharp[cluster]" in nodes.missing()
+    monkeypatch.undo()
+    monkeypatch.setattr(nodes.importlib.util, "find_spec", lambda _name: "ray")
+    monkeypatch.setattr(nodes.shutil, "which", lambda _name: None)
+    assert "unshare" in nodes.missing()

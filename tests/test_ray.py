@@ -6,13 +6,11 @@ loopback device: ``python tests/test_ray.py FOLDER`` inside ``unshare -rn`` is t
 
 from __future__ import annotations
 
-import fcntl
 import importlib.util
 import json
 import os
 import shutil
 import socket
-import struct
 import subprocess
 import sys
 import tempfile
@@ -23,6 +21,7 @@ from safetensors.torch import load_file
 
 from artifact import config
 from artifact.__main__ import main
+from artifact.benchmark import nodes
 from artifact.config import RunConfig
 from artifact.sweeps import sweep
 from artifact.sweeps.workers import LocalPool, Settings
@@ -40,29 +39,19 @@ def _configs() -> list[RunConfig]:
 # ---- the scenario ----------------------------------------------------------------------------------------------------
 
 
-def _loopback_up() -> None:
-    """What ``ip link set lo up`` does."""
-    get, put, up = 0x8913, 0x8914, 0x1
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as device:
-        request = struct.pack("16sh14x", b"lo", 0)
-        (flags,) = struct.unpack("16xh14x", fcntl.ioctl(device, get, request))
-        fcntl.ioctl(device, put, struct.pack("16sh14x", b"lo", flags | up))
-
-
 def scenario(folder: Path) -> None:
     """Two nodes of one core; the second is killed as soon as a checkpoint of a run there has reached the driver."""
     from artifact.sweeps.ray_sweep import RayPool
 
-    os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0"}  # by default its workers give way to all
-    _loopback_up()
+    nodes.quiet_ray()
+    nodes.loopback_up()
     from ray.cluster_utils import Cluster
 
-    node = {"num_cpus": 1, "object_store_memory": 80 << 20, "include_dashboard": False, "include_log_monitor": False}
     place = tempfile.mkdtemp(prefix="ray")  # a short path: Ray makes sockets below it
-    cluster = Cluster(initialize_head=True, head_node_args=node | {"temp_dir": place})
+    cluster = Cluster(initialize_head=True, head_node_args=nodes.NODE | {"temp_dir": place})
     pool = RayPool(cluster.address, Settings(folder / "store", checkpoint_seconds=0.05))
     alone = pool.slots()  # this process belongs to the first node, as there is no other yet
-    second = cluster.add_node(**node)
+    second = cluster.add_node(**nodes.NODE)
     outcome = {"slots": [alone, pool.slots()], "nodes": [], "killed": None, "kept": None}
     jobs = sweep.plan(_configs(), folder / "store").jobs
     tally = sweep.Tally(jobs, 2)
@@ -95,15 +84,7 @@ def _kept(store: Path, wanted: RunConfig) -> list[str]:
 # ---- tests -----------------------------------------------------------------------------------------------------------
 
 
-def _missing() -> str:
-    if importlib.util.find_spec("ray") is None:
-        return "ray is not installed (pip install 'fedsharp[cluster]')"
-    if shutil.which("unshare") is None or subprocess.run(["unshare", "-rn", "true"], capture_output=True).returncode:
-        return "no network namespaces without privileges here (unshare -rn)"
-    return ""
-
-
-needs_cluster = pytest.mark.skipif(bool(_missing()), reason=_missing())
+needs_cluster = pytest.mark.skipif(bool(nodes.missing()), reason=nodes.missing())
 
 
 @pytest.fixture(scope="module")

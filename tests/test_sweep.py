@@ -313,3 +313,13 @@ def test_bad_input_is_one_line(words, named, tmp_path, capsys):
     error = capsys.readouterr().err
     assert len(error.splitlines()) == 1 and all(part in error for part in named)
     assert not (tmp_path / "store").exists()
+
+
+def test_everything_is_more_than_the_profile_runs_here(tmp_path, capsys):
+    """The papers' settings are left out for want of machine time, unless they are asked for."""
+    counts = []
+    for words in ((), ("--everything",)):
+        folder = ["--out", str(tmp_path)]
+        assert main(["sweep", "sun2023/1", "--profile", "paper", "--dry-run", "--json", *folder, *words]) == 0
+        counts.append(json.loads(capsys.readouterr().out)["to_make"])
+    assert counts == [0, 8 * 16 * 2]  # methods, columns, seeds

@@ -88,8 +88,11 @@ def scaling(result: dict[str, Any]) -> list[str]:
     body = []
     for name, panel in result["panels"].items():
         for p in panel["points"] if name != "rounds" else ():
-            cells = [panel["label"], f"{p['x']:g}", f"{p['train']:.4f} [{p['min']:.4f}, {p['max']:.4f}]"]
-            body.append([*cells, f"{p['cpu']:.4f}", f"{p['peak_mib']:.0f}", f"{100 * p['others']:.0f} %"])
+            label = panel["label"] + ("" if "ray" not in p else ", Ray" if p["ray"] else ", local workers")
+            cells = [label, f"{p['x']:g}", f"{p['train']:.4f} [{p['min']:.4f}, {p['max']:.4f}]"]
+            known = "cpu" in p
+            cells += [f"{p['cpu']:.4f}", f"{p['peak_mib']:.0f}"] if known else ["", ""]
+            body.append([*cells, f"{100 * p['others']:.0f} %" if known else ""])
     header = ["axis", "value", "training s/round [min, max]", "processor s", "peak MiB", "others"]
     return [*table(header, body), "", "![cost of a round along each axis](performance/scaling.png)"]
 

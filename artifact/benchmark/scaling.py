@@ -1,7 +1,6 @@
-"""How the cost of a round grows: with active clients, model size, all clients, rounds played and cores.
+"""How the cost of a round grows: with active clients, model size, all clients, rounds played, cores and nodes.
 
-Nodes are no axis: each run is a task of its own, so a cluster's share of a run is one node's, and two nodes of one
-machine would share its cores.
+A run is on one node, so nodes share out the runs of a sweep: that panel has seconds of a sweep per round of its runs.
 """
 
 from __future__ import annotations
@@ -10,15 +9,19 @@ import json
 import os
 import statistics
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import torch
 
+from artifact.benchmark import nodes
 from artifact.benchmark.cases import contender
 from artifact.benchmark.measure import Contender, interleave
 from artifact.files import write_atomic
 from artifact.store import environment
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: rounds of the panel that shows one run's rounds, after the first
 PLAYED = 40
@@ -58,6 +61,10 @@ def measure(rounds: int, folder: Path) -> dict[str, Any]:
     played = interleave([_case() | {"evaluate": False}], PLAYED)
     points = [{"x": t, "train": s["train"], "cpu": s["train_cpu"]} for t, s in enumerate(played[0].samples, 2)]
     panels["rounds"] = {"label": "round", "points": points}
+    if nodes.missing():
+        click.echo(f"nodes: left out, {nodes.missing()}", err=True)
+    else:
+        panels["nodes"] = {"label": "nodes of one core; a sweep of 4 runs", "points": nodes.measure(rounds)}
     result = {"environment": environment(torch.device("cpu")), "rounds": rounds, "panels": panels}
     folder.mkdir(parents=True, exist_ok=True)
     write_atomic(folder / "scaling.json", json.dumps(result, indent=1) + "\n")
@@ -90,11 +97,14 @@ def draw(result: dict[str, Any], folder: Path) -> None:
     FigureCanvasAgg(figure)
     for axis, panel in zip(figure.subplots(1, len(result["panels"])), result["panels"].values(), strict=True):
         points = panel["points"]
-        x, wall = [p["x"] for p in points], [p["train"] for p in points]
-        axis.plot(x, [p["cpu"] for p in points], "s--", color="0.6", ms=3, label="processor")
-        axis.plot(x, wall, "o-", color="C0", ms=3, label="wall (median, range)")
-        if "min" in points[0]:
-            axis.fill_between(x, [p["min"] for p in points], [p["max"] for p in points], color="C0", alpha=0.2, lw=0)
+        x = [p["x"] for p in points]
+        if "ray" in points[0]:
+            _curve(axis, [p for p in points if not p["ray"]], "C1", "local workers")
+            _curve(axis, [p for p in points if p["ray"]], "C2", "Ray nodes")
+            axis.legend(frameon=False, fontsize=7)
+        else:
+            axis.plot(x, [p["cpu"] for p in points], "s--", color="0.6", ms=3, label="processor")
+            _curve(axis, points, "C0", "wall (median, range)")
         if max(x) >= 100 * min(x):
             axis.set_xscale("log")
         else:
@@ -107,3 +117,11 @@ def draw(result: dict[str, Any], folder: Path) -> None:
         figure.savefig(
             folder / f"scaling.{ending}", dpi=150, metadata={"CreationDate": None} if ending == "pdf" else None
         )
+
+
+def _curve(axis: Axes, points: list[dict[str, float]], color: str, label: str) -> None:
+    """Wall seconds over x, with their range where a point has one."""
+    x = [p["x"] for p in points]
+    axis.plot(x, [p["train"] for p in points], "o-", color=color, ms=3, label=label)
+    if "min" in points[0]:
+        axis.fill_between(x, [p["min"] for p in points], [p["max"] for p in points], color=color, alpha=0.2, lw=0)

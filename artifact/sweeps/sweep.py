@@ -256,6 +256,7 @@ def run_missing(
 @click.option("--data", "data_root", type=click.Path(path_type=Path), help="Folder of the data sets.")
 @click.option("--add", help="Python file with a method of your own, registered under its class name.")
 @click.option("--checkpoint-seconds", type=click.FloatRange(0), default=20.0, show_default=True)
+@click.option("--everything", is_flag=True, help="Also the cells that the profile leaves out for want of machine time.")
 @click.option("--dry-run", is_flag=True, help="Show the plan and run nothing.")
 @click.option("--quiet", is_flag=True, help="No progress.")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
@@ -271,12 +272,13 @@ def sweep_command(
     data_root: Path | None,
     add: str | None,
     checkpoint_seconds: float,
+    everything: bool,
     dry_run: bool,
     quiet: bool,
     as_json: bool,
 ) -> None:
     store = out or experiments.STORES[profile]
-    configs = merged(experiments.configs(selection, profile))
+    configs = merged(experiments.configs(selection, profile, everything))
     planned = plan(configs, store, declared_seconds(selection, profile, len(configs)))
     settings = Settings(store, data_root, (add,) if add else (), checkpoint_seconds)
     pool: Pool = LocalPool(workers, settings, doubled=short(planned.jobs))
