@@ -8,6 +8,7 @@ import json
 import re
 import tomllib
 
+import numpy as np
 import pytest
 from stored import accuracies, stored_run
 
@@ -15,7 +16,7 @@ from artifact import config
 from artifact.__main__ import main
 from artifact.errors import UserError
 from artifact.judging import claims
-from artifact.papers import declared, experiments, listing
+from artifact.papers import declared, experiments, listing, panels
 from artifact.papers.declared import PROFILES, Metric
 from artifact.papers.measured import measure
 
@@ -198,6 +199,19 @@ def test_the_campaign_runs_the_cells_of_fan2024():
             assert cell.configs == other.configs
             place, its = ((c.row.id, c.column.id, c.metric.id) for c in (cell, other))
             assert printed.get(place) == known.get(its)
+
+
+def test_learning_rates_of_qu2022_are_the_best_of_its_grid():
+    """Appendix E.2; by training accuracy, on seeds that no compared run has."""
+    (grid,), (curves,) = panels.select("qu2022/grid", "laptop"), panels.select("qu2022/fig1/fashion-mnist", "laptop")
+    store = experiments.ROOT / experiments.STORES["laptop"]
+    record = panels.record(grid, experiments.finished(store), store, measure=False)
+    used = {series.label: series.configs for series in curves.series}
+    assert len(record["lines"]) == len(used) == 7
+    for line in record["lines"]:
+        means = np.mean(line["values"], axis=0)
+        assert {config.lr for config in used[line["label"]]} == {line["x"][int(means.argmax())]}
+        assert not {config.seed for config in used[line["label"]]} & {*line["seeds"]}
 
 
 def test_exceptions_hold_for_their_cells_only():
