@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from artifact.judging import verdicts
 from artifact.judging.claims import Claim
-from artifact.papers import experiments, tables
+from artifact.papers import experiments, tables, wanted
 from artifact.papers.panels import command
 from artifact.sweeps import sweep
 from artifact.sweeps.workers import Settings
@@ -57,8 +57,8 @@ def _said(verdict: verdicts.Verdict) -> Markup:
 def _table_of(claim: Claim) -> str:
     """``paper/table`` that the claim's predicate compares cells of; empty for a figure and without a predicate."""
     name = claim.predicate.table if claim.predicate else ""
-    paper, _, wanted = name.partition("/")
-    return name if name and wanted in {table.id for table in experiments.load(paper).table} else ""
+    paper, _, table = name.partition("/")
+    return name if name and table in {one.id for one in experiments.load(paper).table} else ""
 
 
 def _figures_of(claim: Claim) -> list[str]:
@@ -86,7 +86,7 @@ def _opened(profile: str) -> verdicts.Store:
 
 def train(name: str, profile: str) -> None:
     """Train what a table or figure lacks."""
-    configs = experiments.configs(name, profile)
+    configs = wanted.configs(name, profile)
     if all(experiments.found(config, _opened(profile).stored) for config in configs):
         return
     sweep.run_missing(configs, Settings(_store(profile)), quiet=True)

@@ -16,7 +16,7 @@ from artifact import config
 from artifact.__main__ import main
 from artifact.errors import UserError
 from artifact.judging import claims
-from artifact.papers import declared, experiments, listing, panels
+from artifact.papers import declared, experiments, listing, panels, wanted
 from artifact.papers.declared import PROFILES, Metric
 from artifact.papers.measured import measure
 
@@ -369,7 +369,7 @@ def test_the_machine_does_not_matter_and_the_seed_does(small, tmp_path):
 
 
 def test_selected_configs_are_unique_and_hold_all_probes():
-    found = experiments.configs("sun2023/2", "quick")
+    found = wanted.configs("sun2023/2", "quick")
     signatures = [experiments.signature(c) for c in found]
     assert len(set(signatures)) == len(signatures) == 2 * 2 * 3
     assert all(c.probes == ("consistency",) for c in found)
@@ -378,15 +378,15 @@ def test_selected_configs_are_unique_and_hold_all_probes():
 
 def test_what_a_profile_does_not_run_is_left_out_of_a_sweep():
     table = experiments.find("sun2023/1")[1]
-    run = {c.split for c in experiments.configs("sun2023/1", "laptop")}
+    run = {c.split for c in wanted.configs("sun2023/1", "laptop")}
     assert run == {"dirichlet:0.1:replace", "pathological:3:replace"}
-    assert len(experiments.configs("sun2023/1", "laptop", everything=True)) == 8 * len(table.columns) * 3
+    assert len(wanted.configs("sun2023/1", "laptop", everything=True)) == 8 * len(table.columns) * 3
 
 
 @pytest.mark.parametrize("selection", ["smith2020", "sun2023/99", "sun2023/fig99"])
 def test_an_unknown_selection_is_an_error(selection):
     with pytest.raises(UserError):
-        experiments.configs(selection, "quick")
+        wanted.configs(selection, "quick")
 
 
 def test_list_cells_knows_every_cell_and_panel(capsys):

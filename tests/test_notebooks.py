@@ -20,6 +20,7 @@ from click.testing import CliRunner
 from artifact import notebook
 from artifact.errors import UserError
 from artifact.judging.claims import load
+from artifact.papers import wanted
 from notebooks import __main__ as command
 from notebooks import claim as cards
 from notebooks import empirical, render, shape
@@ -283,7 +284,7 @@ def test_training_makes_what_is_missing_and_reads_the_store_anew(monkeypatch, tm
     empirical._opened.cache_clear()
     before = empirical._opened("quick")
     empirical.train("kakoun2024/5.3", "quick")
-    assert made == empirical.experiments.configs("kakoun2024/5.3", "quick")
+    assert made == wanted.configs("kakoun2024/5.3", "quick")
     assert empirical._opened("quick") is not before
     monkeypatch.undo()
     empirical._opened.cache_clear()

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from artifact import session, sharpness
-from artifact.papers import experiments
+from artifact.papers import experiments, wanted
 from artifact.papers.declared import Metric, Table
 from artifact.papers.experiments import Cell, Number
 from artifact.papers.measured import curve
@@ -140,7 +140,7 @@ def collect(
     the cells that the profile marks as not run here.
     """
     if run_missing:
-        configs = experiments.configs(f"{table.paper}/{table.id}", profile, everything)
+        configs = wanted.configs(f"{table.paper}/{table.id}", profile, everything)
         sweep.run_missing(configs, Settings(store, data_root), quiet=quiet)
     stored = experiments.finished(store)
     if run_missing and CURVATURE & {metric.quantity for metric in table.metrics}:
@@ -151,8 +151,8 @@ def collect(
 
 def _unmeasured(table: Table, profile: str, stored: Mapping[str, list[Run]], everything: bool) -> list[Run]:
     """Runs behind the table's curvature cells that have no record of it, each once."""
-    wanted = [c for c in experiments.cells(table, profile) if c.metric.quantity in CURVATURE]
-    found = [run for c in wanted if everything or not c.not_run for run in experiments.look_up(c, stored)]
+    shown = [c for c in experiments.cells(table, profile) if c.metric.quantity in CURVATURE]
+    found = [run for c in shown if everything or not c.not_run for run in experiments.look_up(c, stored)]
     return list({run.key: run for run in found if sharpness.recorded(run) is None}.values())
 
 

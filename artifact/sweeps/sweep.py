@@ -22,7 +22,7 @@ from tqdm import tqdm
 
 from artifact.config import RunConfig
 from artifact.errors import UserError
-from artifact.papers import experiments
+from artifact.papers import experiments, wanted
 from artifact.store import Run, dumps, runs
 from artifact.sweeps.estimate import Estimator
 from artifact.sweeps.workers import Event, Job, LocalPool, Pool, Settings
@@ -52,15 +52,15 @@ def plan(configs: Iterable[RunConfig], store: Path, declared: float | None = Non
     Comparisons (runs that differ in method and seed alone) start one after the other, the longest first; within one,
     seed by seed, so that an interrupted sweep leaves whole comparisons behind, and the longest run of a seed first.
     """
-    wanted, stored = merged(configs), experiments.finished(store)
-    missing = [config for config in wanted if experiments.found(config, stored) is None]
+    asked, stored = merged(configs), experiments.finished(store)
+    missing = [config for config in asked if experiments.found(config, stored) is None]
     if not missing:
-        return Plan([], len(wanted))
+        return Plan([], len(asked))
     begun, estimate, jobs = unfinished(store), Estimator(store), []
     for config in missing:
         run = begun.get(identity(config)) if begun else None
         jobs.append(Job(config, estimate(config, declared), 0 if run is None else len(run.metrics()), begun=run))
-    return Plan(_ordered(jobs), len(wanted) - len(missing))
+    return Plan(_ordered(jobs), len(asked) - len(missing))
 
 
 def identity(config: RunConfig) -> str:
@@ -278,7 +278,7 @@ def sweep_command(
     as_json: bool,
 ) -> None:
     store = out or experiments.STORES[profile]
-    configs = merged(experiments.configs(selection, profile, everything))
+    configs = merged(wanted.configs(selection, profile, everything))
     planned = plan(configs, store, declared_seconds(selection, profile, len(configs)))
     settings = Settings(store, data_root, (add,) if add else (), checkpoint_seconds)
     pool: Pool = LocalPool(workers, settings, doubled=short(planned.jobs))
