@@ -8,8 +8,8 @@ import pytest
 
 from artifact import inputs
 from artifact.papers import experiments
+from artifact.report.build import build
 from artifact.report.content import ROOT, Content
-from artifact.report.site import build
 
 
 def stores_now() -> str:

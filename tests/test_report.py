@@ -16,13 +16,14 @@ from artifact import algorithms, inputs, notebook
 from artifact.errors import UserError
 from artifact.judging import claims
 from artifact.report import charts, command, evidence, plots
+from artifact.report.build import build
 from artifact.report.command import report_command
 from artifact.report.content import ROOT, Content, Record
 from artifact.report.mathematics import Converter, mathml, mended, typeset
 from artifact.report.pages import figures
 from artifact.report.pages.papers import statement_parts
 from artifact.report.pictures import Pictures
-from artifact.report.site import Site, build
+from artifact.report.site import Site
 from artifact.report.terms import Linker
 
 LEDGER = claims.load()

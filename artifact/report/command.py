@@ -12,8 +12,8 @@ import click
 
 from artifact import inputs
 from artifact.papers import experiments
+from artifact.report import MARK
 
-MARK = "report.json"
 #: folders whose pictures the report takes over
 PICTURES = ("out/figures", "docs/findings", "docs/figures")
 
@@ -60,8 +60,8 @@ def report_command(
 
 def _build(out: Path, profile: str, notebooks: Path, draw: bool) -> dict[str, Any]:
     from artifact.report import pictures  # templates and drawing are loaded by this command alone
+    from artifact.report.build import build
     from artifact.report.content import Content
-    from artifact.report.site import build
 
     content = Content(profile=profile)
     drawn = list(pictures.draw(content)) if draw else []

@@ -146,13 +146,6 @@ class Content:
         return [self.profile, *(p for p in experiments.PROFILES if p != self.profile)]
 
     @cached_property
-    def numbers(self) -> Any:
-        """The papers' tables from the stores (``artifact.report.numbers.Numbers``)."""
-        from artifact.report.numbers import Numbers  # it is built on this module
-
-        return Numbers(self)
-
-    @cached_property
     def discrepancies(self) -> list[dict[str, str]]:
         with open(self.root / "claims" / "discrepancies.csv", newline="", encoding="utf-8") as file:
             return list(csv.DictReader(file))
