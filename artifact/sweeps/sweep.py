@@ -25,7 +25,7 @@ from artifact.errors import UserError
 from artifact.papers import experiments, wanted
 from artifact.store import Run, dumps, runs
 from artifact.sweeps.estimate import Estimator
-from artifact.sweeps.workers import Event, Job, LocalPool, Pool, Settings
+from artifact.sweeps.workers import Event, Job, LocalPool, Pool, Settings, get_ready
 
 #: seconds of a run up to which two workers share a core
 SHORT = 5.0
@@ -277,6 +277,8 @@ def sweep_command(
     quiet: bool,
     as_json: bool,
 ) -> None:
+    if address is None and not dry_run:
+        get_ready()
     store = out or experiments.STORES[profile]
     configs = merged(wanted.configs(selection, profile, everything))
     planned = plan(configs, store, declared_seconds(selection, profile, len(configs)))

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
+from multiprocessing.context import BaseContext
 from pathlib import Path
 from typing import Protocol
 
@@ -176,16 +177,30 @@ def _work(pipe: Connection, settings: Settings, core: int | None) -> None:
         return
 
 
+def context() -> BaseContext:
+    """How workers are started: forked from a server that has imported once for all of them, where there can be one."""
+    kinds = multiprocessing.get_all_start_methods()
+    chosen = multiprocessing.get_context("forkserver" if "forkserver" in kinds else "spawn")
+    if "forkserver" in kinds:
+        chosen.set_forkserver_preload(["artifact.sweeps.workers"])
+    return chosen
+
+
+def get_ready() -> None:
+    """Let that server import while the caller still plans."""
+    if context().get_start_method() == "forkserver":
+        from multiprocessing.forkserver import ensure_running  # not on every system
+
+        ensure_running()
+
+
 class _Worker:
     """The driver's side of a worker process."""
 
     def __init__(self, settings: Settings, core: int | None):
-        kinds = multiprocessing.get_all_start_methods()
-        context = multiprocessing.get_context("forkserver" if "forkserver" in kinds else "spawn")
-        if "forkserver" in kinds:
-            context.set_forkserver_preload(["artifact.sweeps.workers"])  # imports once for all workers
-        self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=_work, args=(theirs, settings, core), daemon=True)
+        processes = context()
+        self.pipe, theirs = processes.Pipe()
+        self.process = processes.Process(target=_work, args=(theirs, settings, core), daemon=True)
         self.process.start()
         theirs.close()
         self.job: Job | None = None
