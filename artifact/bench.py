@@ -11,7 +11,7 @@ from typing import Any
 import click
 import torch
 
-from artifact import data
+from artifact import config, data
 from artifact.benchmark import page
 from artifact.benchmark.cases import CASES, METHODS, PRECISIONS, RELEASED, ROUNDS_PER_TURN, contender
 from artifact.benchmark.flops import limits
@@ -80,6 +80,8 @@ def measure(
             work = [contender(model, algorithm, kind) | asked for kind in kinds]
             if reference is not None and algorithm in RELEASED:
                 work.insert(0, contender(model, algorithm, "reference") | {"path": str(reference)} | asked)
+            for one in work:
+                config.make(**one["config"])  # what cannot run is one line here, and nothing has started
             played = interleave(work, turns, ROUNDS_PER_TURN.get(model, 1))
             for one in played:
                 rows.append(row(one, machine["limit"]))

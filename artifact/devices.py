@@ -18,20 +18,25 @@ STREAMS = 8
 
 
 def prepare(device: torch.device, dtype: str) -> None:
-    """Precision and determinism of this process's kernels on a GPU; nothing to do on a CPU.
-
-    dtype: ``tf32`` lets products and convolutions of float32 numbers read ten bits of their mantissas. Every other type
-    means what it says: torch alone would round the inputs of float32 convolutions on a GPU without being asked.
-    """
+    """Precision and determinism of this process's kernels on a GPU; nothing to do on a CPU."""
     if device.type != "cuda":
         return
-    precision = "tf32" if dtype == "tf32" else "ieee"
-    torch.backends.cuda.matmul.fp32_precision = precision
-    torch.backends.cudnn.conv.fp32_precision = precision
+    set_precision(dtype)
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read when cuBLAS is first called
     torch.backends.cudnn.benchmark = False
     torch.use_deterministic_algorithms(True, warn_only=True)
     torch.utils.deterministic.fill_uninitialized_memory = False  # it guards against bugs, at the price of a write
+
+
+def set_precision(dtype: str) -> None:
+    """How a GPU computes with float32 numbers.
+
+    dtype: ``tf32`` lets products and convolutions read ten bits of their mantissas. Every other type means what it
+    says: torch alone would round the inputs of float32 convolutions on a GPU without being asked.
+    """
+    precision = "tf32" if dtype == "tf32" else "ieee"
+    torch.backends.cuda.matmul.fp32_precision = precision
+    torch.backends.cudnn.conv.fp32_precision = precision
 
 
 def sent(tensor: Tensor, device: torch.device) -> Tensor:
@@ -48,14 +53,10 @@ def finish(device: torch.device) -> None:
 
 
 def side_by_side(work: Callable[[int], Any], items: Iterable[int], device: torch.device) -> None:
-    """Do independent pieces of work; on a GPU in several queues, so that small kernels share it.
+    """Do independent pieces of work in several queues of a GPU, so that small kernels share it.
 
     A queue starts when all that was asked for before is done, and what is asked for afterwards waits for every queue.
     """
-    if device.type != "cuda":
-        for item in items:
-            work(item)
-        return
     here, streams = torch.cuda.current_stream(device), _streams(device)
     for stream in streams:
         stream.wait_stream(here)

@@ -284,3 +284,10 @@ def test_a_cluster_that_cannot_be_had_leaves_the_panel_out(monkeypatch):
     monkeypatch.setattr(nodes.importlib.util, "find_spec", lambda _name: "ray")
     monkeypatch.setattr(nodes.shutil, "which", lambda _name: None)
     assert "unshare" in nodes.missing()
+
+
+def test_a_precision_that_the_machine_lacks_is_one_line(digits, capsys, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert main(["bench", "--model", "mlp-200", "--algorithm", "fedavg", "--backend", "tf32"]) == 2
+    error = capsys.readouterr().err
+    assert "tf32 is a precision of CUDA devices" in error and len(error.splitlines()) == 1

@@ -9,11 +9,9 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -45,34 +43,29 @@ def scenario(folder: Path) -> None:
 
     nodes.quiet_ray()
     nodes.loopback_up()
-    from ray.cluster_utils import Cluster
-
-    place = tempfile.mkdtemp(prefix="ray")  # a short path: Ray makes sockets below it
-    cluster = Cluster(initialize_head=True, head_node_args=nodes.NODE | {"temp_dir": place})
-    pool = RayPool(cluster.address, Settings(folder / "store", checkpoint_seconds=0.05))
-    alone = pool.slots()  # this process belongs to the first node, as there is no other yet
-    second = cluster.add_node(**nodes.NODE)
-    outcome = {"slots": [alone, pool.slots()], "nodes": [], "killed": None, "kept": None}
-    jobs = sweep.plan(_configs(), folder / "store").jobs
-    tally = sweep.Tally(jobs, 2)
-    for event in pool.run(jobs):
-        tally.take(event)
-        if event.kind != "round":
-            continue
-        outcome["nodes"].append(event.text)
-        if outcome["killed"] is None and event.text == f"node {second.node_id}":
-            kept = _kept(folder / "store", event.job.config)
-            if len(kept) >= 5:
-                cluster.remove_node(second, allow_graceful=False)
-                outcome |= {"killed": event.job.name, "kept": kept}
-    outcome |= {
-        "nodes": sorted(set(outcome["nodes"])),
-        "ended": dict(tally.ended),
-        "deaths": sum(j.deaths for j in jobs),
-    }
-    (folder / "outcome.json").write_text(json.dumps(outcome))
-    cluster.shutdown()
-    shutil.rmtree(place, ignore_errors=True)
+    with nodes.cluster(1) as cluster:
+        pool = RayPool(cluster.address, Settings(folder / "store", checkpoint_seconds=0.05))
+        alone = pool.slots()  # this process belongs to the first node, as there is no other yet
+        second = cluster.add_node(**nodes.NODE)
+        outcome = {"slots": [alone, pool.slots()], "nodes": [], "killed": None, "kept": None}
+        jobs = sweep.plan(_configs(), folder / "store").jobs
+        tally = sweep.Tally(jobs, 2)
+        for event in pool.run(jobs):
+            tally.take(event)
+            if event.kind != "round":
+                continue
+            outcome["nodes"].append(event.text)
+            if outcome["killed"] is None and event.text == f"node {second.node_id}":
+                kept = _kept(folder / "store", event.job.config)
+                if len(kept) >= 5:
+                    cluster.remove_node(second, allow_graceful=False)
+                    outcome |= {"killed": event.job.name, "kept": kept}
+        outcome |= {
+            "nodes": sorted(set(outcome["nodes"])),
+            "ended": dict(tally.ended),
+            "deaths": sum(j.deaths for j in jobs),
+        }
+        (folder / "outcome.json").write_text(json.dumps(outcome))
 
 
 def _kept(store: Path, wanted: RunConfig) -> list[str]:

@@ -66,8 +66,8 @@ def seconds(pool: Pool, store: Path, workers: int) -> float:
 
 
 @contextmanager
-def cluster(nodes: int) -> Iterator[str]:
-    """Address of a new cluster of so many nodes; to be called in a network namespace of its own."""
+def cluster(nodes: int) -> Iterator[Any]:
+    """A new ``ray.cluster_utils.Cluster`` of so many nodes; to be called in a network namespace of its own."""
     from ray.cluster_utils import Cluster
 
     place = tempfile.mkdtemp(prefix="ray")  # a short path: Ray makes sockets below it
@@ -75,7 +75,7 @@ def cluster(nodes: int) -> Iterator[str]:
     try:
         for _ in range(nodes - 1):
             started.add_node(**NODE)
-        yield started.address
+        yield started
     finally:
         started.shutdown()
         shutil.rmtree(place, ignore_errors=True)
@@ -108,8 +108,8 @@ def main() -> None:
             if not ray:
                 found[nodes, ray].append(seconds(LocalPool(nodes, Settings(store)), store, nodes))
                 continue
-            with cluster(nodes) as address:
-                found[nodes, ray].append(seconds(RayPool(address, Settings(store)), store, nodes))
+            with cluster(nodes) as started:
+                found[nodes, ray].append(seconds(RayPool(started.address, Settings(store)), store, nodes))
     points = [
         {"x": nodes, "ray": ray, "train": statistics.median(values), "min": min(values), "max": max(values)}
         for (nodes, ray), values in found.items()
