@@ -351,6 +351,17 @@ def test_a_run_with_more_probes_serves_a_cell_that_asks_for_fewer(small, tmp_pat
     assert experiments.state(cell, stored) == "finished 1/2"
 
 
+@pytest.mark.parametrize("first", [True, False])
+def test_of_several_runs_the_one_with_the_fewest_probes_serves(small, tmp_path, first):
+    cell = experiments.cells(small.table[1], "quick")[0]
+    probed = cell.configs[0].model_copy(update={"probes": ("consistency",)})
+    for one in (cell.configs[0], probed):
+        stored_run(tmp_path / "store", one, accuracies([0.5]))
+    stored = {name: runs[:: 1 if first else -1] for name, runs in experiments.finished(tmp_path / "store").items()}
+    asked = (cell.configs[0], probed)
+    assert [experiments.found(c, stored).config()["probes"] for c in asked] == [[], ["consistency"]]
+
+
 def test_a_run_without_the_metric_is_not_finished(small, tmp_path):
     table = small.table[1]
     cell = experiments.Cell(table, table.rows[0], table.columns[0], Metric(quantity="trace"), "quick")

@@ -396,10 +396,14 @@ def finished(store: Path) -> dict[str, list[Run]]:
 
 
 def found(run_config: RunConfig, stored: Mapping[str, list[Run]]) -> Run | None:
-    """The finished run of a config, with at least its probes."""
+    """The finished run of a config, with at least its probes; of several the one with the fewest.
+
+    A run that was made again for a probe keeps its earlier twin, whose model may have been measured since.
+    """
     wanted = set(run_config.probes)
-    candidates = stored.get(signature(run_config), [])
-    return next((run for run in candidates if wanted <= set(run.config().get("probes", ()))), None)
+    probed = [(set(run.config().get("probes", ())), run) for run in stored.get(signature(run_config), [])]
+    serving = [(len(probes), run) for probes, run in probed if wanted <= probes]
+    return min(serving, key=lambda one: one[0], default=(0, None))[1]
 
 
 def look_up(cell: Cell, stored: Mapping[str, list[Run]]) -> list[Run]:
