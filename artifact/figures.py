@@ -68,7 +68,8 @@ class Style:
 
 
 def style(label: str, position: int = 0) -> Style:
-    """Colour and marker of the method that a label names; its released form is dotted, with MAN it is dashed.
+    """Colour and marker of the method that a label names; its released form is dotted, with MAN it is dashed, as it is
+    without something that it usually has, "METHOD (without ...)".
 
     A label that names no method takes the next colour by its position in the figure.
     """
@@ -77,6 +78,8 @@ def style(label: str, position: int = 0) -> Style:
         base, line = re.sub(r" ?\+ ?MAN\b", "", base), "--"
     if "released" in label:
         base, line = re.split(r",? \(?released", base)[0], ":"
+    if "(without" in label:
+        line = "--"
     base = re.sub(r" \(.*\)$", "", base).strip()
     base = _SAME.get(base, base)
     if base in METHODS:

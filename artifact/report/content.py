@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
 import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from artifact.errors import UserError
 from artifact.judging import claims, findings
 from artifact.judging.claims import Claim
+from artifact.judging.evidence import Store, open_store
+from artifact.judging.verdicts import decide
 from artifact.papers import experiments
 from artifact.store import Run, runs
 
@@ -103,17 +103,12 @@ class Content:
 
     def _experiment(self, claim: Claim) -> dict[str, Any] | None:
         """What the stored runs say of a claim at the chosen profile; None where they have no say."""
-        module = optional("artifact.judging.verdicts")
-        if module is None or not claim.empirical:
-            return None
-        if "verdicts" not in self._opened:
-            self._opened["verdicts"] = module.open_store(self.profile, self.root / self.stores[self.profile])
-        return module.decide(claim, self.profile, self._opened["verdicts"]).record
+        return decide(claim, self.profile, self._store).record if claim.empirical else None
 
     @cached_property
-    def _opened(self) -> dict[str, Any]:
-        """Stores that other modules read, opened once."""
-        return {}
+    def _store(self) -> Store:
+        """The chosen profile's runs as verdicts read them."""
+        return open_store(self.profile, self.root / self.stores[self.profile])
 
     @cached_property
     def findings(self) -> list[Finding]:
@@ -157,10 +152,3 @@ class Content:
     @cached_property
     def glossary(self) -> list[dict[str, str]]:
         return tomllib.loads((TEXT / "glossary.toml").read_text(encoding="utf-8"))["term"]
-
-
-def optional(name: str) -> ModuleType | None:
-    """A module of the project that may not be part of an installation; errors inside it are not hidden."""
-    if importlib.util.find_spec(name) is None:
-        return None
-    return importlib.import_module(name)

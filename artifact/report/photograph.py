@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import shutil
 from pathlib import Path
@@ -10,7 +11,6 @@ from PIL import Image
 
 from artifact.errors import UserError
 from artifact.files import replacing
-from artifact.report.content import optional
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 WIDTH, FINDINGS, COLOURS = 1200, 2, 96
@@ -19,7 +19,7 @@ WIDTH, FINDINGS, COLOURS = 1200, 2, 96
 def photograph(index: Path, target: Path) -> None:
     """Write a PNG, 1200 pixels wide. Raises UserError without playwright or a browser."""
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if browser is None or optional("playwright") is None:
+    if browser is None or importlib.util.find_spec("playwright") is None:
         raise UserError("--picture", str(target), "a machine with the package playwright and chromium on the path")
     from playwright.sync_api import sync_playwright
 

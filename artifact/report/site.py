@@ -10,11 +10,11 @@ from typing import Any
 
 import jinja2
 
-from artifact import __version__, algorithms
+from artifact import __version__, algorithms, notebook
 from artifact.errors import UserError
 from artifact.judging.claims import PAPERS, TITLES, VERDICTS
 from artifact.report import evidence
-from artifact.report.content import Content, optional
+from artifact.report.content import Content
 from artifact.report.mathematics import Converter, typeset
 from artifact.report.numbers import Numbers
 from artifact.report.pictures import Pictures
@@ -77,9 +77,8 @@ class Site:
 
     def notebook(self, claim_id: str) -> str | None:
         """Link to a claim's cell in a rendered notebook; None while that notebook has not been rendered."""
-        module = optional("artifact.notebook")
         try:
-            place = None if module is None else module.location(claim_id)
+            place = notebook.location(claim_id)
         except UserError:
             return None
         return f"notebooks/{place[0]}.html#{place[1]}" if place and place[0] in self.notebooks else None

@@ -235,9 +235,8 @@ def _notes(records: Sequence[Record]) -> list[str]:
         notes.append(_INTERVAL)
     if all(r["kind"] in UNTRAINED for r in records):
         return [*notes, "Nothing is trained for this figure; it is the same at every profile."]
-    return notes + list(
-        dict.fromkeys(f"Profile {r['profile']}: {r['note']}." for r in records if r["note"] and not r["not_run"])
-    )
+    trained = [r for r in records if r["kind"] not in UNTRAINED and not r["not_run"]]
+    return notes + list(dict.fromkeys(f"Profile {r['profile']}: {r['note']}." for r in trained if r["note"]))
 
 
 def _halves(blocks: Sequence[list[str]]) -> list[list[str]]:

@@ -11,12 +11,13 @@ import numpy as np
 from artifact import figures
 from artifact.judging.claims import PAPERS, TITLES
 from artifact.papers import experiments
+from artifact.papers.panels import record as record_of
+from artifact.papers.panels import select
+from artifact.papers.panels.series import UNTRAINED
 from artifact.report import counterexamples, plots
-from artifact.report.content import optional
 from artifact.report.pictures import Picture
 from artifact.report.site import Page, Site
 
-UNTRAINED = {"bars", "heatmap", "sketch"}
 LINES = {"curves", "sweep", "probe", "spectrum"}
 
 
@@ -40,10 +41,9 @@ def build(site: Site) -> Iterator[Page]:
 
 def _papers(site: Site) -> dict[str, list[dict[str, Any]]]:
     """Paper -> its figures with their panels at the profiles that have something to show."""
-    panels = optional("artifact.papers.panels")
     found: dict[str, list[dict[str, Any]]] = {}
-    for paper, figure in experiments.all_figures() if panels is not None else ():
-        shown = [_at_profile(site, panels, figure, profile) for profile in site.content.profiles]
+    for paper, figure in experiments.all_figures():
+        shown = [_at_profile(site, figure, profile) for profile in site.content.profiles]
         first = next((entry for entry in shown if entry["charts"] or entry["picture"]), shown[0])
         found.setdefault(paper.paper, []).append(
             {
@@ -57,11 +57,11 @@ def _papers(site: Site) -> dict[str, list[dict[str, Any]]]:
     return {paper: found[paper] for paper in PAPERS if paper in found}
 
 
-def _at_profile(site: Site, panels: Any, figure: Any, profile: str) -> dict[str, Any]:
+def _at_profile(site: Site, figure: Any, profile: str) -> dict[str, Any]:
     store = site.content.root / site.content.stores[profile]
     stored = site.content.finished[profile]
-    found = panels.select(f"{figure.paper}/{figure.id}", profile)
-    records = [panels.record(panel, stored, store, False) for panel in found]
+    found = select(f"{figure.paper}/{figure.id}", profile)
+    records = [record_of(panel, stored, store, False) for panel in found]
     picture = site.pictures.find(f"{figure.paper}-{figure.id}-{profile}")
     return {
         "profile": profile,
@@ -91,15 +91,17 @@ def _by_panel(records: list[Mapping[str, Any]], name: str) -> list[str]:
 
 def _charts(stem: str, records: list[Mapping[str, Any]], picture: Picture | None) -> list[plots.Chart]:
     """One chart per kind of panel; kinds without interactive form are left to the static figure."""
+    totals = [_totals(record) for record in records if record["kind"] == "bars" and record["lines"]]
     lines = [p for record in records if (p := _lines(record)) is not None]
     lines += _rises([record for record in records if record["kind"] == "landscape"])
     maps = [_heatmap(record) for record in records if record["kind"] == "heatmap"]
     surfaces = _surface_panels([record for record in records if record["kind"] == "landscape"])
     found = []
+    if totals:
+        found.append(plots.lines_chart(f"{stem}-totals", "Class totals", totals, "Counted on one partition.", picture))
     if lines:
-        totals = all(record["kind"] in UNTRAINED for record in records)
-        note = "Counted on one partition." if totals else "Lines are means over seeds, bands 95 % intervals."
-        found.append(plots.lines_chart(f"{stem}-lines", "Class totals" if totals else "Curves", lines, note, picture))
+        note = "Lines are means over seeds, bands 95 % intervals."
+        found.append(plots.lines_chart(f"{stem}-lines", "Curves", lines, note, picture))
     if surfaces:
         found.append(_surfaces(f"{stem}-surfaces", surfaces))
     if maps:
@@ -117,13 +119,15 @@ def _charts(stem: str, records: list[Mapping[str, Any]], picture: Picture | None
     return found
 
 
+def _totals(record: Mapping[str, Any]) -> plots.Panel:
+    lines = [
+        plots.line(entry["label"], range(len(entry["totals"])), np.array([entry["totals"]], float), position)
+        for position, entry in enumerate(record["lines"])
+    ]
+    return plots.lines_panel(record["title"], lines, "class", "samples over all clients")
+
+
 def _lines(record: Mapping[str, Any]) -> plots.Panel | None:
-    if record["kind"] == "bars":
-        lines = [
-            plots.line(entry["label"], range(len(entry["totals"])), np.array([entry["totals"]], float), position)
-            for position, entry in enumerate(record["lines"])
-        ]
-        return plots.lines_panel(record["title"], lines, "class", "samples over all clients") if lines else None
     if record["kind"] == "density":
         lines = [_density(entry, position) for position, entry in enumerate(record["lines"])]
         return plots.lines_panel(record["title"], lines, "eigenvalue of the Hessian", "density") if lines else None

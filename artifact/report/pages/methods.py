@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 import inspect
 import re
 from collections.abc import Iterator
@@ -13,7 +14,6 @@ from markupsafe import Markup, escape
 from artifact import algorithms
 from artifact.algorithms.base import FedAvg
 from artifact.algorithms.switches import SWITCHES
-from artifact.report.content import optional
 from artifact.report.site import Page, Site
 
 
@@ -87,7 +87,7 @@ def _claims(site: Site, title: str) -> list[Any]:
 
 def highlighted(source: str) -> Markup:
     """Python source as HTML; coloured where pygments is installed."""
-    if optional("pygments") is None:
+    if importlib.util.find_spec("pygments") is None:
         return Markup("<pre><code>{}</code></pre>").format(escape(source))
     from pygments import highlight
     from pygments.formatters import HtmlFormatter
