@@ -224,6 +224,7 @@ class Trainer:
             C=C,
             w=self.w,
             weights=self.sizes.to(self.device) / self.sizes.sum().item(),
+            atypicality=torch.from_numpy(self.partition.atypicality(self.data.train_y.cpu())).to(self.device),
             client_gradients=lambda w: self.gradients_of(w, everyone),
             risk=self.risk,
             cohort_of=lambda t: draw_cohort(config.seed, t, config.clients, config.cohort, config.cohort_rule),

@@ -48,7 +48,8 @@ LAYER_SAMPLES = 500
 class Round:
     """What the probes may read of a round.
 
-    method, C: the method and its cohort.  w: [P] the model sent.  weights: [m] N_i / N.
+    method, C: the method and its cohort.  w: [P] the model sent.  weights: [m] N_i / N.  atypicality: [m] distance of
+    each client's class shares from those of all data.
     client_gradients: w -> [m, P] gradient of every client's loss.  risk: F, or its restriction to so many samples.
     cohort_of: round -> its active clients.  last_seen: [S, P] models that the cohort last received, nan before a first
     visit; kept for FedLESAM only.  uncounted: context in which gradients are no cost of the method.  radius: of the
@@ -59,6 +60,7 @@ class Round:
     C: Cohort
     w: Tensor
     weights: Tensor
+    atypicality: Tensor
     client_gradients: Callable[[Tensor], Tensor]
     risk: Callable[[int | None], EmpiricalRisk]
     cohort_of: Callable[[int], Tensor]
@@ -249,6 +251,8 @@ class RatiosProbe(Probe):
 
     mean, lowest, highest over the cohort of r_i = <gbar, G_i> / ||G_i||, gbar the size-weighted mean over the cohort;
     cosine: mean of the normalised form, <gbar, G_i> / (||gbar|| ||G_i||).  negative: share of r_i below zero.
+    atypical: correlation over the cohort of r_i with the distance of the client's class shares from those of all data
+    (Sec. 3.5: clients of another kind get smaller radii); None where one of them is constant.
     """
 
     def results(self, end):
@@ -261,7 +265,15 @@ class RatiosProbe(Probe):
             "highest": r.max().item(),
             "cosine": (unit(G) @ unit(gbar)).mean().item(),
             "negative": (r < 0).double().mean().item(),
+            "atypical": _correlation(r, self.round.atypicality[self.round.C.clients]),
         }
+
+
+def _correlation(a: Tensor, b: Tensor) -> float | None:
+    """Pearson's, of two vectors; None where one of them does not vary."""
+    a, b = a.double() - a.double().mean(), b.double() - b.double().mean()
+    lengths = (norm(a) * norm(b)).item()
+    return (a @ b).item() / lengths if lengths > 1e-12 else None
 
 
 class SharpnessProbe(Probe):

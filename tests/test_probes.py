@@ -127,7 +127,7 @@ def fake_round(w, rows, **parts):
     )
     method = algorithms.build("fedsam")
     risk = curvature.as_risk(lambda v: 0.5 * v @ v)
-    entries = {"weights": None, "client_gradients": None, "cohort_of": None, "last_seen": None} | parts
+    entries = {"weights": None, "atypicality": None, "client_gradients": None, "cohort_of": None, "last_seen": None} | parts
     return probes.Round(method, C, w, risk=lambda most: risk, uncounted=nullcontext, radius=0.1, **entries)
 
 
@@ -211,6 +211,14 @@ def test_ratios_are_those_that_global_fedsam_uses():
         [float(f(r)) for f in (torch.mean, torch.min, torch.max)]
     )
     assert -1 <= found["cosine"] <= 1
+    unlike = torch.from_numpy(trainer.partition.atypicality(data().train_y))[clients]
+    assert found["atypical"] == pytest.approx(float(torch.corrcoef(torch.stack([r[:, 0].double(), unlike]))[0, 1]))
+
+
+def test_radii_of_equal_clients_are_correlated_with_nothing():
+    w, same = torch.ones(2, dtype=DOUBLE), torch.tensor([0.2, 0.5], dtype=DOUBLE)
+    equal = fake_round(w, 2, client_gradients=lambda v: torch.ones(2, 2, dtype=DOUBLE), atypicality=same)
+    assert probes.RatiosProbe(equal).results(None)["atypical"] is None
 
 
 def test_sharpness_probe_is_the_rise_at_the_next_model():
