@@ -127,7 +127,7 @@ def fake_round(w, rows, **parts):
     )
     method = algorithms.build("fedsam")
     risk = curvature.as_risk(lambda v: 0.5 * v @ v)
-    entries = {"weights": None, "atypicality": None, "client_gradients": None, "cohort_of": None, "last_seen": None} | parts
+    entries = dict.fromkeys(("weights", "atypicality", "client_gradients", "cohort_of", "last_seen")) | parts
     return probes.Round(method, C, w, risk=lambda most: risk, uncounted=nullcontext, radius=0.1, **entries)
 
 
