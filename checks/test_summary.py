@@ -46,6 +46,8 @@ def test_the_training_finding_says_what_its_numbers_say():
     assert {"FedCM", "MoFedSAM"} <= {k.split(" minus ")[0] for k, d in found.items() if d.high < 0}
     assert found["FedSAM minus FedAvg (cifar10)"].low < 0 < found["FedSAM minus FedAvg (cifar10)"].high
     assert all(f"{d.mean:+.1f} [{d.low:+.1f}, {d.high:+.1f}]" in finding.text() for d in found.values())
+    at_full_length = [float(x) for x in re.findall(r"([+-]\d+\.\d) \(n=1\)", finding.text())]
+    assert 0 < at_full_length[0] < at_full_length[1], "FedDyn, FedSMOO, which are no part of the figure"
 
 
 def test_a_number_without_runs_is_refused():

@@ -45,9 +45,9 @@ class Finding:
         return self.meaning.format(**{name: _shown(cell, root) for name, cell in self.numbers.items()})
 
     def differences(self, root: Path = experiments.ROOT) -> dict[str, Interval]:
-        """``row minus reference (data set)`` -> paired difference, of the numbers that are differences."""
+        """``row minus reference (data set)`` -> paired difference, of the numbers that are differences over seeds."""
         cells = [cell for cell in self.numbers.values() if not cell.endswith(NORM)]
-        entries = [_entry(cell, root) for cell in cells]
+        entries = [entry for entry in (_entry(cell, root) for cell in cells) if entry.comparison.difference.n > 1]
         return {_difference_label(entry): entry.comparison.difference for entry in entries}
 
 
@@ -90,4 +90,6 @@ def _shown(cell: str, root: Path) -> str:
         runs = tables.by_seed(entry)
         return f"{variants.perturbation(runs, sorted(runs))['norm']:.0f}"
     difference = entry.comparison.difference
+    if difference.n == 1:
+        return f"{difference.mean:+.1f} (n=1)"
     return f"{difference.mean:+.1f} [{difference.low:+.1f}, {difference.high:+.1f}]"
