@@ -401,9 +401,9 @@ def found(run_config: RunConfig, stored: Mapping[str, list[Run]]) -> Run | None:
     A run that was made again for a probe keeps its earlier twin, whose model may have been measured since.
     """
     wanted = set(run_config.probes)
-    probed = [(set(run.config().get("probes", ())), run) for run in stored.get(signature(run_config), [])]
-    serving = [(len(probes), run) for probes, run in probed if wanted <= probes]
-    return min(serving, key=lambda one: one[0], default=(0, None))[1]
+    candidates = stored.get(signature(run_config), [])
+    serving = [run for run in candidates if wanted <= set(run.config().get("probes", ()))]
+    return min(serving, key=lambda run: len(run.config().get("probes", ())), default=None)
 
 
 def look_up(cell: Cell, stored: Mapping[str, list[Run]]) -> list[Run]:
