@@ -94,11 +94,29 @@ setup() {
     fill "$wanted"
 }
 
+# pip keeps all that it has downloaded in the folder for temporary files until everything is installed.
+enough_room() {
+    local downloads=${TMPDIR:-/tmp} environment_mb=7000 downloads_mb=3000
+    if [[ $(stat -c %d .) == $(stat -c %d "$downloads") ]]; then
+        environment_mb=$((environment_mb + downloads_mb))
+    else
+        room "$downloads" "$downloads_mb"
+    fi
+    room "$PWD" "$environment_mb"
+}
+
+room() { # folder, MB
+    local free
+    free=$(df -Pm "$1" | awk 'NR == 2 { print $4 }')
+    ((free >= $2)) || fail "disk: $free MB are free in $1; setting up .venv takes $2 MB there"
+}
+
 fill() {
     local wanted=$1
-    say "environment: filling .venv from $LOCK: about 5 GB on disk; 5 to 15 minutes, by the speed of the network"
+    say "environment: filling .venv from $LOCK: 7 GB on disk, 3 more for a while; 5 to 15 minutes, by the speed of the network"
     if [[ ! -d .venv ]]; then
         local base
+        enough_room
         base=$(base_python)
         mkdir .venv
         touch "$UNFINISHED"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,6 +24,7 @@ from artifact.__main__ import main
 from artifact.errors import UserError
 from artifact.store import Run
 
+ROOT = Path(__file__).resolve().parents[1]
 ROUNDS = 400
 LINE = (
     "run --algorithm fedsmoo --model mlp-16 --clients 6 --cohort 3 --train-size 200 --test-size 60 --batch-size 16 "
@@ -241,6 +244,17 @@ def test_disk_without_room_for_the_first_file(tmp_path):
         with pytest.raises(UserError, match="a folder that can be written"):
             session.execute(_config(), disk)
         assert [path.name for path in disk.iterdir()] == ["filler"]
+
+
+def test_set_up_without_room_is_one_line_and_leaves_nothing(tmp_path):
+    with _small_disk(tmp_path / "disk", "4m") as disk:
+        for name in ("reproduce.sh", "requirements.lock"):
+            shutil.copy(ROOT / name, disk)
+        bare = {"PATH": "/usr/bin:/bin", "PYTHON": sys.executable}  # no environment with the pinned packages is active
+        done = subprocess.run([disk / "reproduce.sh", "setup"], env=bare, capture_output=True, text=True, check=False)
+        assert done.returncode == 2
+        assert re.fullmatch(r"error: disk: \d+ MB are free in .*; setting up \.venv takes \d+ MB there\n", done.stderr)
+        assert sorted(path.name for path in disk.iterdir()) == ["reproduce.sh", "requirements.lock"]
 
 
 def test_read_only_disk(tmp_path, capsys):
