@@ -27,7 +27,7 @@ STEPS
 # data sets that a profile needs beyond the handwritten digits, which ship with scikit-learn
 data_sets() {
     case $1 in
-    laptop) echo fashion-mnist cifar10 ;;
+    laptop) echo mnist fashion-mnist cifar10 ;;
     paper) echo mnist fashion-mnist emnist cifar10 cifar100 ;;
     esac
 }
