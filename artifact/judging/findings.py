@@ -45,7 +45,7 @@ class Finding:
         return self.meaning.format(**{name: _shown(cell, root) for name, cell in self.numbers.items()})
 
     def differences(self, root: Path = experiments.ROOT) -> dict[str, Interval]:
-        """``row minus reference (data set)`` -> paired difference, of the numbers that are differences over seeds."""
+        """``row minus reference (data set, split)`` -> paired difference, of the numbers that are held over seeds."""
         cells = [cell for cell in self.numbers.values() if not cell.endswith(NORM)]
         entries = [entry for entry in (_entry(cell, root) for cell in cells) if entry.comparison.difference.n > 1]
         return {_difference_label(entry): entry.comparison.difference for entry in entries}
@@ -80,7 +80,9 @@ def _entry(cell: str, root: Path) -> Entry:
 
 
 def _difference_label(entry: Entry) -> str:
-    return f"{entry.cell.row.label} minus {entry.comparison.against} ({entry.cell.configs[0].dataset})"
+    run = entry.cell.configs[0]
+    split = run.split.removesuffix(":replace").replace(":", " ")
+    return f"{entry.cell.row.label} minus {entry.comparison.against} ({run.dataset}, {split})"
 
 
 def _shown(cell: str, root: Path) -> str:
