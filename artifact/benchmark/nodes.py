@@ -70,15 +70,16 @@ def cluster(nodes: int) -> Iterator[Any]:
     """A new ``ray.cluster_utils.Cluster`` of so many nodes; to be called in a network namespace of its own."""
     from ray.cluster_utils import Cluster
 
-    place = tempfile.mkdtemp(prefix="ray")  # a short path: Ray makes sockets below it
-    started = Cluster(initialize_head=True, head_node_args=NODE | {"temp_dir": place})
-    try:
-        for _ in range(nodes - 1):
-            started.add_node(**NODE)
-        yield started
-    finally:
-        started.shutdown()
-        shutil.rmtree(place, ignore_errors=True)
+    # a short path: Ray makes sockets below it
+    with tempfile.TemporaryDirectory(prefix="ray", ignore_cleanup_errors=True) as place:
+        os.environ["RAY_TMPDIR"] = place  # else it notes this cluster in the folder of the machine's own
+        started = Cluster(initialize_head=True, head_node_args=NODE)
+        try:
+            for _ in range(nodes - 1):
+                started.add_node(**NODE)
+            yield started
+        finally:
+            started.shutdown()
 
 
 def loopback_up() -> None:
