@@ -189,6 +189,19 @@ def test_intervals_are_drawn_with_those_nearest_to_failing_first():
     assert charts.intervals([], "points") == ""
 
 
+def test_labels_that_differ_at_the_end_are_drawn_whole():
+    ends = ("to 68 %", "to 74 %")
+    label = "FedLESAM-D costs less than FedGAMMA up to 38 % accuracy (CIFAR-10, 10% of 100, Dirichlet-0.1, {})"
+    row = {"mean": 1.0, "low": 0.5, "high": 1.5, "margin": 0.0}
+    drawn = charts.intervals([row | {"label": label.format(end)} for end in ends], "rounds")
+    lines = re.findall(r"<text[^>]*>([^<]*)</text>", drawn)
+    assert all(len(line) <= charts.LINE for line in lines)
+    assert all(label.format(end) in " ".join(lines) for end in ends)
+    heights = [float(y) for y in re.findall(r'<text x="10.0" y="([0-9.]+)" text-anchor="start"', drawn)]
+    dots = [float(y) for y in re.findall(r'cy="([0-9.]+)"', drawn)]
+    assert heights[2] < dots[0] < heights[3] and heights[5] < dots[1]
+
+
 def test_every_stored_piece_of_evidence_is_put_into_words(content):
     for record in content.records.values():
         shown = [*evidence.parts(record), *evidence.experiment(record)]

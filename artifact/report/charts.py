@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,8 @@ from markupsafe import Markup, escape
 
 WIDTH = 360
 SHOWN = 12
+#: characters that WIDTH has room for
+LINE = 50
 
 
 def sides(left: float, right: float) -> Markup:
@@ -82,12 +85,13 @@ def intervals(rows: Sequence[Mapping[str, Any]], unit: str) -> Markup:
     def x(value: float) -> float:
         return 10 + scale * (value - low)
 
-    bottom = 34 * len(shown) + 6
-    body = [f'<line class="axis" x1="{x(0):.1f}" x2="{x(0):.1f}" y1="0" y2="{bottom}"/>']
-    for i, row in enumerate(shown):
-        y, style = 34 * i + 26, "good" if row["low"] > row["margin"] else "bad" if row["high"] < 0 else "plain"
-        label = str(row["label"]).split(";")[0]
-        body.append(_text(10, y - 10, label if len(label) < 50 else f"{label[:47]}...", "start"))
+    body, bottom = [], 6
+    for row in shown:
+        style = "good" if row["low"] > row["margin"] else "bad" if row["high"] < 0 else "plain"
+        lines = textwrap.wrap(str(row["label"]).split(";")[0], LINE)
+        body += [_text(10, bottom + 10 + 14 * i, line, "start") for i, line in enumerate(lines)]
+        bottom += 20 + 14 * len(lines)
+        y = bottom - 14
         body.append(
             f'<line class="interval {style}" x1="{x(row["low"]):.1f}" x2="{x(row["high"]):.1f}" y1="{y}" y2="{y}"/>'
         )
@@ -95,6 +99,7 @@ def intervals(rows: Sequence[Mapping[str, Any]], unit: str) -> Markup:
         if row["margin"]:
             mark = x(row["margin"])
             body.append(f'<line class="bound" x1="{mark:.1f}" x2="{mark:.1f}" y1="{y - 7}" y2="{y + 7}"/>')
+    body.insert(0, f'<line class="axis" x1="{x(0):.1f}" x2="{x(0):.1f}" y1="0" y2="{bottom}"/>')
     body.append(_text(x(0), bottom + 14, "0", "middle"))
     ends = [(x(low), f"{low:.3g}", "start"), (x(high), f"{high:.3g}", "end")]
     body += [_text(place, bottom + 14, text, anchor) for place, text, anchor in ends if abs(place - x(0)) > 40]
