@@ -159,3 +159,14 @@ def test_shapes_of_a_sweep_are_found():
     assert verdict(lowest(hill, LEVELS, 2))[0] == "contradicted"
     assert verdict(flat(hill, LEVELS, within=20.0))[0] == "reproduced"
     assert verdict(flat(hill, LEVELS, within=1.0))[0] == "contradicted"
+
+
+def test_what_is_shown_is_the_comparison_that_fails_not_the_widest():
+    """A wide interval that is all but established ends lower than a narrow one around zero."""
+    wide, narrow = Comparison("wide", (10.0, 60.0, 30.0)), Comparison("narrow", (-0.2, 0.1, -0.3))
+    assert wide.interval().low < narrow.interval().low and wide.p < narrow.p
+    assert verdict(every([wide, narrow]))[2].label == "narrow"
+    assert verdict(some([every([wide, narrow]), every([narrow, narrow])]))[2].label == "narrow"
+    against = [Comparison("wide", (-10.0, -60.0, -30.0)), Comparison("narrow", (-0.5, -0.52, -0.51))]
+    word, _, shown = verdict(every(against))
+    assert (word, shown.label) == ("contradicted", "narrow")

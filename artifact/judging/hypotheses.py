@@ -63,6 +63,14 @@ class Comparison:
             return 1.0
         return p_greater(np.subtract(self.differences, below), self.margin)
 
+    @property
+    def p_against(self) -> float:
+        """One-sided p value of the opposite, that the mean lies below zero, or below a margin that lies below zero."""
+        _, above = self.widening
+        if np.isinf(above):
+            return 1.0
+        return p_greater(-np.add(self.differences, above), -min(0.0, self.margin))
+
     def leaves(self) -> Iterator[Comparison]:
         yield self
 
@@ -103,26 +111,32 @@ class AtLeast:
     def weakest(self, alpha: float) -> tuple[Comparison, float]:
         """The leaf that decides whether the node is established, and the level at which it is judged."""
         share = self._share(alpha)
-        found = sorted((part.weakest(share) for part in self.parts), key=_excess, reverse=True)
+        found = sorted((part.weakest(share) for part in self.parts), key=_doubt)
         return found[self.needed - 1]
 
     def worst(self, alpha: float) -> tuple[Comparison, float]:
         """The leaf that decides whether the node is refuted, and the level at which it is judged."""
-        found = sorted((part.worst(alpha / self.needed) for part in self.parts), key=_shortfall)
+        found = sorted((part.worst(alpha / self.needed) for part in self.parts), key=_support)
         return found[len(self.parts) - self.needed]
 
 
 Node = Comparison | AtLeast
 
 
-def _excess(judged: tuple[Comparison, float]) -> float:
-    comparison, alpha = judged
-    return comparison.interval(alpha).low - comparison.margin
+# Leaves differ in spread: an end of an interval would rank a wide one that is all but established below a narrow one
+# around zero. So p values rank them, each as a multiple of the level at which it is judged; ends of intervals break ties.
 
 
-def _shortfall(judged: tuple[Comparison, float]) -> float:
+def _doubt(judged: tuple[Comparison, float]) -> tuple[float, float]:
+    """Small for a leaf that is established, large for one that fails."""
     comparison, alpha = judged
-    return comparison.interval(alpha).high - min(0.0, comparison.margin)
+    return comparison.p / alpha, comparison.margin - comparison.interval(alpha).low
+
+
+def _support(judged: tuple[Comparison, float]) -> tuple[float, float]:
+    """Small for a leaf that is refuted, large for one that is not."""
+    comparison, alpha = judged
+    return comparison.p_against / alpha, comparison.interval(alpha).high - min(0.0, comparison.margin)
 
 
 def every(parts: Sequence[Node]) -> Node:
