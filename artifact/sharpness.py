@@ -396,7 +396,7 @@ def sharpness_command(
             continue
         measured = measure(risk, w, chosen)
         if keep:
-            record(target, measured, _command(target.name, data_size, dtype, chosen))
+            record(target, measured, command_line(target.name, data_size, dtype, chosen))
         results.append({"model": target.describe()} | measured.plain())
         if not as_json:
             click.echo(target.describe() + "\n" + text(measured))
@@ -420,7 +420,7 @@ def _options(parts: str, memory: int, given: dict[str, Any]) -> Options:
     return Options(parts=chosen, memory=memory << 20, **given)
 
 
-def _command(key: str, data_size: int | None, dtype: str, options: Options) -> str:
+def command_line(key: str, data_size: int | None, dtype: str, options: Options) -> str:
     """The command line that measures the same again."""
     default = dataclasses.asdict(Options())
     words = ["python -m artifact sharpness", key, "--parts", ",".join(options.parts), "--dtype", dtype]

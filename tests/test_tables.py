@@ -242,7 +242,7 @@ title = "Curvature"
 location = "Table 1"
 rows = [{ label = "FedAvg", settings = { algorithm = "fedavg" } }]
 columns = [{ label = "IID", settings = { split = "iid" } }]
-metrics = [{ id = "top", quantity = "top-eigenvalue", unit = "" }]
+metrics = [{ id = "top", quantity = "top-eigenvalue", unit = "", samples = { quick = 60 } }]
 settings = { model = "mlp-8", clients = 4, cohort = 2, rounds = 3, train_size = 120, test_size = 60 }
 """
 
@@ -278,7 +278,10 @@ def test_curvature_that_is_not_on_record_is_measured_once(tmp_path, monkeypatch)
     recorded = json.loads((found[0].runs[0].folder / "curvature.json").read_text(encoding="utf-8"))
     assert found[0].values == {0: recorded["top_eigenvalue"]["value"]}
     assert recorded["top_eigenvalue"]["converged"]
-    assert recorded["top_eigenvalue"]["value"] > 0
+    assert recorded["top_eigenvalue"]["value"] > 0 and recorded["data"] == 60
+    entries.record_curvature(found[0].runs[0], 30)
+    assert tables.collect(declared, "quick", store, False, True, None)[0].values == {}, "measured on other images"
+    assert tables.collect(declared, "quick", store, True, True, None)[0].values == found[0].values
     monkeypatch.setattr(entries, "record_curvature", lambda *_: pytest.fail("measured again"))
     assert tables.collect(declared, "quick", store, True, True, None)[0].values == found[0].values
 

@@ -124,7 +124,7 @@ Node = Comparison | AtLeast
 
 
 # Leaves differ in spread: an end of an interval would rank a wide one that is all but established below a narrow one
-# around zero. So p values rank them, each as a multiple of the level at which it is judged; ends of intervals break ties.
+# around zero. So p values rank them, each as a multiple of its own level; ends of intervals break ties.
 
 
 def _doubt(judged: tuple[Comparison, float]) -> tuple[float, float]:

@@ -76,8 +76,9 @@ class Metric(Declared):
     best round.  scale: from per cent, rounds, 1e9 parameters or seconds to the unit.  target: accuracy in per cent
     per profile, where the column names none.  to, relation: label of the row (``against``: the row's own reference)
     whose value in the same column it is held against: ``ratio`` own / other, ``inverse`` other / own, ``difference``.
-    probes: what the runs have to measure for it.  printed, field: lines and field of the CSV with the paper's numbers;
-    no field where the paper prints none.  not_run: why it is not measured at any profile.
+    probes: what the runs have to measure for it.  samples: training images on which curvature is measured, a fixed
+    random subset, per profile; all of them by default.  printed, field: lines and field of the CSV with the paper's
+    numbers; no field where the paper prints none.  not_run: why it is not measured at any profile.
     """
 
     id: Slug = "accuracy"
@@ -91,6 +92,7 @@ class Metric(Declared):
     to: str | None = None
     relation: Literal["ratio", "inverse", "difference"] = "ratio"
     probes: tuple[str, ...] = ()
+    samples: dict[ProfileName, Annotated[int, Field(ge=1)]] = {}
     printed: Printed = {}
     field: str = "value"
     not_run: str = ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -144,27 +144,35 @@ def collect(
         sweep.run_missing(configs, Settings(store, data_root), quiet=quiet)
     stored = experiments.finished(store)
     if run_missing and CURVATURE & {metric.quantity for metric in table.metrics}:
-        for run in _unmeasured(table, profile, stored, everything):
-            record_curvature(run, data_root)
+        for run, samples in _unmeasured(table, profile, stored, everything):
+            record_curvature(run, samples, data_root)
     return look_up(table, profile, stored)
 
 
-def _unmeasured(table: Table, profile: str, stored: Mapping[str, list[Run]], everything: bool) -> list[Run]:
-    """Runs behind the table's curvature cells that have no record of it, each once."""
+def _unmeasured(
+    table: Table, profile: str, stored: Mapping[str, list[Run]], everything: bool
+) -> Iterator[tuple[Run, int | None]]:
+    """Runs behind the table's curvature cells that have no record on the images that it asks for, each once."""
     shown = [c for c in experiments.cells(table, profile) if c.metric.quantity in CURVATURE]
-    found = [run for c in shown if everything or not c.not_run for run in experiments.look_up(c, stored)]
-    return list({run.key: run for run in found if sharpness.recorded(run) is None}.values())
+    wanted_cells = [c for c in shown if everything or not c.not_run]
+    asked = {run.key: (run, c.samples) for c in wanted_cells for run in experiments.look_up(c, stored)}
+    for run, samples in asked.values():
+        known = sharpness.recorded(run)
+        if known is None or samples not in (None, known["data"]):
+            yield run, samples
 
 
-def record_curvature(run: Run, data_root: Path | None = None) -> None:
+def record_curvature(run: Run, samples: int | None = None, data_root: Path | None = None) -> None:
     """Measure the largest Hessian eigenvalue and the trace of a run's last model and store them beside the run.
+
+    samples: training images, a fixed random subset; all by default.
 
     Raises UserError for a run whose checkpoint is gone.
     """
     target = sharpness.open_target(run.key, run.folder.parent, data_root)
     options = sharpness.Options(parts=("top", "trace"), k=1, error=0.05)
-    measured = sharpness.measure(target.trainer.risk(None), target.w.float(), options)
-    sharpness.record(target, measured, f"python -m artifact sharpness {run.key} --parts top,trace --k 1 --error 0.05")
+    measured = sharpness.measure(target.trainer.risk(samples), target.w.float(), options)
+    sharpness.record(target, measured, sharpness.command_line(run.key, samples, "float32", options))
 
 
 def look_up(table: Table, profile: str, stored: Mapping[str, list[Run]]) -> list[Entry]:

@@ -102,6 +102,11 @@ class Cell:
         return (self.column.target or self.metric.target).get(self.profile)
 
     @property
+    def samples(self) -> int | None:
+        """Training images on which curvature is measured; None: all."""
+        return self.metric.samples.get(self.profile)
+
+    @property
     def not_run(self) -> str:
         """Why this profile does not run the cell here; empty where it does."""
         if self.table.given is not None or self.metric.not_run:
@@ -129,14 +134,14 @@ def configs_of(
 ) -> tuple[RunConfig, ...]:
     """The runs of a row and column, one per seed of the profile.
 
-    Later settings replace earlier ones: table, column, row, exceptions, profile, column and row at that profile.
+    Later settings replace earlier ones: table, column, row, profile, column and row at that profile, exceptions.
     """
     declared = table.profiles[profile]
     values = table.settings | column.settings | row.settings
+    values |= declared.settings | column.at.get(profile, {}) | row.at.get(profile, {})
     for exception in table.exceptions:
         if profile in exception.profiles and fnmatch.fnmatchcase(f"{row.id}/{column.id}", exception.cells):
             values |= exception.settings
-    values |= declared.settings | column.at.get(profile, {}) | row.at.get(profile, {})
     return seeded(values | ({"probes": probes} if probes else {}), declared.seeds)
 
 
@@ -411,6 +416,11 @@ def look_up(cell: Cell, stored: Mapping[str, list[Run]]) -> list[Run]:
     return [run for run in (found(c, stored) for c in cell.configs) if run is not None]
 
 
+def measured(cell: Cell, run: Run) -> float | None:
+    """The cell's metric of one run, before it is held against another row; None where it has not been measured."""
+    return measure(cell.metric, run, cell.target, cell.samples)
+
+
 def by_seed(cell: Cell, stored: Mapping[str, list[Run]]) -> dict[int, float]:
     """Seed -> the cell's value, over the seeds whose runs are all finished and measured; inf: target not reached."""
     own, to = _by_seed(cell, stored), cell.row.against if cell.metric.to == "against" else cell.metric.to
@@ -424,7 +434,7 @@ def _by_seed(cell: Cell, stored: Mapping[str, list[Run]]) -> dict[int, float]:
     result = {}
     for index, seed in enumerate(cell.seeds):
         runs = [found(member[index], stored) for member in cell.configs_by_member]
-        values = [None if run is None else measure(cell.metric, run, cell.target) for run in runs]
+        values = [None if run is None else measured(cell, run) for run in runs]
         if values and None not in values:
             result[seed] = sum(values) / len(values)
     return result
@@ -449,5 +459,5 @@ def state(cell: Cell, stored: Mapping[str, list[Run]]) -> str:
         return "given"
     if cell.not_run:
         return f"not-run: {cell.not_run}"
-    done = sum(measure(cell.metric, run, cell.target) is not None for run in look_up(cell, stored))
+    done = sum(measured(cell, run) is not None for run in look_up(cell, stored))
     return f"finished {done}/{len(cell.configs)}" if done else "missing"

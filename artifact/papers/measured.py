@@ -13,11 +13,12 @@ from artifact.store import Run
 CURVATURE = "curvature.json"
 
 
-def measure(metric: Metric, run: Run, target: float | None = None) -> float | None:
+def measure(metric: Metric, run: Run, target: float | None = None, samples: int | None = None) -> float | None:
     """The metric of one run, before it is held against another row.
 
     target: accuracy in per cent that rounds, seconds or communication are counted up to; a run that never reaches it
-    gives inf (not reached in T), one that has not been measured for the metric gives None.
+    gives inf (not reached in T), one that has not been measured for the metric gives None. samples: training images
+    that curvature has to be measured on; on fewer images eigenvalues are larger, so records on others do not count.
     """
     lines = run.metrics()
     if metric.quantity in ("accuracy", "deviation"):
@@ -25,8 +26,11 @@ def measure(metric: Metric, run: Run, target: float | None = None) -> float | No
         value = _summary([line[metric.model][field] for line in lines if field in line.get(metric.model, {})], metric)
         return None if value is None else 100 * value * metric.scale
     if metric.quantity in ("top-eigenvalue", "trace"):
-        record = curvature(run).get(metric.quantity.replace("-", "_"))
-        return None if record is None else record["value"] * metric.scale
+        record = curvature(run)
+        found = record.get(metric.quantity.replace("-", "_"))
+        if found is None or samples not in (None, record["data"]):
+            return None
+        return found["value"] * metric.scale
     if metric.quantity == "consistency":
         probed = [line["consistency"]["to_sent"] for line in lines if "consistency" in line]
         return probed[-1] * metric.scale if probed else None
@@ -64,7 +68,7 @@ def curve(lines: list[dict[str, Any]], model: str) -> tuple[list[int], list[floa
 def curvature(run: Run) -> dict[str, Any]:
     """The recorded curvature of a run's last model; empty where nothing has been recorded.
 
-    ``{"top_eigenvalue": {value, residual, converged}, "trace": {value, standard_error}}``.
+    ``{"top_eigenvalue": {value, residual, converged}, "trace": {value, standard_error}, "data": training images}``.
     """
     try:
         return json.loads((run.folder / CURVATURE).read_text(encoding="utf-8"))

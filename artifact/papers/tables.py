@@ -43,7 +43,7 @@ def markdown(paper: Paper, table: Table, profile: str, entries: list[Entry]) -> 
     for metric in table.metrics:
         own = [e for e in entries if e.cell.metric is metric]
         columns = _shown(table, own)
-        lines += ["", f"{_explain(metric)} Ours / the paper's.", "", *_grid(table, columns, own, _both)]
+        lines += ["", f"{_explain(metric, profile)} Ours / the paper's.", "", *_grid(table, columns, own, _both)]
         differences = [line for row in table.rows if (line := _differences(row, columns, own))]
         if differences:
             lines += ["", "Paired by seed, row minus reference row with its 95 % t interval, ours / the paper's:", ""]
@@ -144,14 +144,17 @@ def _reason(entry: Entry) -> str:
     return f"Averaged over {len(entry.cell.members)} of {len(entry.cell.column.pool)} columns, those that were run"
 
 
-def _explain(metric: Metric) -> str:
+def _explain(metric: Metric, profile: str) -> str:
     where = f", {MODELS[metric.model]}" if metric.quantity in ("accuracy", "deviation", "rounds-to") else ""
     what = {"last": "last round", "mean_last_10": "mean of the last ten evaluated rounds"}[metric.summary]
     when = f", {what}" if metric.quantity in ("accuracy", "deviation") else ""
+    data = f", on {metric.samples[profile]:,} training images" if profile in metric.samples else ""
     to = "the row's reference" if metric.to == "against" else metric.to
     relation = "" if metric.to is None else f", {metric.relation} to {to}"
     unit = f" ({metric.unit})" if metric.unit else ""
-    return f"**{metric.label}**{unit}{where}{when}{relation}; mean ± half width of the 95 % t interval over n seeds."
+    return (
+        f"**{metric.label}**{unit}{where}{when}{data}{relation}; mean ± half width of the 95 % t interval over n seeds."
+    )
 
 
 def _given_note(table: Table) -> str:

@@ -73,7 +73,7 @@ def _grid(at: TableAt, metric: Metric) -> dict[str, Any]:
         if any(cells):
             rows.append({"label": row.label, "against": row.against, "cells": cells})
     columns = [column.label or "value" for column in shown]
-    return {"metric": metric, "explain": explain(metric), "columns": columns, "rows": rows}
+    return {"metric": metric, "explain": explain(metric, at.profile), "columns": columns, "rows": rows}
 
 
 def _cell(entry: Entry | None, profile: str) -> dict[str, Any] | None:
@@ -99,7 +99,7 @@ def _cell(entry: Entry | None, profile: str) -> dict[str, Any] | None:
     }
 
 
-def explain(metric: Metric) -> str:
+def explain(metric: Metric, profile: str) -> str:
     """What a cell of ours is, in a sentence; empty where nothing is trained."""
     if metric.quantity == "given":
         return ""
@@ -107,6 +107,8 @@ def explain(metric: Metric) -> str:
     if metric.quantity in ("accuracy", "deviation"):
         summary = {"last": "in the last round", "mean_last_10": "mean of the last ten evaluated rounds"}
         parts.append(f"of the {metric.model} model, {summary[metric.summary]}")
+    if profile in metric.samples:
+        parts.append(f"on {metric.samples[profile]:,} training images")
     if metric.to is not None:
         parts.append(f"{metric.relation} to {metric.to}")
     parts.append("mean over n seeds ± half width of its 95 % interval")
