@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import csv
 import json
+import math
 import re
 import tomllib
 
@@ -18,7 +19,7 @@ from artifact.errors import UserError
 from artifact.judging import claims
 from artifact.papers import declared, experiments, listing, panels, wanted
 from artifact.papers.declared import PROFILES, Metric
-from artifact.papers.measured import measure
+from artifact.papers.measured import curve, measure
 
 TABLES = [(paper.paper, table) for paper, table in experiments.all_tables()]
 NAMES = [f"{paper}/{table.id}" for paper, table in TABLES]
@@ -455,6 +456,19 @@ def run(tmp_path):
 def test_metrics(run, metric, target, expected):
     found = measure(Metric(**metric), run, target)
     assert found == (expected if expected is None else pytest.approx(expected))
+
+
+@pytest.mark.parametrize("before", [[], [0.6, 0.7]])
+def test_a_run_that_diverged_has_no_accuracy_and_the_horizon_of_those_beside_it(small, tmp_path, before):
+    config = experiments.Cell(
+        small.table[1], small.table[1].rows[0], small.table[1].columns[0], Metric(), "quick"
+    ).configs[0]
+    lines = [*accuracies(before), {"round": len(before) + 1, "diverged": True}]
+    run = stored_run(tmp_path / "store", config, lines)
+    assert measure(Metric(), run) == 0.0
+    assert measure(Metric(quantity="deviation"), run) is None
+    assert curve(run, "server") == ([*range(1, len(before) + 1), config.rounds], [*(100 * v for v in before), 0.0])
+    assert measure(Metric(quantity="rounds-to"), run, 90.0) == math.inf
 
 
 def test_curvature_is_read_from_its_record(run):

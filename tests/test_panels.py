@@ -432,7 +432,7 @@ def test_a_paper_or_all_names_every_figure():
 def test_looking_up_an_empty_store_trains_nothing_and_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(session, "execute", lambda *_, **__: pytest.fail("trained"))
     records = command.collect("qu2022/fig1", "laptop", tmp_path)
-    assert [record["state"].split(":")[0] for record in records] == ["not-run", "not-run", "not-run", "missing"]
+    assert [record["state"].split(":")[0] for record in records] == ["not-run", "missing", "not-run", "missing"]
     canvas = drawing.compose("", records, 4)
     shown = "".join(text.get_text() for axis in canvas.axes for text in axis.texts).replace("\n", " ")
     plt.close(canvas)

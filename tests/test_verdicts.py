@@ -273,6 +273,13 @@ def test_cost_compares_restricted_means_and_says_who_was_first(planted):
     assert decide(half, "laptop", Planted(numbers)).verdict == "inconclusive"  # 0.3 * 40 is no more than 40 / 3
 
 
+def test_rounds_over_different_horizons_are_not_compared(planted):
+    """A run that stopped early has no restricted mean up to the last round of the others."""
+    numbers = {("A", "X"): spent(None, None, None, horizon=3), ("B", "X"): spent(20, 20, 21)}
+    found = decide(claim(type="cost", metrics=["rounds-to"], pairs=[["A", "B"]]), "laptop", Planted(numbers))
+    assert found.verdict == "not-run" and "runs of 3 and 40 rounds have no common horizon" in found.text
+
+
 def test_two_methods_that_never_reach_the_target_are_not_told_apart(planted):
     numbers = {("A", "X"): spent(None, None, None), ("B", "X"): spent(None, None, None)}
     found = decide(claim(type="cost", metrics=["rounds-to"], pairs=[["A", "B"]]), "laptop", Planted(numbers))

@@ -134,7 +134,7 @@ def _ends(runs: Mapping[int, Run], model: str) -> _Ends:
     """Seed -> slope in points per ten rounds over the last ten evaluated rounds, and their mean over that halfway."""
     result = {}
     for seed, run in runs.items():
-        rounds, accuracies = curve(run.metrics(), model)
+        rounds, accuracies = curve(run, model)
         if len(rounds) > 2:
             halfway = int(np.argmin(np.abs(np.array(rounds) - rounds[-1] / 2)))
             near = abs(rounds[halfway] - rounds[-1] / 2) <= _HALFWAY * rounds[-1]

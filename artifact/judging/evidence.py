@@ -15,7 +15,7 @@ from artifact.errors import UserError
 from artifact.judging.predicates import AnyPredicate
 from artifact.papers import experiments
 from artifact.papers.experiments import Cell
-from artifact.papers.measured import curvature, curve
+from artifact.papers.measured import curvature, curve, diverged
 from artifact.papers.measured import measure as metric_of
 from artifact.stats import Crossing, area_under_curve, rounds_to_target
 from artifact.store import Run
@@ -122,7 +122,7 @@ def open_store(profile: str, folder: Path | None = None) -> Store:
 
 def _spent(cell: Cell, run: Run, target: float) -> Spent | None:
     lines = run.metrics()
-    rounds, accuracies = curve(lines, cell.metric.model)
+    rounds, accuracies = curve(run, cell.metric.model)
     if not rounds:
         return None
     rate = 1.0
@@ -149,16 +149,17 @@ def _panel_lines(panel: Any, store: Store) -> list[dict[str, Any]]:
 
 
 def _curve_height(run: Run, model: str) -> float | None:
-    rounds, accuracies = curve(run.metrics(), model)
+    rounds, accuracies = curve(run, model)
     return area_under_curve(rounds, accuracies) if rounds else None
 
 
 def _last(name: str, scale: float = 1.0) -> Reader:
-    """The last evaluation's value of the evaluated model."""
+    """The last evaluation's value of the evaluated model; none for a run that diverged."""
 
     def read(run: Run, model: str) -> float | None:
-        lines = [line[model][name] for line in run.metrics() if name in line.get(model, {})]
-        return scale * lines[-1] if lines else None
+        metrics = run.metrics()
+        lines = [line[model][name] for line in metrics if name in line.get(model, {})]
+        return scale * lines[-1] if lines and not diverged(metrics) else None
 
     return read
 
@@ -174,7 +175,7 @@ def _gap(run: Run, model: str) -> float | None:
 
 def _fluctuation(run: Run, model: str) -> float | None:
     """Standard deviation about the line through the last ten evaluated rounds, so that a trend does not count."""
-    rounds, accuracies = (np.array(values[-LAST:]) for values in curve(run.metrics(), model))
+    rounds, accuracies = (np.array(values[-LAST:]) for values in curve(run, model))
     if len(rounds) < 3:
         return None
     return float(np.std(accuracies - np.polyval(np.polyfit(rounds, accuracies, 1), rounds)))

@@ -256,6 +256,9 @@ def _restricted(label: str, factor: float, mine: Sequence[Spent], theirs: Sequen
     Where a round of one side weighs more (by the factor, or by what a round sends), cutting both off at the last round
     can turn the sign: what the lighter side would have spent beyond it is unknown, and the interval is open there.
     """
+    horizons = {spent.crossing.horizon for spent in (*mine, *theirs)}
+    if len(horizons) > 1:
+        raise Missing(f"{label}: runs of {' and '.join(map(str, sorted(horizons)))} rounds have no common horizon")
     cost = [[s.rate * s.crossing.rounds for s in side] for side in (mine, theirs)]
     grid = [float(np.mean([s.rate * s.crossing.grid for s in side])) if side else 0.0 for side in (mine, theirs)]
     wins = first_to_target([s.crossing for s in mine], [s.crossing for s in theirs])

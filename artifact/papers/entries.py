@@ -113,7 +113,7 @@ class Entry:
             return None
         found = []
         for run in self.runs:
-            rounds, values = (part[-10:] for part in curve(run.metrics(), self.cell.metric.model))
+            rounds, values = (part[-10:] for part in curve(run, self.cell.metric.model))
             found.append(slope(rounds, values) * (rounds[-1] - rounds[0]) if rounds else math.nan)
         return None if any(map(math.isnan, found)) else sum(found) / len(found)
 

@@ -19,9 +19,12 @@ def measure(metric: Metric, run: Run, target: float | None = None, samples: int 
     target: accuracy in per cent that rounds, seconds or communication are counted up to; a run that never reaches it
     gives inf (not reached in T), one that has not been measured for the metric gives None. samples: training images
     that curvature has to be measured on; on fewer images eigenvalues are larger, so records on others do not count.
+    A run that diverged has the accuracy 0, whatever it had reached before, and no deviation over clients.
     """
     lines = run.metrics()
     if metric.quantity in ("accuracy", "deviation"):
+        if diverged(lines):
+            return 0.0 if metric.quantity == "accuracy" else None
         field = "accuracy" if metric.quantity == "accuracy" else "client_sd"
         value = _summary([line[metric.model][field] for line in lines if field in line.get(metric.model, {})], metric)
         return None if value is None else 100 * value * metric.scale
@@ -48,7 +51,7 @@ def _spent(metric: Metric, run: Run, lines: list[dict[str, Any]], target: float 
         return run.seconds() / len(lines) * metric.scale if lines else None
     if target is None:
         return None
-    crossing = rounds_to_target(*curve(lines, metric.model), target) if lines else None
+    crossing = rounds_to_target(*curve(run, metric.model), target) if lines else None
     if crossing is None or crossing.censored:
         return math.inf
     if metric.quantity == "rounds-to":
@@ -59,10 +62,21 @@ def _spent(metric: Metric, run: Run, lines: list[dict[str, Any]], target: float 
     return run.seconds() * crossing.rounds / len(lines) * metric.scale
 
 
-def curve(lines: list[dict[str, Any]], model: str) -> tuple[list[int], list[float]]:
-    """(rounds, accuracies in per cent) of the evaluated rounds."""
-    evaluated = [line for line in lines if "accuracy" in line.get(model, {})]
-    return [line["round"] for line in evaluated], [100 * line[model]["accuracy"] for line in evaluated]
+def diverged(lines: list[dict[str, Any]]) -> bool:
+    """Whether a run ended because its numbers were finite no more."""
+    return bool(lines) and "diverged" in lines[-1]
+
+
+def curve(run: Run, model: str) -> tuple[list[int], list[float]]:
+    """(rounds, accuracies in per cent) of the evaluated rounds.
+
+    A run that diverged ends with 0 % in the last round of its settings: it shares the horizon of those beside it.
+    """
+    lines = run.metrics()
+    points = [(line["round"], 100 * line[model]["accuracy"]) for line in lines if "accuracy" in line.get(model, {})]
+    if diverged(lines):
+        points.append((run.config()["rounds"], 0.0))
+    return [point[0] for point in points], [point[1] for point in points]
 
 
 def curvature(run: Run) -> dict[str, Any]:

@@ -30,7 +30,7 @@ MEANINGS = {
     "holds": "tested, not proved: no violation in an adversarial search over the stated functions",
     "refuted": "false: a counterexample satisfies every assumption",
     "repaired": "false as printed; a corrected statement is given and is itself proved or tested",
-    "vacuous": "true but says nothing: its right side diverges, exceeds the trivial bound or is many times what it bounds",
+    "vacuous": "true but empty: its right side diverges, exceeds the trivial bound or is far above what it bounds",
     "consistent": "the paper's own numbers agree with each other",
     "inconsistent": "the paper's own numbers disagree with each other",
     "reproduced": "training here agrees with the claim, by a paired interval against its margin",

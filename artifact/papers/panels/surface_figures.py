@@ -171,7 +171,8 @@ def density_statements(lines: Sequence[Mapping[str, Any]]) -> list[Statement]:
     for line in lines:
         shares = [-n / p if p > 0 else np.inf for p, n in zip(line["positive"], line["negative"], strict=True)]
         left = [NEGLIGIBLE * p + n for p, n in zip(line["positive"], line["negative"], strict=True)]
-        text = f"{line['label']}: negative part of the trace (it is {np.mean(shares):.1%} of the positive one) below {NEGLIGIBLE:.0%}"
+        size = f"{np.mean(shares):.1%} of the positive one"
+        text = f"{line['label']}: negative part of the trace, {size}, below {NEGLIGIBLE:.0%}"
         statements.append(from_interval(text, t_interval(left), "of the trace"))
     return statements
 
