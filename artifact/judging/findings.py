@@ -45,7 +45,7 @@ class Finding:
         return self.meaning.format(**{name: _shown(cell, root) for name, cell in self.numbers.items()})
 
     def differences(self, root: Path = experiments.ROOT) -> dict[str, Interval]:
-        """``row minus reference (data set, split)`` -> paired difference, of the numbers that are held over seeds."""
+        """``row minus reference (data set, split, local epochs)`` -> paired difference, of the numbers that are held over seeds."""
         cells = [cell for cell in self.numbers.values() if not cell.endswith(NORM)]
         entries = [entry for entry in (_entry(cell, root) for cell in cells) if entry.comparison.difference.n > 1]
         return {_difference_label(entry): entry.comparison.difference for entry in entries}
@@ -80,9 +80,11 @@ def _entry(cell: str, root: Path) -> Entry:
 
 
 def _difference_label(entry: Entry) -> str:
-    run = entry.cell.configs[0]
+    run, metric = entry.cell.configs[0], entry.cell.metric
     split = run.split.removesuffix(":replace").replace(":", " ")
-    return f"{entry.cell.row.label} minus {entry.comparison.against} ({run.dataset}, {split})"
+    what = "" if metric is entry.cell.table.metrics[0] else f", {metric.label}"
+    where = f"{run.dataset}, {split}, {run.local_epochs} local epochs{what}"
+    return f"{entry.cell.row.label} minus {entry.comparison.against} ({where})"
 
 
 def _shown(cell: str, root: Path) -> str:
