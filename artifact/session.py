@@ -65,10 +65,10 @@ def execute(
     if run.started and not resume:
         raise UserError("resume", False, f"--resume, because {run.key} is there and unfinished, or another --out")
     trainer = Trainer(config, dataset)
-    if not run.started:
-        _create(run, record(config, dataset, trainer), trainer)
-    with run.locked():
+    with run.locked():  # before anything is written: another process may be about to start the same run
         _sweep(run)
+        if not run.started:
+            _create(run, record(config, dataset, trainer), trainer)
         restored = run.restore()
         if restored is not None:
             trainer.restore(*restored)
@@ -102,7 +102,7 @@ def command(config: RunConfig) -> str:
 
 
 def _create(run: Run, content: dict[str, Any], trainer: Trainer) -> None:
-    """Make the run's folder; one that could not be filled (full disk) is removed again."""
+    """Fill the run's folder; one that could not be filled (full disk) is removed again. Called with the lock held."""
     try:
         run.create(content, trainer.device)
     except UserError:

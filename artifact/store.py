@@ -46,6 +46,10 @@ def _finite(value: Any) -> Any:
     return [_finite(v) for v in value] if isinstance(value, (list, tuple)) else value
 
 
+def _unwritable(folder: Path, error: OSError) -> UserError:
+    return UserError("out", str(folder), f"a folder that can be written ({error.strerror or error})")
+
+
 class Run:
     """One run's folder."""
 
@@ -65,24 +69,32 @@ class Run:
 
     def create(self, config: Mapping[str, Any], device: torch.device) -> None:
         """Make the folder with config and environment. Raises UserError when it cannot be written."""
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UserError(
-                "out", str(self.folder.parent), f"a folder that can be written ({error.strerror})"
-            ) from None
+        self._make_folder()
         write_atomic(self.folder / "environment.json", json.dumps(environment(device), indent=1, sort_keys=True) + "\n")
         write_atomic(self.config_file, json.dumps(config, indent=1, sort_keys=True) + "\n")
 
+    def _make_folder(self) -> None:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise _unwritable(self.folder.parent, error) from None
+
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Only one process works on a run. Raises UserError when another one does."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        """Only one process works on a run; makes its folder.
+
+        Raises UserError when another process works on it and when the folder cannot be written.
+        """
+        self._make_folder()
         lock = FileLock(self.folder / ".lock")
         try:
             lock.acquire(timeout=0)
         except Timeout:
             raise UserError("run", self.key, "a run that no other process is working on") from None
+        except OSError as error:
+            with contextlib.suppress(OSError):  # it holds what was there before
+                self.folder.rmdir()
+            raise _unwritable(self.folder, error) from None
         try:
             yield
         finally:
@@ -95,7 +107,7 @@ class Run:
                 with open(path, "a", encoding="utf-8") as file:
                     file.write(dumps(line) + "\n")
             except OSError as error:
-                raise UserError("out", str(self.folder), f"a folder that can be written ({error.strerror})") from None
+                raise _unwritable(self.folder, error) from None
 
     def truncate(self, rounds: int) -> None:
         """Cut the records back to the first ``rounds`` rounds; a half-written last line goes too."""

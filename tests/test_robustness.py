@@ -23,6 +23,7 @@ from artifact import config, session
 from artifact.__main__ import main
 from artifact.errors import UserError
 from artifact.store import Run
+from artifact.sweeps.workers import Data, Settings, perform
 
 ROOT = Path(__file__).resolve().parents[1]
 ROUNDS = 400
@@ -144,6 +145,36 @@ def test_second_process_on_a_run_is_refused(undisturbed, tmp_path, capsys):
     first.join(PATIENCE)
     assert first.exitcode == 0
     _assert_same_run(undisturbed, _only(tmp_path))
+
+
+def _perform_all(store: Path, barrier, results) -> None:
+    """What one of two processes does: new runs of a second, each begun at the same moment as by the other."""
+    settings, load = Settings(store), Data(None)
+    for seed in range(40):
+        barrier.wait(PATIENCE)
+        results.put((seed, *perform(_config(seed=seed, rounds=1, train_size=200, test_size=60), settings, load, _idle)))
+
+
+def _idle(_trainer, _metrics) -> None:
+    """Nothing after a round."""
+
+
+def test_two_processes_may_start_the_same_new_run(tmp_path):
+    """One makes it; the other finds it or is told that it is being made."""
+    context = multiprocessing.get_context("forkserver")
+    barrier, results = context.Barrier(2), context.Queue()
+    processes = [context.Process(target=_perform_all, args=(tmp_path, barrier, results), daemon=True) for _ in "ab"]
+    for process in processes:
+        process.start()
+    kinds: dict[int, list[str]] = {}
+    for _ in range(80):
+        seed, kind, text = results.get(timeout=PATIENCE)
+        assert kind != "failed", text
+        kinds.setdefault(seed, []).append(kind)
+    assert all(pair.count("trained") == 1 for pair in kinds.values()), kinds
+    for process in processes:
+        process.join(PATIENCE)
+    assert len(list(tmp_path.glob("*/done"))) == 40 and not list(tmp_path.glob("*/.*"))
 
 
 # ---- damaged files ---------------------------------------------------------------------------------------------------
