@@ -49,13 +49,14 @@ def execute(
     dataset: data.Dataset | None = None,
     after_round: Callable[[Trainer, dict], None] | None = None,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
+    slim: bool = False,
 ) -> Outcome:
     """Train a config to its last round, or find it finished in the store.
 
     resume: continue a run that was begun; without it, one that is there and unfinished is an error.
     dataset: already loaded data of the config.  after_round: called with the trainer and the round's metrics.
     checkpoint_seconds: a killed run loses at most about this much work; 0 saves after every round. No number depends
-    on it.
+    on it.  slim: keep of the last checkpoint the model alone.
     Raises UserError for bad input; nothing is written before data, split, model and device have been accepted.
     """
     dataset = dataset or load_data(config, data_root)
@@ -66,6 +67,8 @@ def execute(
         raise UserError("resume", False, f"--resume, because {run.key} is there and unfinished, or another --out")
     trainer = Trainer(config, dataset)
     with run.locked():  # before anything is written: another process may be about to start the same run
+        if run.done:  # by another process, while this one built the trainer
+            return Outcome(run, summarise(run), found=True)
         _sweep(run)
         if not run.started:
             _create(run, record(config, dataset, trainer), trainer)
@@ -75,6 +78,8 @@ def execute(
         run.truncate(trainer.completed)
         train(trainer, run, quiet, after_round, checkpoint_seconds)
         run.finish({"rounds": trainer.completed})
+        if slim:
+            run.slim()
     return Outcome(run, summarise(run), found=False)
 
 

@@ -177,6 +177,33 @@ def test_two_processes_may_start_the_same_new_run(tmp_path):
     assert len(list(tmp_path.glob("*/done"))) == 40 and not list(tmp_path.glob("*/.*"))
 
 
+def test_a_run_that_another_process_ends_meanwhile_is_found(tmp_path, monkeypatch):
+    """It ends while this process builds its trainer; its checkpoint then holds the model alone."""
+    build, settings, load = session.Trainer, Settings(tmp_path), Data(None)
+    ours = _config(rounds=1, train_size=200, test_size=60)
+
+    def slow(*arguments):
+        monkeypatch.setattr(session, "Trainer", build)
+        assert perform(ours, settings, load, _idle) == ("trained", "")
+        return build(*arguments)
+
+    monkeypatch.setattr(session, "Trainer", slow)
+    assert perform(ours, settings, load, _idle) == ("found", "")
+
+
+def test_a_sweep_shrinks_checkpoints_with_the_lock_held(tmp_path, monkeypatch):
+    """Otherwise a process that takes the lock just then restores a checkpoint without its clients' rows."""
+    locked, shrink = [], Run.slim
+
+    def slim(run: Run) -> None:
+        locked.append((run.folder / ".lock").exists())
+        shrink(run)
+
+    monkeypatch.setattr(Run, "slim", slim)
+    perform(_config(rounds=1, train_size=200, test_size=60), Settings(tmp_path), Data(None), _idle)
+    assert locked == [True]
+
+
 # ---- damaged files ---------------------------------------------------------------------------------------------------
 
 
