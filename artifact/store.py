@@ -50,6 +50,21 @@ def _unwritable(folder: Path, error: OSError) -> UserError:
     return UserError("out", str(folder), f"a folder that can be written ({error.strerror or error})")
 
 
+def _damaged(path: Path, allowed: str) -> UserError:
+    return UserError(path.stem, str(path), f"{allowed}; delete the folder {path.parent} to make the run from its start")
+
+
+def _lines(path: Path) -> list[tuple[int, bytes]]:
+    """(round, line) of the lines of a record up to the first that is damaged or half-written."""
+    lines = []
+    for line in path.read_bytes().splitlines(keepends=True) if path.exists() else []:
+        try:
+            lines.append((json.loads(line.decode())["round"], line))
+        except (ValueError, KeyError, TypeError):
+            break
+    return [(number, line) for number, line in lines if line.endswith(b"\n")]
+
+
 class Run:
     """One run's folder."""
 
@@ -110,14 +125,37 @@ class Run:
                 raise _unwritable(self.folder, error) from None
 
     def truncate(self, rounds: int) -> None:
-        """Cut the records back to the first ``rounds`` rounds; a half-written last line goes too."""
-        for path in (self.metrics_file, self.timings_file):
-            if path.exists():
-                lines = path.read_text(encoding="utf-8").splitlines(keepends=True)[:rounds]
-                write_atomic(path, "".join(lines))
+        """Cut the records back to the first ``rounds`` rounds; whatever follows goes, also a half-written last line.
+
+        Raises UserError, and changes nothing, when the lines of these rounds are not all there: a run that went on
+        without them would end with a gap that nobody sees.
+        """
+        paths = [path for path in (self.metrics_file, self.timings_file) if path.exists() or rounds]
+        kept = {path: _lines(path)[:rounds] for path in paths}
+        for path, lines in kept.items():
+            if [number for number, _ in lines] != list(range(1, rounds + 1)):
+                raise _damaged(
+                    path, f"an intact line for each of the {rounds} rounds that the checkpoint has behind it"
+                )
+        for path, lines in kept.items():
+            write_atomic(path, b"".join(line for _, line in lines))
+
+    def _sync(self) -> None:
+        """Let the records reach the disk. Raises UserError when they cannot."""
+        try:
+            for path in (self.metrics_file, self.timings_file):
+                if path.exists():
+                    with open(path, "rb+") as file:
+                        os.fsync(file.fileno())
+        except OSError as error:
+            raise _unwritable(self.folder, error) from None
 
     def save(self, tensors: Mapping[str, Tensor], completed: int, config: Mapping[str, Any]) -> None:
-        """Checkpoint after ``completed`` rounds."""
+        """Checkpoint after ``completed`` rounds.
+
+        Their records are on the disk before it is, so that none that survives a power loss is ahead of them.
+        """
+        self._sync()
         flat = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
         with replacing(self.checkpoint_file) as temporary:
             save_file(flat, temporary, metadata={"round": str(completed), "config": dumps(config)})

@@ -246,6 +246,48 @@ def test_half_written_metrics_line_is_dropped(tmp_path):
     _assert_same_run(expected.folder, run.folder)
 
 
+@pytest.mark.parametrize("name", ["metrics", "timings"])
+def test_records_behind_the_checkpoint_are_refused(name, tmp_path):
+    """What a power loss can leave where the checkpoint reached the disk and the lines before it did not."""
+    with pytest.raises(_Stopped):
+        session.execute(_config(), tmp_path, after_round=_stop_after(5), checkpoint_seconds=0)
+    path = _only(tmp_path) / f"{name}.jsonl"
+    first, second, third, *rest = whole = path.read_bytes().splitlines(keepends=True)
+    assert len(whole) == 5, "the checkpoint is one round behind"
+    damages = {
+        "cut": [first, second, third[:9]],
+        "gap": [first, second, *rest],
+        "twice": [first, first, *whole],
+        "zeros": [first, second, third, bytes(40) + b"\n"],
+        "empty": [],
+    }
+    for damage, lines in damages.items():
+        path.write_bytes(b"".join(lines))
+        with pytest.raises(UserError, match=rf"^{name}: .*{name}\.jsonl.*4 rounds.*delete the folder") as caught:
+            session.execute(_config(), tmp_path)
+        assert "\n" not in str(caught.value)
+        assert path.read_bytes() == b"".join(lines), damage
+        assert not (path.parent / "done").exists()
+    path.write_bytes(b"".join(whole))
+    assert session.execute(_config(), tmp_path).summary["rounds"] == 6
+
+
+def test_records_reach_the_disk_before_the_checkpoint(tmp_path, monkeypatch):
+    """Once per checkpoint, not per round."""
+    synced, fsync = [], os.fsync
+
+    def note(descriptor):
+        synced.append(re.sub(r"^\.|\.[^.]*\.tmp$", "", Path(os.readlink(f"/proc/self/fd/{descriptor}")).name))
+        fsync(descriptor)
+
+    if not Path("/proc/self/fd").exists():
+        pytest.skip("needs /proc")
+    monkeypatch.setattr(os, "fsync", note)
+    session.execute(_config(), tmp_path)
+    assert synced[-4:] == ["metrics.jsonl", "timings.jsonl", "checkpoint.safetensors", "done"]
+    assert synced.count("metrics.jsonl") == 1
+
+
 def test_temporary_files_of_a_killed_process_are_removed(tmp_path):
     with pytest.raises(_Stopped):
         session.execute(_config(), tmp_path, after_round=_stop_after(4), checkpoint_seconds=0)
