@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError
+from torch import Tensor
 from tqdm import tqdm
 
 from artifact import data
@@ -72,9 +73,7 @@ def execute(
         _sweep(run)
         if not run.started:
             _create(run, record(config, dataset, trainer), trainer)
-        restored = run.restore()
-        if restored is not None:
-            trainer.restore(*restored)
+        _restore(run, trainer)
         run.truncate(trainer.completed)
         train(trainer, run, quiet, after_round, checkpoint_seconds)
         run.finish({"rounds": trainer.completed})
@@ -121,6 +120,27 @@ def _sweep(run: Run) -> None:
     # ours end in .tmp; safetensors writes to a name of its own, .tmp and six letters, before it takes the one we gave
     for leftover in (*run.folder.glob(".*.tmp"), *run.folder.glob(".tmp*")):
         leftover.unlink(missing_ok=True)
+
+
+def _restore(run: Run, trainer: Trainer) -> None:
+    """Set the trainer to the last checkpoint, where there is one. Raises UserError for one that does not fit it."""
+    restored, fresh = run.restore(), trainer.tensors()
+    if restored is None:
+        return
+    try:
+        trainer.restore(*restored)
+        _require_alike(fresh, trainer.tensors())
+    except (KeyError, TypeError, ValueError) as error:
+        allowed = f"all tensors of a run of {trainer.config.algorithm} ({error}); delete the folder {run.folder}"
+        raise UserError("checkpoint", str(run.checkpoint_file), f"{allowed} to make the run from its start") from None
+
+
+def _require_alike(fresh: dict[str, Tensor], restored: dict[str, Tensor]) -> None:
+    """What a trainer starts with is there after any round; a method may add tensors. Else ValueError."""
+    for name, tensor in fresh.items():
+        found = restored.get(name)
+        if found is None or (found.shape, found.dtype) != (tensor.shape, tensor.dtype):
+            raise ValueError(f"no {name} of shape {list(tensor.shape)} and type {tensor.dtype}")
 
 
 def _save(run: Run, trainer: Trainer) -> None:

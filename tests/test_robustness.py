@@ -17,12 +17,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from artifact import config, session
 from artifact.__main__ import main
 from artifact.errors import UserError
-from artifact.store import Run
+from artifact.papers.panels import surfaces
+from artifact.store import Run, read_checkpoint
 from artifact.sweeps.workers import Data, Settings, perform
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -297,6 +298,113 @@ def test_temporary_files_of_a_killed_process_are_removed(tmp_path):
         leftover.write_bytes(b"half a checkpoint")
     session.execute(_config(), tmp_path)
     assert not any(leftover.exists() for leftover in leftovers)
+
+
+SMALL = "run --algorithm fedsam --model mlp-8 --clients 4 --cohort 2 --train-size 80 --test-size 40 --rounds 2 --quiet"
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory) -> Path:
+    """A store with the finished run of ``SMALL``."""
+    store = tmp_path_factory.mktemp("small")
+    assert main([*SMALL.split(), "--out", str(store)]) == 0
+    return store
+
+
+RECORDS = {"metrics.jsonl": b'{"round": 1}\n', "timings.jsonl": b'{"round": 1, "seconds": 1.0}\n'}
+DAMAGES = [("config.json", damage) for damage in (b"{", b"", b"[]", b"{}", b"\xff\xfe{}")]
+DAMAGES += [("metrics.jsonl", damage) for damage in (b"x\n", b"\xff\n", b"[]\n", b"{}\n", bytes(9) + b"\n")]
+DAMAGES += [("timings.jsonl", damage) for damage in (b"x\n", b'{"round": 2}\n', b'{"round": 2, "seconds": "x"}\n')]
+
+
+@pytest.mark.parametrize(("name", "damage"), DAMAGES)
+def test_a_damaged_record_is_one_line(name, damage, small, tmp_path, capsys):
+    """Also in commands that list a whole store, which would otherwise count one run too few."""
+    store = shutil.copytree(small, tmp_path / "store")
+    path = _only(store) / name
+    path.write_bytes(RECORDS.get(name, b"") + damage)
+    commands = [["sweep", "qu2022/1", "--dry-run", "--out", store]]
+    commands += [["sharpness", path.parent.name, "--out", store]] if name == "config.json" else []
+    commands += [["sharpness", "--where", "rounds=2", "--out", store]] if name == "config.json" else []
+    commands += [] if name == "config.json" else [[*SMALL.split(), "--out", store]]
+    capsys.readouterr()
+    for words in commands:
+        assert main([str(word) for word in words]) == 2, words
+        error = capsys.readouterr().err
+        assert error.startswith(f"error: {path.stem}: ") and len(error.splitlines()) == 1, error
+        assert str(path) in error and f"delete the folder {path.parent}" in error
+
+
+def test_a_damaged_end_of_an_unfinished_run_does_not_keep_others_from_being_made(small, tmp_path, capsys):
+    """A power loss leaves one; the run goes on from its checkpoint, which comes before it."""
+    store = shutil.copytree(small, tmp_path / "store")
+    run = Run(store, _only(store).name)
+    run.done_file.unlink()
+    whole = run.metrics_file.read_bytes()
+    run.metrics_file.write_bytes(whole + bytes(9) + b"\n")
+    assert main(["sweep", "qu2022/1", "--dry-run", "--out", str(store)]) == 0
+    assert len(run.metrics()) == 2
+    assert main([*SMALL.split(), "--resume", "--out", str(store)]) == 0
+    assert run.metrics_file.read_bytes() == whole
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize("metadata", [{"round": "x"}, {"round": "-1"}, {"config": "x"}, {"config": "[]"}])
+def test_metadata_that_name_no_run_are_one_line(metadata, small, tmp_path, capsys):
+    store = shutil.copytree(small, tmp_path / "store")
+    run = Run(store, _only(store).name)
+    tensors, own = read_checkpoint(run.checkpoint_file)
+    save_file(tensors, run.checkpoint_file, metadata=own | metadata)
+    run.done_file.unlink()
+    for words in (["sharpness", run.key], [*SMALL.split(), "--resume"]):
+        assert main([*words, "--out", str(store)]) == 2
+        error = capsys.readouterr().err
+        assert error.startswith("error: checkpoint: ") and str(run.checkpoint_file) in error
+        assert len(error.splitlines()) == 1
+
+
+def _without(*names: str):
+    return lambda tensors: {name: tensor for name, tensor in tensors.items() if name not in names}
+
+
+def _shorter(name: str):
+    return lambda tensors: tensors | {name: tensors[name][:-1].clone()}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda tensors: {"w": tensors["w"]},  # what a sweep leaves of a finished run
+        lambda tensors: _without(next(name for name in tensors if ".row." in name))(tensors),
+        lambda tensors: _shorter(next(name for name in tensors if ".row." in name))(tensors),
+        lambda tensors: _shorter(next(name for name in tensors if name.endswith(".index")))(tensors),
+        lambda tensors: tensors | {"w": tensors["w"].double()},
+        _without("w"),
+        _shorter("w"),
+    ],
+    ids=["model alone", "no row", "short row", "short index", "type", "no model", "short model"],
+)
+def test_tensors_that_are_not_the_runs_are_one_line(change, tmp_path):
+    ours = _config(rounds=2, train_size=200, test_size=60)
+    run = session.execute(ours, tmp_path).run
+    run.done_file.unlink()
+    tensors, metadata = read_checkpoint(run.checkpoint_file)
+    save_file(change(tensors), run.checkpoint_file, metadata=metadata)
+    with pytest.raises(
+        UserError, match=r"^checkpoint: .*all tensors of a run of scaffold.*delete the folder"
+    ) as caught:
+        session.execute(ours, tmp_path)
+    assert "\n" not in str(caught.value) and str(run.checkpoint_file) in str(caught.value) and not run.done
+
+
+@pytest.mark.parametrize("change", [_without("w"), _shorter("w")], ids=["no model", "short model"])
+def test_a_panel_of_another_model_is_one_line(change, tmp_path):
+    ours = _config(rounds=1, train_size=200, test_size=60)
+    run = session.execute(ours, tmp_path).run
+    tensors, metadata = read_checkpoint(run.checkpoint_file)
+    save_file(change(tensors), run.checkpoint_file, metadata=metadata)
+    with pytest.raises(UserError, match=r"^checkpoint: .*a model with \d+ parameters"):
+        surfaces.load(ours, run.folder)
 
 
 # ---- folders ---------------------------------------------------------------------------------------------------------
