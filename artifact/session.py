@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError
 from torch import Tensor
 from tqdm import tqdm
@@ -161,8 +162,10 @@ def train(
     """Play the rounds that are left; checkpoint every ``checkpoint_seconds`` and on interruption.
 
     A large state is saved less often, so that saving takes at most about a twentieth of the time; with 0 seconds every
-    round is saved.
+    round is saved. A model that is no longer finite ends the run, also one that was restored: the process may have been
+    killed between its checkpoint and the run's end. An interruption in that round has nothing left to interrupt.
     """
+    diverged = not bool(torch.isfinite(trainer.w).all())
     config, saved, saving = trainer.config, time.monotonic(), 0.0
     label = f"{config.algorithm} {config.dataset} {config.model} {config.split} seed {config.seed}"
     silent = quiet or not sys.stderr.isatty()
@@ -170,9 +173,10 @@ def train(
         Interruption() as interruption,
         tqdm(total=config.rounds, initial=trainer.completed, desc=label, disable=silent) as bar,
     ):
-        while trainer.completed < config.rounds:
+        while trainer.completed < config.rounds and not diverged:
             start = time.perf_counter()
             metrics = trainer.play_round()
+            diverged = "diverged" in metrics
             run.append(metrics, {"round": metrics["round"], "seconds": time.perf_counter() - start})
             if after_round is not None:
                 after_round(trainer, metrics)
@@ -181,15 +185,13 @@ def train(
                 bar.set_postfix(accuracy=f"{100 * metrics['server']['accuracy']:.2f} %")
             pause = max(checkpoint_seconds, 20 * saving) if checkpoint_seconds else 0.0
             due = time.monotonic() - saved >= pause
-            if due or interruption.asked or trainer.completed == config.rounds or "diverged" in metrics:
+            if due or interruption.asked or trainer.completed == config.rounds or diverged:
                 began = time.monotonic()
                 _save(run, trainer)
                 saved = time.monotonic()
                 saving = saved - began
-            if interruption.asked:
+            if interruption.asked and not diverged:
                 raise KeyboardInterrupt
-            if "diverged" in metrics:
-                break
 
 
 class Interruption:

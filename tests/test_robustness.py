@@ -132,6 +132,23 @@ def test_interruption_leaves_a_checkpoint(signal_name, undisturbed, tmp_path, ca
     capsys.readouterr()
 
 
+def _terminate_when_diverged(_trainer, metrics) -> None:
+    if "diverged" in metrics:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def test_a_diverged_run_ends_there_also_when_interrupted(tmp_path):
+    """By a signal in its last round, or by a kill between its last checkpoint and its mark."""
+    ours = _config(lr=1e30, train_size=200, test_size=60)
+    expected = session.execute(ours, tmp_path / "undisturbed")
+    assert expected.summary["diverged"] and expected.summary["rounds"] < 6
+    run = session.execute(ours, tmp_path / "disturbed", after_round=_terminate_when_diverged).run
+    _assert_same_run(expected.run.folder, run.folder)
+    run.done_file.unlink()
+    session.execute(ours, tmp_path / "disturbed")
+    _assert_same_run(expected.run.folder, run.folder)
+
+
 def test_second_process_on_a_run_is_refused(undisturbed, tmp_path, capsys):
     words = [*LINE.split(), "--out", str(tmp_path), "--resume", "--checkpoint-seconds", "0"]
     first = _start(words)
