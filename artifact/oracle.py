@@ -15,11 +15,12 @@ from __future__ import annotations
 import os
 import threading
 import tomllib
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import Any
 
@@ -86,6 +87,13 @@ class Group:
     uniforms: Tensor | None = None
 
 
+def _enlist(oracle: weakref.ref[Oracle]) -> None:
+    """What a worker of an oracle does first, while a piece of work keeps the oracle alive."""
+    owner = oracle()
+    if owner is not None:
+        owner.enlist()
+
+
 @dataclass
 class Oracle:
     """Gradients of the mean cross-entropy, plus MAN's penalty, of one architecture.
@@ -108,7 +116,10 @@ class Oracle:
     def __post_init__(self):
         self.layout = Layout.of(parameters(self.model))
         self.buffer_layout = Layout.of(buffers(self.model))
-        self._pool = ThreadPoolExecutor(self.threads, initializer=self._enlist) if self.threads else None
+        # a worker's frame holds the initializer as long as it waits for work: a bound method would keep the oracle,
+        # hence the pool, hence the worker; without it the workers end when the last user of the oracle is gone
+        enlist = partial(_enlist, weakref.ref(self))
+        self._pool = ThreadPoolExecutor(self.threads, initializer=enlist) if self.threads else None
         self._floats_per_sample: int | None = None
         watched = hidden_layers(self.model) if self.penalty.layers is None else self.penalty.layers
         self.kind, self.recorded = self.backend.removesuffix(RECORDED), self.backend.endswith(RECORDED)
@@ -123,7 +134,7 @@ class Oracle:
         if self._pool is not None and self.kind not in WHOLE:
             torch.set_num_threads(1)  # the workers keep the cores busy; a team of threads here would spin beside them
 
-    def _enlist(self) -> None:
+    def enlist(self) -> None:
         """What a worker does first: one core each, so that results do not depend on their number; its own model."""
         torch.set_num_threads(1)
         self._local.worker = True

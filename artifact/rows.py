@@ -94,13 +94,24 @@ class ClientRows:
         return {"index": index} | rows
 
     def load(self, tensors: Mapping[str, Tensor]) -> None:
-        """Inverse of ``tensors``; rows are taken over as they are, to be read only."""
-        index = tensors["index"].tolist()
+        """Inverse of ``tensors``; rows are taken over as they are, to be read only.
+
+        Raises ValueError for tensors that are not those of so many clients with so long rows.
+        """
+        index = tensors["index"].tolist() if "index" in tensors else []
+        if len(index) != self.shape[0]:
+            raise ValueError(f"an index of {len(index)} clients, not {self.shape[0]}")
+        rows = {client: tensors.get(f"row.{number}") for client, number in enumerate(index) if number >= 0}
+        for client, row in rows.items():
+            if row is None or row.shape != self.default.shape or row.dtype != self.default.dtype:
+                raise ValueError(f"no row of {self.shape[1]} numbers for client {client}")
         self._private.clear()
-        self._rows = {client: tensors[f"row.{number}"] for client, number in enumerate(index) if number >= 0}
+        self._rows = rows
 
     def load_dense(self, matrix: Tensor) -> None:
-        """Take over a whole matrix [m, P]; rows equal to the default take no memory."""
+        """Take over a whole matrix [m, P]; rows equal to the default take no memory. Raises ValueError for another."""
+        if tuple(matrix.shape) != self.shape:
+            raise ValueError(f"a matrix of shape {list(matrix.shape)}, not {list(self.shape)}")
         same = (matrix == self.default).all(1).tolist()
         self._rows = {client: matrix[client].clone() for client in range(len(matrix)) if not same[client]}
         self._private = set(self._rows)
@@ -118,7 +129,10 @@ def pack(entries: Mapping[str, Tensor | ClientRows]) -> dict[str, Tensor]:
 
 
 def unpack(tensors: Mapping[str, Tensor], rows: Mapping[str, ClientRows]) -> dict[str, Tensor | ClientRows]:
-    """Inverse of ``pack``, into client rows of the same names; a whole matrix [m, P] under a name is read too."""
+    """Inverse of ``pack``, into client rows of the same names; a whole matrix [m, P] under a name is read too.
+
+    Raises ValueError for client rows that are incomplete or of another size.
+    """
     rest = dict(tensors)
     for name, target in rows.items():
         if name in rest:

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError
+from torch import Tensor
 from tqdm import tqdm
 
 from artifact import data
@@ -49,13 +51,14 @@ def execute(
     dataset: data.Dataset | None = None,
     after_round: Callable[[Trainer, dict], None] | None = None,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
+    slim: bool = False,
 ) -> Outcome:
     """Train a config to its last round, or find it finished in the store.
 
     resume: continue a run that was begun; without it, one that is there and unfinished is an error.
     dataset: already loaded data of the config.  after_round: called with the trainer and the round's metrics.
     checkpoint_seconds: a killed run loses at most about this much work; 0 saves after every round. No number depends
-    on it.
+    on it.  slim: keep of the last checkpoint the model alone.
     Raises UserError for bad input; nothing is written before data, split, model and device have been accepted.
     """
     dataset = dataset or load_data(config, data_root)
@@ -65,16 +68,18 @@ def execute(
     if run.started and not resume:
         raise UserError("resume", False, f"--resume, because {run.key} is there and unfinished, or another --out")
     trainer = Trainer(config, dataset)
-    if not run.started:
-        _create(run, record(config, dataset, trainer), trainer)
-    with run.locked():
+    with run.locked():  # before anything is written: another process may be about to start the same run
+        if run.done:  # by another process, while this one built the trainer
+            return Outcome(run, summarise(run), found=True)
         _sweep(run)
-        restored = run.restore()
-        if restored is not None:
-            trainer.restore(*restored)
+        if not run.started:
+            _create(run, record(config, dataset, trainer), trainer)
+        _restore(run, trainer)
         run.truncate(trainer.completed)
         train(trainer, run, quiet, after_round, checkpoint_seconds)
         run.finish({"rounds": trainer.completed})
+        if slim:
+            run.slim()
     return Outcome(run, summarise(run), found=False)
 
 
@@ -102,7 +107,7 @@ def command(config: RunConfig) -> str:
 
 
 def _create(run: Run, content: dict[str, Any], trainer: Trainer) -> None:
-    """Make the run's folder; one that could not be filled (full disk) is removed again."""
+    """Fill the run's folder; one that could not be filled (full disk) is removed again. Called with the lock held."""
     try:
         run.create(content, trainer.device)
     except UserError:
@@ -116,6 +121,27 @@ def _sweep(run: Run) -> None:
     # ours end in .tmp; safetensors writes to a name of its own, .tmp and six letters, before it takes the one we gave
     for leftover in (*run.folder.glob(".*.tmp"), *run.folder.glob(".tmp*")):
         leftover.unlink(missing_ok=True)
+
+
+def _restore(run: Run, trainer: Trainer) -> None:
+    """Set the trainer to the last checkpoint, where there is one. Raises UserError for one that does not fit it."""
+    restored, fresh = run.restore(), trainer.tensors()
+    if restored is None:
+        return
+    try:
+        trainer.restore(*restored)
+        _require_alike(fresh, trainer.tensors())
+    except (KeyError, TypeError, ValueError) as error:
+        allowed = f"all tensors of a run of {trainer.config.algorithm} ({error}); delete the folder {run.folder}"
+        raise UserError("checkpoint", str(run.checkpoint_file), f"{allowed} to make the run from its start") from None
+
+
+def _require_alike(fresh: dict[str, Tensor], restored: dict[str, Tensor]) -> None:
+    """What a trainer starts with is there after any round; a method may add tensors. Else ValueError."""
+    for name, tensor in fresh.items():
+        found = restored.get(name)
+        if found is None or (found.shape, found.dtype) != (tensor.shape, tensor.dtype):
+            raise ValueError(f"no {name} of shape {list(tensor.shape)} and type {tensor.dtype}")
 
 
 def _save(run: Run, trainer: Trainer) -> None:
@@ -136,8 +162,10 @@ def train(
     """Play the rounds that are left; checkpoint every ``checkpoint_seconds`` and on interruption.
 
     A large state is saved less often, so that saving takes at most about a twentieth of the time; with 0 seconds every
-    round is saved.
+    round is saved. A model that is no longer finite ends the run, also one that was restored: the process may have been
+    killed between its checkpoint and the run's end. An interruption in that round has nothing left to interrupt.
     """
+    diverged = not bool(torch.isfinite(trainer.w).all())
     config, saved, saving = trainer.config, time.monotonic(), 0.0
     label = f"{config.algorithm} {config.dataset} {config.model} {config.split} seed {config.seed}"
     silent = quiet or not sys.stderr.isatty()
@@ -145,9 +173,10 @@ def train(
         Interruption() as interruption,
         tqdm(total=config.rounds, initial=trainer.completed, desc=label, disable=silent) as bar,
     ):
-        while trainer.completed < config.rounds:
+        while trainer.completed < config.rounds and not diverged:
             start = time.perf_counter()
             metrics = trainer.play_round()
+            diverged = "diverged" in metrics
             run.append(metrics, {"round": metrics["round"], "seconds": time.perf_counter() - start})
             if after_round is not None:
                 after_round(trainer, metrics)
@@ -156,15 +185,13 @@ def train(
                 bar.set_postfix(accuracy=f"{100 * metrics['server']['accuracy']:.2f} %")
             pause = max(checkpoint_seconds, 20 * saving) if checkpoint_seconds else 0.0
             due = time.monotonic() - saved >= pause
-            if due or interruption.asked or trainer.completed == config.rounds or "diverged" in metrics:
+            if due or interruption.asked or trainer.completed == config.rounds or diverged:
                 began = time.monotonic()
                 _save(run, trainer)
                 saved = time.monotonic()
                 saving = saved - began
-            if interruption.asked:
+            if interruption.asked and not diverged:
                 raise KeyboardInterrupt
-            if "diverged" in metrics:
-                break
 
 
 class Interruption:

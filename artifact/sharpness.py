@@ -80,8 +80,9 @@ def open_target(reference: str, store: Path, data_root: Path | None = None) -> T
     known = {name: value for name, value in values.items() if name in RunConfig.model_fields}
     made = config.make(**known)
     dataset = load_data(made, data_root)
-    if run is not None and run.config()["data_fingerprint"] != dataset.fingerprint:
-        raise UserError("data", dataset.fingerprint, f"{run.config()['data_fingerprint']}, the data of {run.key}")
+    recorded = dataset.fingerprint if run is None else run.config().get("data_fingerprint")
+    if recorded != dataset.fingerprint:
+        raise UserError("data", dataset.fingerprint, f"{recorded}, the data of {run.key}")
     trainer = Trainer(made, dataset)
     if "w" not in tensors or len(tensors["w"]) != len(trainer.w):
         raise UserError("checkpoint", str(path), f"a model {made.model} with {len(trainer.w)} parameters")

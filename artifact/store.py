@@ -46,6 +46,36 @@ def _finite(value: Any) -> Any:
     return [_finite(v) for v in value] if isinstance(value, (list, tuple)) else value
 
 
+def _unwritable(folder: Path, error: OSError) -> UserError:
+    return UserError("out", str(folder), f"a folder that can be written ({error.strerror or error})")
+
+
+def _is_config(content: Any) -> bool:
+    return isinstance(content, dict) and isinstance(content.get("algorithm"), str)
+
+
+def _damaged(path: Path, allowed: str) -> UserError:
+    return UserError(path.stem, str(path), f"{allowed}; delete the folder {path.parent} to make the run from its start")
+
+
+def _lines(path: Path, numbers: Collection[str] = ("round",)) -> tuple[list[tuple[dict[str, Any], bytes]], int]:
+    """(object, line) of a record's lines up to the first that is damaged, and which that is (0: none).
+
+    numbers: entries of every object that are numbers.  A half-written last line is left out and no damage.
+    """
+    lines = []
+    whole = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
+    for number, line in enumerate(whole, 1):
+        try:
+            entry = json.loads(line.decode())
+        except ValueError:  # no UTF-8, no JSON
+            return lines, number
+        if not (isinstance(entry, dict) and all(isinstance(entry.get(name), (int, float)) for name in numbers)):
+            return lines, number
+        lines.append((entry, line + b"\n"))
+    return lines, 0
+
+
 class Run:
     """One run's folder."""
 
@@ -65,24 +95,32 @@ class Run:
 
     def create(self, config: Mapping[str, Any], device: torch.device) -> None:
         """Make the folder with config and environment. Raises UserError when it cannot be written."""
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UserError(
-                "out", str(self.folder.parent), f"a folder that can be written ({error.strerror})"
-            ) from None
+        self._make_folder()
         write_atomic(self.folder / "environment.json", json.dumps(environment(device), indent=1, sort_keys=True) + "\n")
         write_atomic(self.config_file, json.dumps(config, indent=1, sort_keys=True) + "\n")
 
+    def _make_folder(self) -> None:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise _unwritable(self.folder.parent, error) from None
+
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Only one process works on a run. Raises UserError when another one does."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        """Only one process works on a run; makes its folder.
+
+        Raises UserError when another process works on it and when the folder cannot be written.
+        """
+        self._make_folder()
         lock = FileLock(self.folder / ".lock")
         try:
             lock.acquire(timeout=0)
         except Timeout:
             raise UserError("run", self.key, "a run that no other process is working on") from None
+        except OSError as error:
+            with contextlib.suppress(OSError):  # it holds what was there before
+                self.folder.rmdir()
+            raise _unwritable(self.folder, error) from None
         try:
             yield
         finally:
@@ -95,23 +133,49 @@ class Run:
                 with open(path, "a", encoding="utf-8") as file:
                     file.write(dumps(line) + "\n")
             except OSError as error:
-                raise UserError("out", str(self.folder), f"a folder that can be written ({error.strerror})") from None
+                raise _unwritable(self.folder, error) from None
 
     def truncate(self, rounds: int) -> None:
-        """Cut the records back to the first ``rounds`` rounds; a half-written last line goes too."""
-        for path in (self.metrics_file, self.timings_file):
-            if path.exists():
-                lines = path.read_text(encoding="utf-8").splitlines(keepends=True)[:rounds]
-                write_atomic(path, "".join(lines))
+        """Cut the records back to the first ``rounds`` rounds; whatever follows goes, also a half-written last line.
+
+        Raises UserError, and changes nothing, when the lines of these rounds are not all there: a run that went on
+        without them would end with a gap that nobody sees.
+        """
+        paths = [path for path in (self.metrics_file, self.timings_file) if path.exists() or rounds]
+        kept = {path: _lines(path)[0][:rounds] for path in paths}
+        for path, lines in kept.items():
+            if [entry["round"] for entry, _ in lines] != list(range(1, rounds + 1)):
+                raise _damaged(
+                    path, f"an intact line for each of the {rounds} rounds that the checkpoint has behind it"
+                )
+        for path, lines in kept.items():
+            write_atomic(path, b"".join(line for _, line in lines))
+
+    def _sync(self) -> None:
+        """Let the records reach the disk. Raises UserError when they cannot."""
+        try:
+            for path in (self.metrics_file, self.timings_file):
+                if path.exists():
+                    with open(path, "rb+") as file:
+                        os.fsync(file.fileno())
+        except OSError as error:
+            raise _unwritable(self.folder, error) from None
 
     def save(self, tensors: Mapping[str, Tensor], completed: int, config: Mapping[str, Any]) -> None:
-        """Checkpoint after ``completed`` rounds."""
+        """Checkpoint after ``completed`` rounds.
+
+        Their records are on the disk before it is, so that none that survives a power loss is ahead of them.
+        """
+        self._sync()
         flat = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
         with replacing(self.checkpoint_file) as temporary:
             save_file(flat, temporary, metadata={"round": str(completed), "config": dumps(config)})
 
     def restore(self) -> tuple[dict[str, Tensor], int] | None:
-        """(tensors, completed rounds) of the last checkpoint, or None. Raises UserError for a damaged file."""
+        """(tensors, completed rounds) of the last checkpoint, or None. Raises UserError for a damaged file.
+
+        Whether the tensors are those of the run's method is for the trainer to say (``session``).
+        """
         if not self.checkpoint_file.exists():
             return None
         tensors, metadata = read_checkpoint(self.checkpoint_file)
@@ -129,21 +193,34 @@ class Run:
             save_file(tensors, temporary, metadata=metadata)
 
     def config(self) -> dict[str, Any]:
-        return json.loads(self.config_file.read_text(encoding="utf-8"))
+        """Config and facts of the run. Raises UserError for a damaged file."""
+        try:
+            content = json.loads(self.config_file.read_bytes().decode())
+        except ValueError:  # no UTF-8, no JSON
+            content = None
+        if not _is_config(content):
+            raise _damaged(self.config_file, "the JSON object with the config of a run")
+        return content
 
     def metrics(self) -> list[dict[str, Any]]:
-        """One dict per completed round; a half-written last line of a killed run is left out."""
-        if not self.metrics_file.exists():
-            return []
-        lines = self.metrics_file.read_text(encoding="utf-8").split("\n")
-        return [json.loads(line) for line in lines[:-1]]
+        """One dict per completed round; a half-written last line of a killed run is left out.
+
+        Raises UserError for a damaged line of a finished run. In an unfinished one the rounds end there: its damaged
+        end may come after the checkpoint, from which the run goes on.
+        """
+        return self._entries(self.metrics_file)
 
     def seconds(self) -> float:
-        """Time that the recorded rounds took, evaluation included."""
-        if not self.timings_file.exists():
-            return 0.0
-        lines = self.timings_file.read_text(encoding="utf-8").split("\n")[:-1]
-        return sum(json.loads(line)["seconds"] for line in lines)
+        """Time that the recorded rounds took, evaluation included. Raises UserError as ``metrics`` does."""
+        return sum((entry["seconds"] for entry in self._entries(self.timings_file, ("round", "seconds"))), 0.0)
+
+    def _entries(self, path: Path, numbers: Collection[str] = ("round",)) -> list[dict[str, Any]]:
+        done = self.done  # before the lines are read: a run that ends meanwhile may still have had half a line
+        lines, damaged = _lines(path, numbers)
+        if damaged and done:
+            allowed = f"lines of JSON objects with {' and '.join(numbers)}, which line {damaged} is not"
+            raise _damaged(path, allowed)
+        return [entry for entry, _ in lines]
 
 
 class Finished(Run):
@@ -176,13 +253,24 @@ def read_checkpoint(path: Path, only: Collection[str] | None = None) -> tuple[di
             metadata = file.metadata() or {}
     except (OSError, SafetensorError) as error:
         raise UserError("checkpoint", str(path), f"an intact safetensors file ({error})") from None
-    if "round" not in metadata or "config" not in metadata:
+    if not _names_a_run(metadata):
         raise UserError("checkpoint", str(path), "a checkpoint that a run has written (its metadata name no run)")
     return tensors, metadata
 
 
+def _names_a_run(metadata: Mapping[str, str]) -> bool:
+    try:
+        return metadata.get("round", "").isdecimal() and _is_config(json.loads(metadata.get("config", "")))
+    except ValueError:  # no JSON
+        return False
+
+
 def runs(root: Path) -> Iterator[Run]:
-    """All runs under a root, finished or not."""
+    """All runs under a root, finished or not.
+
+    They are not read here. Whoever lists a store reads each run and ends with the UserError of a damaged one, which
+    names its folder: to leave it out would compute a table from fewer runs than there are.
+    """
     for config in sorted(Path(root).glob("*/config.json")):
         yield Run(Path(root), config.parent.name)
 

@@ -1,8 +1,11 @@
 """The training engine on the embedded digits: what two methods under one seed share, and what every option does."""
 
 import functools
+import gc
 import itertools
 import math
+import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -83,6 +86,21 @@ def test_kept_images_have_the_bits_of_normalised_batches(B):
 
 def test_augmented_images_are_not_kept():
     assert train(augment="flip-crop")[0].normalised is None
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_trainer_that_is_gone_leaves_neither_oracle_nor_threads(backend, monkeypatch):
+    """A sweep's worker builds hundreds of them, one after the other."""
+    monkeypatch.setattr("artifact.engine.usable_cores", lambda: 2)
+    before, trainer = set(threading.enumerate()), train(rounds=1, backend=backend)[0]
+    workers, oracle = set(threading.enumerate()) - before, weakref.ref(trainer.oracle)
+    assert workers and oracle() is not None
+    del trainer
+    gc.collect()
+    assert oracle() is None
+    for worker in workers:
+        worker.join(60)
+    assert not any(worker.is_alive() for worker in workers)
 
 
 def test_a_small_memory_budget_gives_the_same_answer():

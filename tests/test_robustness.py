@@ -17,12 +17,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from artifact import config, session
 from artifact.__main__ import main
 from artifact.errors import UserError
-from artifact.store import Run
+from artifact.papers.panels import surfaces
+from artifact.store import Run, read_checkpoint
+from artifact.sweeps.workers import Data, Settings, perform
 
 ROOT = Path(__file__).resolve().parents[1]
 ROUNDS = 400
@@ -130,6 +132,23 @@ def test_interruption_leaves_a_checkpoint(signal_name, undisturbed, tmp_path, ca
     capsys.readouterr()
 
 
+def _terminate_when_diverged(_trainer, metrics) -> None:
+    if "diverged" in metrics:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def test_a_diverged_run_ends_there_also_when_interrupted(tmp_path):
+    """By a signal in its last round, or by a kill between its last checkpoint and its mark."""
+    ours = _config(lr=1e30, train_size=200, test_size=60)
+    expected = session.execute(ours, tmp_path / "undisturbed")
+    assert expected.summary["diverged"] and expected.summary["rounds"] < 6
+    run = session.execute(ours, tmp_path / "disturbed", after_round=_terminate_when_diverged).run
+    _assert_same_run(expected.run.folder, run.folder)
+    run.done_file.unlink()
+    session.execute(ours, tmp_path / "disturbed")
+    _assert_same_run(expected.run.folder, run.folder)
+
+
 def test_second_process_on_a_run_is_refused(undisturbed, tmp_path, capsys):
     words = [*LINE.split(), "--out", str(tmp_path), "--resume", "--checkpoint-seconds", "0"]
     first = _start(words)
@@ -144,6 +163,63 @@ def test_second_process_on_a_run_is_refused(undisturbed, tmp_path, capsys):
     first.join(PATIENCE)
     assert first.exitcode == 0
     _assert_same_run(undisturbed, _only(tmp_path))
+
+
+def _perform_all(store: Path, barrier, results) -> None:
+    """What one of two processes does: new runs of a second, each begun at the same moment as by the other."""
+    settings, load = Settings(store), Data(None)
+    for seed in range(40):
+        barrier.wait(PATIENCE)
+        results.put((seed, *perform(_config(seed=seed, rounds=1, train_size=200, test_size=60), settings, load, _idle)))
+
+
+def _idle(_trainer, _metrics) -> None:
+    """Nothing after a round."""
+
+
+def test_two_processes_may_start_the_same_new_run(tmp_path):
+    """One makes it; the other finds it or is told that it is being made."""
+    context = multiprocessing.get_context("forkserver")
+    barrier, results = context.Barrier(2), context.Queue()
+    processes = [context.Process(target=_perform_all, args=(tmp_path, barrier, results), daemon=True) for _ in "ab"]
+    for process in processes:
+        process.start()
+    kinds: dict[int, list[str]] = {}
+    for _ in range(80):
+        seed, kind, text = results.get(timeout=PATIENCE)
+        assert kind != "failed", text
+        kinds.setdefault(seed, []).append(kind)
+    assert all(pair.count("trained") == 1 for pair in kinds.values()), kinds
+    for process in processes:
+        process.join(PATIENCE)
+    assert len(list(tmp_path.glob("*/done"))) == 40 and not list(tmp_path.glob("*/.*"))
+
+
+def test_a_run_that_another_process_ends_meanwhile_is_found(tmp_path, monkeypatch):
+    """It ends while this process builds its trainer; its checkpoint then holds the model alone."""
+    build, settings, load = session.Trainer, Settings(tmp_path), Data(None)
+    ours = _config(rounds=1, train_size=200, test_size=60)
+
+    def slow(*arguments):
+        monkeypatch.setattr(session, "Trainer", build)
+        assert perform(ours, settings, load, _idle) == ("trained", "")
+        return build(*arguments)
+
+    monkeypatch.setattr(session, "Trainer", slow)
+    assert perform(ours, settings, load, _idle) == ("found", "")
+
+
+def test_a_sweep_shrinks_checkpoints_with_the_lock_held(tmp_path, monkeypatch):
+    """Otherwise a process that takes the lock just then restores a checkpoint without its clients' rows."""
+    locked, shrink = [], Run.slim
+
+    def slim(run: Run) -> None:
+        locked.append((run.folder / ".lock").exists())
+        shrink(run)
+
+    monkeypatch.setattr(Run, "slim", slim)
+    perform(_config(rounds=1, train_size=200, test_size=60), Settings(tmp_path), Data(None), _idle)
+    assert locked == [True]
 
 
 # ---- damaged files ---------------------------------------------------------------------------------------------------
@@ -188,6 +264,48 @@ def test_half_written_metrics_line_is_dropped(tmp_path):
     _assert_same_run(expected.folder, run.folder)
 
 
+@pytest.mark.parametrize("name", ["metrics", "timings"])
+def test_records_behind_the_checkpoint_are_refused(name, tmp_path):
+    """What a power loss can leave where the checkpoint reached the disk and the lines before it did not."""
+    with pytest.raises(_Stopped):
+        session.execute(_config(), tmp_path, after_round=_stop_after(5), checkpoint_seconds=0)
+    path = _only(tmp_path) / f"{name}.jsonl"
+    first, second, third, *rest = whole = path.read_bytes().splitlines(keepends=True)
+    assert len(whole) == 5, "the checkpoint is one round behind"
+    damages = {
+        "cut": [first, second, third[:9]],
+        "gap": [first, second, *rest],
+        "twice": [first, first, *whole],
+        "zeros": [first, second, third, bytes(40) + b"\n"],
+        "empty": [],
+    }
+    for damage, lines in damages.items():
+        path.write_bytes(b"".join(lines))
+        with pytest.raises(UserError, match=rf"^{name}: .*{name}\.jsonl.*4 rounds.*delete the folder") as caught:
+            session.execute(_config(), tmp_path)
+        assert "\n" not in str(caught.value)
+        assert path.read_bytes() == b"".join(lines), damage
+        assert not (path.parent / "done").exists()
+    path.write_bytes(b"".join(whole))
+    assert session.execute(_config(), tmp_path).summary["rounds"] == 6
+
+
+def test_records_reach_the_disk_before_the_checkpoint(tmp_path, monkeypatch):
+    """Once per checkpoint, not per round."""
+    synced, fsync = [], os.fsync
+
+    def note(descriptor):
+        synced.append(re.sub(r"^\.|\.[^.]*\.tmp$", "", Path(os.readlink(f"/proc/self/fd/{descriptor}")).name))
+        fsync(descriptor)
+
+    if not Path("/proc/self/fd").exists():
+        pytest.skip("needs /proc")
+    monkeypatch.setattr(os, "fsync", note)
+    session.execute(_config(), tmp_path)
+    assert synced[-4:] == ["metrics.jsonl", "timings.jsonl", "checkpoint.safetensors", "done"]
+    assert synced.count("metrics.jsonl") == 1
+
+
 def test_temporary_files_of_a_killed_process_are_removed(tmp_path):
     with pytest.raises(_Stopped):
         session.execute(_config(), tmp_path, after_round=_stop_after(4), checkpoint_seconds=0)
@@ -197,6 +315,113 @@ def test_temporary_files_of_a_killed_process_are_removed(tmp_path):
         leftover.write_bytes(b"half a checkpoint")
     session.execute(_config(), tmp_path)
     assert not any(leftover.exists() for leftover in leftovers)
+
+
+SMALL = "run --algorithm fedsam --model mlp-8 --clients 4 --cohort 2 --train-size 80 --test-size 40 --rounds 2 --quiet"
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory) -> Path:
+    """A store with the finished run of ``SMALL``."""
+    store = tmp_path_factory.mktemp("small")
+    assert main([*SMALL.split(), "--out", str(store)]) == 0
+    return store
+
+
+RECORDS = {"metrics.jsonl": b'{"round": 1}\n', "timings.jsonl": b'{"round": 1, "seconds": 1.0}\n'}
+DAMAGES = [("config.json", damage) for damage in (b"{", b"", b"[]", b"{}", b"\xff\xfe{}")]
+DAMAGES += [("metrics.jsonl", damage) for damage in (b"x\n", b"\xff\n", b"[]\n", b"{}\n", bytes(9) + b"\n")]
+DAMAGES += [("timings.jsonl", damage) for damage in (b"x\n", b'{"round": 2}\n', b'{"round": 2, "seconds": "x"}\n')]
+
+
+@pytest.mark.parametrize(("name", "damage"), DAMAGES)
+def test_a_damaged_record_is_one_line(name, damage, small, tmp_path, capsys):
+    """Also in commands that list a whole store, which would otherwise count one run too few."""
+    store = shutil.copytree(small, tmp_path / "store")
+    path = _only(store) / name
+    path.write_bytes(RECORDS.get(name, b"") + damage)
+    commands = [["sweep", "qu2022/1", "--dry-run", "--out", store]]
+    commands += [["sharpness", path.parent.name, "--out", store]] if name == "config.json" else []
+    commands += [["sharpness", "--where", "rounds=2", "--out", store]] if name == "config.json" else []
+    commands += [] if name == "config.json" else [[*SMALL.split(), "--out", store]]
+    capsys.readouterr()
+    for words in commands:
+        assert main([str(word) for word in words]) == 2, words
+        error = capsys.readouterr().err
+        assert error.startswith(f"error: {path.stem}: ") and len(error.splitlines()) == 1, error
+        assert str(path) in error and f"delete the folder {path.parent}" in error
+
+
+def test_a_damaged_end_of_an_unfinished_run_does_not_keep_others_from_being_made(small, tmp_path, capsys):
+    """A power loss leaves one; the run goes on from its checkpoint, which comes before it."""
+    store = shutil.copytree(small, tmp_path / "store")
+    run = Run(store, _only(store).name)
+    run.done_file.unlink()
+    whole = run.metrics_file.read_bytes()
+    run.metrics_file.write_bytes(whole + bytes(9) + b"\n")
+    assert main(["sweep", "qu2022/1", "--dry-run", "--out", str(store)]) == 0
+    assert len(run.metrics()) == 2
+    assert main([*SMALL.split(), "--resume", "--out", str(store)]) == 0
+    assert run.metrics_file.read_bytes() == whole
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize("metadata", [{"round": "x"}, {"round": "-1"}, {"config": "x"}, {"config": "[]"}])
+def test_metadata_that_name_no_run_are_one_line(metadata, small, tmp_path, capsys):
+    store = shutil.copytree(small, tmp_path / "store")
+    run = Run(store, _only(store).name)
+    tensors, own = read_checkpoint(run.checkpoint_file)
+    save_file(tensors, run.checkpoint_file, metadata=own | metadata)
+    run.done_file.unlink()
+    for words in (["sharpness", run.key], [*SMALL.split(), "--resume"]):
+        assert main([*words, "--out", str(store)]) == 2
+        error = capsys.readouterr().err
+        assert error.startswith("error: checkpoint: ") and str(run.checkpoint_file) in error
+        assert len(error.splitlines()) == 1
+
+
+def _without(*names: str):
+    return lambda tensors: {name: tensor for name, tensor in tensors.items() if name not in names}
+
+
+def _shorter(name: str):
+    return lambda tensors: tensors | {name: tensors[name][:-1].clone()}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda tensors: {"w": tensors["w"]},  # what a sweep leaves of a finished run
+        lambda tensors: _without(next(name for name in tensors if ".row." in name))(tensors),
+        lambda tensors: _shorter(next(name for name in tensors if ".row." in name))(tensors),
+        lambda tensors: _shorter(next(name for name in tensors if name.endswith(".index")))(tensors),
+        lambda tensors: tensors | {"w": tensors["w"].double()},
+        _without("w"),
+        _shorter("w"),
+    ],
+    ids=["model alone", "no row", "short row", "short index", "type", "no model", "short model"],
+)
+def test_tensors_that_are_not_the_runs_are_one_line(change, tmp_path):
+    ours = _config(rounds=2, train_size=200, test_size=60)
+    run = session.execute(ours, tmp_path).run
+    run.done_file.unlink()
+    tensors, metadata = read_checkpoint(run.checkpoint_file)
+    save_file(change(tensors), run.checkpoint_file, metadata=metadata)
+    with pytest.raises(
+        UserError, match=r"^checkpoint: .*all tensors of a run of scaffold.*delete the folder"
+    ) as caught:
+        session.execute(ours, tmp_path)
+    assert "\n" not in str(caught.value) and str(run.checkpoint_file) in str(caught.value) and not run.done
+
+
+@pytest.mark.parametrize("change", [_without("w"), _shorter("w")], ids=["no model", "short model"])
+def test_a_panel_of_another_model_is_one_line(change, tmp_path):
+    ours = _config(rounds=1, train_size=200, test_size=60)
+    run = session.execute(ours, tmp_path).run
+    tensors, metadata = read_checkpoint(run.checkpoint_file)
+    save_file(change(tensors), run.checkpoint_file, metadata=metadata)
+    with pytest.raises(UserError, match=r"^checkpoint: .*a model with \d+ parameters"):
+        surfaces.load(ours, run.folder)
 
 
 # ---- folders ---------------------------------------------------------------------------------------------------------

@@ -114,16 +114,15 @@ def perform(
         after_round(trainer, metrics)
 
     try:
-        outcome = session.execute(
+        session.execute(
             config,
             settings.store,
             dataset=load(config),
             quiet=True,
             after_round=count,
             checkpoint_seconds=settings.checkpoint_seconds,
+            slim=True,
         )
-        if not outcome.found:
-            outcome.run.slim()
     except UserError as error:
         return ("held" if error.field == "run" else "failed"), str(error)
     except Exception as error:  # one run's fault must not end the others

@@ -137,6 +137,8 @@ def load(config: RunConfig, folder: Path) -> tuple[EmpiricalRisk, Tensor]:
         raise UserError("checkpoint", run.key, "a run with a checkpoint")
     tensors, metadata = read_checkpoint(run.checkpoint_file, GLOBAL_MODEL)
     trainer = Trainer(config, _DATA(config))
+    if "w" not in tensors or tensors["w"].shape != trainer.w.shape:
+        raise UserError("checkpoint", str(run.checkpoint_file), f"a model with {len(trainer.w)} parameters")
     trainer.take_model(tensors, int(metadata["round"]))
     return trainer.risk(SAMPLES), trainer.w
 
