@@ -270,6 +270,22 @@ def test_running_statistics_move_once_a_step():
     assert not torch.equal(once.statistics, Trainer(once.config, data()).statistics)
 
 
+@pytest.mark.parametrize("model", ["mlp", "cnn-fmnist"])
+@pytest.mark.parametrize("backend", ["loop", "batched"])
+def test_fedrobust_without_ascent_is_fedavg(model, backend):
+    """With next to no ascent the shift stays the identity: dropout masks and running statistics are FedAvg's."""
+    shared = {"model": model, "backend": backend, "sizes": "lognormal:0.6"}
+    plain = train(2, **shared)[0]
+    robust, others = train(2, algorithm="fedrobust", hyper={"ascent_lr": 1e-18}, **shared)
+    assert (plain.w - robust.w).abs().max() <= 1e-9
+    assert (plain.statistics is None) == (model == "mlp")
+    if plain.statistics is not None:
+        assert (plain.statistics - robust.statistics).abs().max() <= 1e-9
+    assert [line["cost"]["gradients_per_step"] for line in others] == [1.0, 1.0]
+    moved = train(2, algorithm="fedrobust", **shared)[0]
+    assert not torch.allclose(moved.w, plain.w) and torch.isfinite(moved.w).all()
+
+
 # ---- evaluation ---------------------------------------------------------------------------------------------------
 
 
