@@ -40,6 +40,8 @@ BAD = [
     (f"{FEDSAM} --switch NOPE-1", ("switch", "NOPE-1", "SAM-4")),
     (f"{FEDSAM} --variant draft", ("variant", "draft", "released")),
     (f"{FEDSAM} --variant released --source gitlab", ("source", "gitlab", "fl-simulator")),
+    (f"{FEDSAM} --source fl-simulator", ("source", "fl-simulator", "released")),
+    (f"{SMALL} --algorithm fedsmoo --variant released --source fedlesam", ("source", "fedlesam", "fl-simulator")),
     (f"{SMALL} --algorithm globalfedsam --variant released", ("variant", "released", "paper")),
     (f"{FEDSAM} --rho -0.5", ("rho", "-0.5", "0")),
     (f"{FEDSAM} --rho nan", ("rho", "nan", "finite")),
@@ -254,6 +256,16 @@ def test_every_list_is_readable_by_a_program(capsys):
         assert names >= set(expected.get(what, ()))
         assert main(["list", what]) == 0
         assert len(capsys.readouterr().out.splitlines()) >= len(rows)
+
+
+def test_a_method_of_ones_own_is_listed_without_released_form(capsys):
+    algorithms.register_file(ROOT / "examples" / "fedsign.py")
+    try:
+        assert main(["list", "algorithms", "--json"]) == 0
+        rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
+        assert rows["fedsign"]["released"] == [] != rows["fedsam"]["released"]
+    finally:
+        algorithms.ALGORITHMS.pop("fedsign", None)
 
 
 def test_run_is_looked_up_the_second_time(tmp_path, capsys):

@@ -9,7 +9,7 @@ import torch
 
 from artifact.__main__ import main
 from artifact.algorithms import ALGORITHMS, UNRELEASED, build, register_file, resolve
-from artifact.algorithms.switches import OPTIONS, SAME_EQUATION, SWITCHES
+from artifact.algorithms.switches import OPTIONS, SAME_EQUATION, SOURCES, SWITCHES
 from artifact.cohort import Cohort
 from artifact.errors import UserError
 from artifact.flat import Layout
@@ -150,6 +150,31 @@ def test_unknown_names_are_refused():
             build("fedavg", **arguments)
     with pytest.raises(UserError):
         build("fedsam", "released", source="somewhere")
+
+
+#: algorithms.md, section 3 and GEN-12, ASAM-3: a released form that no repository has
+NOT_RELEASED_THERE = [
+    *[("fl-simulator", name) for name in ("fedasam", "feddc", "fedlesam", "fedlesam-s", "fedlesam-d")],
+    *[("fedlesam", name) for name in ("fedspeed", "feddyn-sam", "fedgamma", "fedsmoo", "fedasam", "feddc")],
+    *[("fedman", name) for name in ("fedadam", "fedcm", "mofedsam", "fedgamma", "fedsmoo", "feddyn-sam")],
+    *[("fedman", name) for name in ("fedlesam", "fedlesam-s", "fedlesam-d")],
+]
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_a_released_form_needs_a_repository_with_the_method(name, source):
+    if name in UNRELEASED or (source, name) in NOT_RELEASED_THERE:
+        with pytest.raises(UserError, match="code"):
+            build(name, "released", source)
+    else:
+        assert "GEN-1" in build(name, "released", source).switches
+
+
+@pytest.mark.parametrize("source", [*SOURCES, "foo"])
+def test_a_source_goes_with_the_released_variant_only(source):
+    with pytest.raises(UserError, match="source"):
+        build("fedavg", "paper", source)
 
 
 def test_spellings_of_the_papers():
