@@ -49,6 +49,11 @@ def draw_cohort(seed: int, t: int, clients: int, size: int, rule: str) -> Tensor
         attempt += 1
 
 
+def _leaving_out(dataset: Dataset) -> str:
+    """The splits of a data set whose test images are those of a domain."""
+    return f"domain:NAME with one of {', '.join(dataset.domain_names)} ({dataset.name} has no test set of its own)"
+
+
 @dataclass(frozen=True)
 class Schedule:
     """Samples of every local step of a cohort.
@@ -123,6 +128,8 @@ class Trainer:
         )
         if len(split.held_out):
             dataset = dataset.hold_out(split.held_out)
+        if not len(dataset.test_y):
+            raise UserError("split", config.split, _leaving_out(dataset))
         self.partition, self.data = split, dataset.to(self.device)
         kept = config.augment == "none" and self.dtype.itemsize * self.data.train_x.numel() <= KEPT_IMAGES
         self.normalised = normalise(self.data.train_x, self.data, self.dtype) if kept else None

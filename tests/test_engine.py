@@ -3,6 +3,7 @@
 import functools
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from artifact.config import RunConfig, make
 from artifact.data import Dataset
 from artifact.data.augment import normalise
 from artifact.engine import Trainer, draw_cohort, schedule
+from artifact.errors import UserError
 from artifact.oracle import BACKENDS, KINDS, RECORDED
 from artifact.session import load_data
 from artifact.streams import key
@@ -101,6 +103,23 @@ def test_narrow_types_stay_close_to_float64(dtype):
     wide, narrow = train()[0], train(dtype=dtype)[0]
     assert narrow.w.dtype == torch.float32
     assert (wide.w - narrow.w).abs().max() < {"float32": 1e-5, "bfloat16": 0.05}[dtype]
+
+
+def refused(dataset=None, **options):
+    """The error of a trainer that must not be made."""
+    with pytest.raises(UserError) as caught:
+        Trainer(config(**options), dataset or data())
+    return caught.value
+
+
+def test_data_without_a_test_set_need_a_domain_that_is_left_out():
+    whole = data()
+    domains = torch.arange(len(whole.train_y)) % 2
+    bare = replace(whole, test_x=whole.test_x[:0], test_y=whole.test_y[:0], domains=domains)
+    bare = replace(bare, domain_names=("Art", "Real World"))
+    error = refused(bare)
+    assert error.field == "split" and "domain:NAME with one of Art, Real World" in error.allowed
+    assert len(Trainer(config(split="domain:Art", clients=4), bare).data.test_y) == 45
 
 
 # ---- randomness ---------------------------------------------------------------------------------------------------
