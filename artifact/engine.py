@@ -190,14 +190,13 @@ class Trainer:
         self.w, self.completed = w, t + 1
         if self.last is not None:
             self.last[C.clients] = W
-        active_statistics = None if local is None else (C.p * local).sum(0) if C.weighted else local.mean(0)
-        self.statistics = active_statistics
+        self.statistics = None if local is None else self._mean_of_active(C, local)
         if not torch.isfinite(w).all():
             metrics["diverged"] = True
         elif evaluated:
-            active = (C.p * W).sum(0) if C.weighted else W.mean(0)
+            active = self._mean_of_active(C, W)
             metrics |= watch.results(w, W) if watch is not None else {}
-            metrics |= self.evaluate({"server": w, "active": active, "all": self._mean_of_all(C)})
+            metrics |= self.evaluate({"server": w, "active": active, "all": self._mean_of_all()})
         return metrics
 
     def train(self, C: Cohort, steps: list[int], local: Tensor | None, watch: Watch | None) -> tuple[Tensor, Tensor]:
@@ -361,12 +360,19 @@ class Trainer:
 
     # ---- evaluation ----------------------------------------------------------------------------------------------
 
-    def _mean_of_all(self, C: Cohort) -> Tensor | None:
+    @property
+    def weighted(self) -> bool:
+        """Whether a mean of local models counts them by size, as the method's own server does."""
+        return self.config.server_mean == "weighted" or self.algorithm.by_size
+
+    def _mean_of_active(self, C: Cohort, rows: Tensor) -> Tensor:
+        return (C.p * rows).sum(0) if self.weighted else rows.mean(0)
+
+    def _mean_of_all(self) -> Tensor | None:
         if self.last is None:
             return None
         weights = self.sizes.to(self.device) / self.sizes.sum().item()
-        weighted = C.weighted or "AVG-4" in self.algorithm.switches
-        return self.last.weighted_sum(weights) if weighted else self.last.mean(0)
+        return self.last.weighted_sum(weights) if self.weighted else self.last.mean(0)
 
     def evaluate(self, candidates: dict[str, Tensor | None]) -> dict:
         """Test results of the models that the config names, and of the training set when it asks for it."""

@@ -277,7 +277,7 @@ class Recorder:
         if "LESAM-2" in self.algorithm.switches:
             entries["global_update"] = w - self.previous
         if self.case.source == "fedman":
-            weighted = "AVG-4" in self.algorithm.switches
+            weighted = self.algorithm.by_size
             sizes = torch.tensor(self.case.sizes, dtype=torch.float64)[:, None]
             everyone = sizes / sizes.sum() if weighted else torch.full_like(sizes, 1 / len(sizes))
             entries["avg_active"] = ((C.p if weighted else 1 / len(C.clients)) * W).sum(0)

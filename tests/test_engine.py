@@ -367,6 +367,36 @@ def test_weighted_server_mean():
         assert torch.allclose(trainer.w, expected, rtol=0, atol=1e-13)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"algorithm": "globalfedsam"},
+        {"algorithm": "fedavg", "variant": "released", "source": "fedman"},
+        {"algorithm": "fedavg", "server_mean": "weighted"},
+    ],
+    ids=lambda o: "-".join(o.values()),
+)
+def test_means_of_clients_count_them_as_the_method_does(options):
+    """With the default server rate the mean over the cohort is the server model itself."""
+    trainer, _ = train(1, model="cnn-fmnist", evaluate=("server", "active", "all"), sizes="lognormal:0.6", **options)
+    members = draw_cohort(0, 0, 5, 3, "fixed")
+    active, sizes = trainer.last[members], trainer.sizes[members]
+    trainer.completed = 0
+    C = trainer.cohort(members, [1, 1, 1])
+    assert torch.allclose(trainer._mean_of_active(C, active), trainer.w, rtol=0, atol=1e-12)
+    assert not torch.allclose(active.mean(0), trainer.w, rtol=0, atol=1e-6)
+    assert torch.allclose(sizes @ active / sizes.sum(), trainer.w, rtol=0, atol=1e-12)
+    everyone = trainer.sizes @ trainer.last.dense() / trainer.sizes.sum()
+    assert torch.allclose(trainer._mean_of_all(), everyone, rtol=0, atol=1e-12)
+
+
+def test_running_statistics_are_averaged_as_the_model_is(monkeypatch):
+    seen = []
+    monkeypatch.setattr(Trainer, "_mean_of_active", lambda self, C, rows: seen.append(rows.shape[1]) or rows.mean(0))
+    trainer, _ = train(1, model="cnn-fmnist", algorithm="globalfedsam", evaluate=("active",))
+    assert seen == [len(trainer.statistics), len(trainer.w)]
+
+
 def test_evaluation_rounds_and_the_training_set():
     _, metrics = train(3, eval_every=2, eval_train=True)
     assert ["server" in m for m in metrics] == [False, True, True]

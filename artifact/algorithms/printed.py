@@ -25,6 +25,8 @@ from artifact.flat import norm, unit
     when=lambda algorithm: algorithm.finish is FedAvg.finish,
 )
 class UnnormalisedMean:
+    by_size = True
+
     def finish(self, state, c, w, W, C):
         return C.sum(W, C.relative_size / C.m) / len(C.clients)
 

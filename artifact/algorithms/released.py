@@ -53,6 +53,8 @@ class StabilisedSpeed:
     when=lambda algorithm: algorithm.finish is FedAvg.finish,
 )
 class WeightedMean:
+    by_size = True
+
     def finish(self, state, c, w, W, C):
         return w + C.sum(W - w, C.p)
 
