@@ -136,6 +136,7 @@ class Trainer:
         self.pools = [torch.from_numpy(part) for part in split.indices]
         self.sizes = torch.tensor([len(pool) for pool in self.pools], dtype=self.dtype)
         model = models.build(config.model, dataset.input_shape, len(dataset.classes), config.seed)
+        self._refuse_batches_of_one(model)
         self.model = model.to(self.device, self.dtype).train()
         self.algorithm = config.build_algorithm()
         self.oracle = Oracle(
@@ -154,6 +155,15 @@ class Trainer:
         self.last_seen = ClientRows(config.clients, self.w * torch.nan) if probed else None
         self.completed = 0
         self.full_passes = 0
+
+    def _refuse_batches_of_one(self, model: models.Model) -> None:
+        """BatchNorm of one number per channel has no variance; torch ends in the middle of a round."""
+        B = self.config.batch_size
+        last = {len(pool) - (math.ceil(len(pool) / B) - 1) * B for pool in self.pools}
+        if 1 in last and models.needs_two_samples(model):
+            sizes = ", ".join(map(str, sorted({len(pool) for pool in self.pools})[:5]))
+            allowed = f"a size that leaves no client a batch of one image, which {model.name} cannot normalise"
+            raise UserError("batch_size", B, f"{allowed} (clients have {sizes} images)")
 
     def _penalty(self) -> Penalty:
         """MAN's term; the released code applies half the coefficient (MAN-1)."""

@@ -122,6 +122,17 @@ def test_data_without_a_test_set_need_a_domain_that_is_left_out():
     assert len(Trainer(config(split="domain:Art", clients=4), bare).data.test_y) == 45
 
 
+def test_a_batch_of_one_is_refused_where_batch_norm_sees_single_pixels():
+    """Five clients with 18 images each: batches of 17 leave one image, on which ResNet-18 ends at one pixel."""
+    error = refused(model="resnet18", batch_size=17)
+    assert error.field == "batch_size" and error.value == 17
+    assert refused(model="resnet18", batch_size=1).value == 1
+    Trainer(config(model="resnet18", batch_size=16), data())
+    for model in ("resnet18-gn", "cnn-fmnist", "mlp"):
+        Trainer(config(model=model, batch_size=17), data())
+    train(1, model="cnn-fmnist", batch_size=17)
+
+
 # ---- randomness ---------------------------------------------------------------------------------------------------
 
 
