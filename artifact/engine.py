@@ -35,6 +35,8 @@ EVALUATION_BATCH = 500
 CACHED_BATCH = 100
 #: bytes of a normalised training set that is kept; a larger one, or one that is augmented, is normalised by the batch
 KEPT_IMAGES = 192 << 20
+#: samples that the clients of a round may go through, each an index of eight bytes
+LONGEST_ROUND = 1 << 30
 
 
 def draw_cohort(seed: int, t: int, clients: int, size: int, rule: str) -> Tensor:
@@ -139,6 +141,7 @@ class Trainer:
         self._refuse_batches_of_one(model)
         self.model = model.to(self.device, self.dtype).train()
         self.algorithm = config.build_algorithm()
+        self._refuse_endless_rounds()
         self.oracle = Oracle(
             self.model,
             self._penalty(),
@@ -164,6 +167,15 @@ class Trainer:
             sizes = ", ".join(map(str, sorted({len(pool) for pool in self.pools})[:5]))
             allowed = f"a size that leaves no client a batch of one image, which {model.name} cannot normalise"
             raise UserError("batch_size", B, f"{allowed} (clients have {sizes} images)")
+
+    def _refuse_endless_rounds(self) -> None:
+        """A round's schedule lists every sample of every step; one that does not fit the memory would never end."""
+        config, most = self.config, max(self.local_steps(self.pools))
+        samples = config.cohort * most * min(config.batch_size, max(map(len, self.pools)))
+        if samples > LONGEST_ROUND:
+            name = "local_epochs" if config.local_steps is None else "local_steps"
+            asked = getattr(config, name)
+            raise UserError(name, asked, f"1 to {max(1, asked * LONGEST_ROUND // samples)}, with these clients")
 
     def _penalty(self) -> Penalty:
         """MAN's term; the released code applies half the coefficient (MAN-1)."""

@@ -133,6 +133,15 @@ def test_a_batch_of_one_is_refused_where_batch_norm_sees_single_pixels():
     train(1, model="cnn-fmnist", batch_size=17)
 
 
+@pytest.mark.parametrize("name", ["local_steps", "local_epochs"])
+def test_a_round_that_no_memory_holds_is_refused(name):
+    error = refused(**{name: 10**12})
+    most = int(error.allowed.split()[2].strip(","))
+    assert error.field == name and error.value == 10**12 and 10**6 < most < 10**9
+    Trainer(config(**{name: most}), data())
+    refused(**{name: 2 * most})
+
+
 # ---- randomness ---------------------------------------------------------------------------------------------------
 
 
