@@ -9,7 +9,7 @@ import torch
 
 from artifact.__main__ import main
 from artifact.algorithms import ALGORITHMS, UNRELEASED, build, register_file, resolve
-from artifact.algorithms.switches import OPTIONS, SAME_EQUATION, SOURCES, SWITCHES
+from artifact.algorithms.switches import EXCLUSIVE, OPTIONS, SAME_EQUATION, SOURCES, SWITCHES
 from artifact.cohort import Cohort
 from artifact.errors import UserError
 from artifact.flat import Layout
@@ -95,6 +95,38 @@ def test_a_switch_changes_the_trajectory(id):
         changes[name] = (trajectory(plain) - trajectory(flipped)).abs().max().item()
     visible = 1e-10 if id == "SAM-4" else 1e-8  # SAM-4 is a relative change of 1e-7 in a radius
     assert max(changes.values()) > visible, changes
+
+
+@pytest.mark.parametrize("name", [n for n in ALGORITHMS if n != "fedrobust"])
+@pytest.mark.parametrize("id", ["AVG-2", "GEN-4"])
+def test_a_switch_that_would_do_nothing_is_refused(id, name):
+    if name in concerned(id):
+        plain, flipped = (trajectory(build(name, switches=switches)) for switches in ((), (id,)))
+        assert not torch.equal(plain, flipped)
+    else:
+        with pytest.raises(UserError, match=id):
+            build(name, switches=[id])
+
+
+def test_two_ids_with_one_mixin():
+    both, one = (build("mofedsam", switches=ids) for ids in (["CM-1", "MOSAM-2"], ["MOSAM-2"]))
+    assert torch.equal(trajectory(both), trajectory(one))
+
+
+@pytest.mark.parametrize(("one", "other"), EXCLUSIVE)
+def test_two_replacements_of_one_equation_are_refused(one, other):
+    name = next(n for n in ALGORITHMS if n in concerned(one) and n in concerned(other))
+    for switches in ([one, other], [other, one]):
+        with pytest.raises(UserError, match=f"{one} with {other}"):
+            build(name, switches=switches)
+
+
+@pytest.mark.parametrize("name", ["fedlesam", "fedlesam-s", "fedlesam-d"])
+def test_released_lesam_with_the_printed_start(name):
+    with pytest.raises(UserError, match="LESAM-2 with LESAM-3"):
+        build(name, "released", switches=["LESAM-3"])
+    own_start = build(name, "released", switches=["LESAM-2", "LESAM-3"])
+    assert torch.isfinite(trajectory(own_start)).all()
 
 
 @pytest.mark.parametrize("id", sorted(SWITCHES))

@@ -18,7 +18,7 @@ from artifact.algorithms.lesam import FedLESAM, FedLESAMD, FedLESAMS
 from artifact.algorithms.momentum import FedCM, MimeLite
 from artifact.algorithms.robust import FedRobust
 from artifact.algorithms.sam import FedASAM, FedGAMMA, FedSAM, GlobalFedSAM, MoFedSAM
-from artifact.algorithms.switches import SAME_EQUATION, SOURCES, SWITCHES, mixins, released_ids
+from artifact.algorithms.switches import EXCLUSIVE, SAME_EQUATION, SOURCES, SWITCHES, mixins, released_ids
 from artifact.algorithms.variates import FedDC, Scaffold
 from artifact.errors import UserError
 
@@ -122,6 +122,9 @@ def resolve(name: str, variant: str, source: str | None, switches: Iterable[str]
                 possible = sorted(i for i, group in SWITCHES.items() if any(s.concerns(algorithm) for s in group))
                 raise UserError("switch", id, f"for {name}: {', '.join(possible)}")
             ids ^= {known}
+    for one, other in EXCLUSIVE:
+        if {one, other} <= ids:
+            raise UserError("switch", f"{one} with {other}", "one of the two; both replace the same equation")
     return frozenset(ids)
 
 
