@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 import subprocess
 import sys
 import zipfile
@@ -12,9 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from artifact import algorithms, data, models
+from artifact import algorithms, config, data, models, session
 from artifact.__main__ import main
 from artifact.data.sources import import_npz
+from artifact.errors import UserError
 from artifact.store import read_checkpoint
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -307,6 +309,28 @@ def test_command_that_a_run_records_makes_the_same_run(tmp_path, capsys):
     first, second = (read_checkpoint(path / "checkpoint.safetensors")[0] for path in (folder, again))
     assert all(first[name].equal(second[name]) for name in first.keys() | second.keys())
     capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"algorithm": "globalfedsam", "hyper": {"normalised": True}},
+        {"algorithm": "globalfedsam-norm", "hyper": {"normalised": False}},
+        {"algorithm": "fedavg", "split": "domain:Real World", "eval_train": True, "evaluate": ("server", "all")},
+    ],
+    ids=lambda o: "-".join(map(str, o.values())),
+)
+def test_recorded_command_line_is_read_as_the_same_config(options, monkeypatch):
+    """A shell that splits it, and the options that read it; ``True`` is what Python calls a true value."""
+    wanted, found = config.make(model="mlp-16", **options), []
+
+    def execute(read, *_, **__):
+        found.append(read)
+        raise UserError("run", "it", "nothing, this test has seen enough")
+
+    monkeypatch.setattr(session, "execute", execute)
+    assert main(shlex.split(session.command(wanted))[3:]) == 2
+    assert found == [wanted]
 
 
 def test_checkpoint_seconds_is_not_part_of_the_key(tmp_path, capsys):
