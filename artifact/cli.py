@@ -305,7 +305,7 @@ def _replayed(case: Path, variant: str | None, backend: str) -> dict[str, Any]:
         return replay.replay(case, variant, backend)
     except UserError:
         raise
-    except (IndexError, KeyError, RuntimeError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, IndexError, KeyError, RuntimeError, TypeError, ValueError) as error:
         reason = f"{type(error).__name__}: {error}"
         raise UserError("case", str(case), f"a file whose entries agree with the format ({reason})") from error
 

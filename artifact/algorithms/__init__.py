@@ -166,6 +166,8 @@ def build(
     for option in hyper:
         if option not in known:
             raise UserError(option, hyper[option], f"{name} has the options {', '.join(known)}")
+        if isinstance(hyper[option], bool) and not isinstance(known[option].default, bool):
+            raise UserError(option, hyper[option], "a finite number")
     defaults = dict(SPECIAL.get(name, (ids, {}))[1])
     for part in parts:
         defaults |= getattr(part, "defaults", {})
