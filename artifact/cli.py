@@ -86,7 +86,7 @@ def _algorithms() -> list[dict[str, Any]]:
             "name": name,
             "title": (cls.__doc__ or "").split("\n")[0],
             "options": {f.name: algorithms.SPECIAL.get(name, ((), {}))[1].get(f.name, f.default) for f in fields},
-            "released": [] if name in algorithms.UNRELEASED else sorted(algorithms.resolve(name, "released", None, ())),
+            "released": sorted(algorithms.resolve(name, "released", None, ())) if algorithms.has_code(name) else [],
         }
         for name, cls in algorithms.ALGORITHMS.items()
         for fields in [dataclasses.fields(cls)]
@@ -305,7 +305,7 @@ def _replayed(case: Path, variant: str | None, backend: str) -> dict[str, Any]:
         return replay.replay(case, variant, backend)
     except UserError:
         raise
-    except (IndexError, KeyError, RuntimeError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, IndexError, KeyError, RuntimeError, TypeError, ValueError) as error:
         reason = f"{type(error).__name__}: {error}"
         raise UserError("case", str(case), f"a file whose entries agree with the format ({reason})") from error
 

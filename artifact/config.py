@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from typing import Annotated, Any, Literal
 
 import torch
@@ -98,6 +99,9 @@ class RunConfig(BaseModel):
         if self.cohort > self.clients:
             raise UserError("cohort", self.cohort, f"1 to {self.clients}, the number of clients")
         self.build_algorithm()
+        if not finite_rates(self.lr, self.lr_decay, self.rounds):
+            allowed = f"a factor with which the rate {self.lr:g} stays finite over {self.rounds} rounds"
+            raise UserError("lr_decay", self.lr_decay, allowed)
         if self.resolved_device.type == "cpu" and self.dtype == "tf32":
             raise UserError("dtype", self.dtype, "float64, float32, bfloat16; tf32 is a precision of CUDA devices")
         return self
@@ -142,6 +146,14 @@ class RunConfig(BaseModel):
         content = {"config": changed, "data": fingerprint, "numbers": NUMBERS}
         text = json.dumps(content, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def finite_rates(lr: float, decay: float, rounds: int) -> bool:
+    """Whether lr * decay^t is a finite number in every round."""
+    try:
+        return math.isfinite(lr * decay ** (rounds - 1))
+    except OverflowError:
+        return False
 
 
 def _plain(value: Any) -> Any:

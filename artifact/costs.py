@@ -30,7 +30,7 @@ def measured() -> list[dict[str, Any]]:
     rows = []
     for name in algorithms.ALGORITHMS:
         for variant in ("paper", "released"):
-            if variant == "released" and name in algorithms.UNRELEASED:
+            if variant == "released" and not algorithms.has_code(name):
                 continue
             trainer = Trainer(config.make(algorithm=name, variant=variant, **values), data)
             cost = [trainer.play_round()["cost"] for _ in range(2)][-1]

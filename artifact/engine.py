@@ -35,6 +35,8 @@ EVALUATION_BATCH = 500
 CACHED_BATCH = 100
 #: bytes of a normalised training set that is kept; a larger one, or one that is augmented, is normalised by the batch
 KEPT_IMAGES = 192 << 20
+#: samples that the clients of a round may go through, each an index of eight bytes
+LONGEST_ROUND = 1 << 30
 
 
 def draw_cohort(seed: int, t: int, clients: int, size: int, rule: str) -> Tensor:
@@ -47,6 +49,11 @@ def draw_cohort(seed: int, t: int, clients: int, size: int, rule: str) -> Tensor
         if active.any():
             return active.nonzero()[:, 0]
         attempt += 1
+
+
+def _leaving_out(dataset: Dataset) -> str:
+    """The splits of a data set whose test images are those of a domain."""
+    return f"domain:NAME with one of {', '.join(dataset.domain_names)} ({dataset.name} has no test set of its own)"
 
 
 @dataclass(frozen=True)
@@ -123,14 +130,18 @@ class Trainer:
         )
         if len(split.held_out):
             dataset = dataset.hold_out(split.held_out)
+        if not len(dataset.test_y):
+            raise UserError("split", config.split, _leaving_out(dataset))
         self.partition, self.data = split, dataset.to(self.device)
         kept = config.augment == "none" and self.dtype.itemsize * self.data.train_x.numel() <= KEPT_IMAGES
         self.normalised = normalise(self.data.train_x, self.data, self.dtype) if kept else None
         self.pools = [torch.from_numpy(part) for part in split.indices]
         self.sizes = torch.tensor([len(pool) for pool in self.pools], dtype=self.dtype)
         model = models.build(config.model, dataset.input_shape, len(dataset.classes), config.seed)
+        self._refuse_batches_of_one(model)
         self.model = model.to(self.device, self.dtype).train()
         self.algorithm = config.build_algorithm()
+        self._refuse_endless_rounds()
         self.oracle = Oracle(
             self.model,
             self._penalty(),
@@ -147,6 +158,24 @@ class Trainer:
         self.last_seen = ClientRows(config.clients, self.w * torch.nan) if probed else None
         self.completed = 0
         self.full_passes = 0
+
+    def _refuse_batches_of_one(self, model: models.Model) -> None:
+        """BatchNorm of one number per channel has no variance; torch ends in the middle of a round."""
+        B = self.config.batch_size
+        last = {len(pool) - (math.ceil(len(pool) / B) - 1) * B for pool in self.pools}
+        if 1 in last and models.needs_two_samples(model):
+            sizes = ", ".join(map(str, sorted({len(pool) for pool in self.pools})[:5]))
+            allowed = f"a size that leaves no client a batch of one image, which {model.name} cannot normalise"
+            raise UserError("batch_size", B, f"{allowed} (clients have {sizes} images)")
+
+    def _refuse_endless_rounds(self) -> None:
+        """A round's schedule lists every sample of every step; one that does not fit the memory would never end."""
+        config, most = self.config, max(self.local_steps(self.pools))
+        samples = config.cohort * most * min(config.batch_size, max(map(len, self.pools)))
+        if samples > LONGEST_ROUND:
+            name = "local_epochs" if config.local_steps is None else "local_steps"
+            asked = getattr(config, name)
+            raise UserError(name, asked, f"1 to {max(1, asked * LONGEST_ROUND // samples)}, with these clients")
 
     def _penalty(self) -> Penalty:
         """MAN's term; the released code applies half the coefficient (MAN-1)."""
@@ -183,14 +212,13 @@ class Trainer:
         self.w, self.completed = w, t + 1
         if self.last is not None:
             self.last[C.clients] = W
-        active_statistics = None if local is None else (C.p * local).sum(0) if C.weighted else local.mean(0)
-        self.statistics = active_statistics
+        self.statistics = None if local is None else self._mean_of_active(C, local)
         if not torch.isfinite(w).all():
             metrics["diverged"] = True
         elif evaluated:
-            active = (C.p * W).sum(0) if C.weighted else W.mean(0)
+            active = self._mean_of_active(C, W)
             metrics |= watch.results(w, W) if watch is not None else {}
-            metrics |= self.evaluate({"server": w, "active": active, "all": self._mean_of_all(C)})
+            metrics |= self.evaluate({"server": w, "active": active, "all": self._mean_of_all()})
         return metrics
 
     def train(self, C: Cohort, steps: list[int], local: Tensor | None, watch: Watch | None) -> tuple[Tensor, Tensor]:
@@ -354,12 +382,19 @@ class Trainer:
 
     # ---- evaluation ----------------------------------------------------------------------------------------------
 
-    def _mean_of_all(self, C: Cohort) -> Tensor | None:
+    @property
+    def weighted(self) -> bool:
+        """Whether a mean of local models counts them by size, as the method's own server does."""
+        return self.config.server_mean == "weighted" or self.algorithm.by_size
+
+    def _mean_of_active(self, C: Cohort, rows: Tensor) -> Tensor:
+        return (C.p * rows).sum(0) if self.weighted else rows.mean(0)
+
+    def _mean_of_all(self) -> Tensor | None:
         if self.last is None:
             return None
         weights = self.sizes.to(self.device) / self.sizes.sum().item()
-        weighted = C.weighted or "AVG-4" in self.algorithm.switches
-        return self.last.weighted_sum(weights) if weighted else self.last.mean(0)
+        return self.last.weighted_sum(weights) if self.weighted else self.last.mean(0)
 
     def evaluate(self, candidates: dict[str, Tensor | None]) -> dict:
         """Test results of the models that the config names, and of the training set when it asks for it."""

@@ -29,6 +29,7 @@ from torch import Tensor, nn
 
 from artifact.errors import UserError
 from artifact.streams import key
+from artifact.taps import input_shapes
 
 WEIGHTS_VARIABLE = "FEDSHARP_WEIGHTS"
 
@@ -317,6 +318,15 @@ MODELS: dict[str, ModelInfo] = {
     ),
     "vit-b-32": ModelInfo("torchvision ViT-B/32, ImageNet weights, new head", ("fan2024",), _LARGE, _vit),
 }
+
+
+def needs_two_samples(model: Model) -> bool:
+    """Whether BatchNorm meets a single pixel per channel, of which one image gives it no variance."""
+    was_training = model.training
+    model.eval()  # running statistics stay, and dropout needs no draws
+    shapes = input_shapes(model, torch.zeros(1, *model.input_shape), (BatchNorm,))
+    model.train(was_training)
+    return any(math.prod(shape[2:]) == 1 for _, _, shape in shapes)
 
 
 def _builder(name: str) -> Callable[[tuple, int], Model]:

@@ -180,12 +180,16 @@ class Oracle:
 
     def gradients(self, W: Tensor, b: Tensor | None, group: Group) -> Tensor:
         """[R, P] -> [R, P]; ``b`` [R, Q] is updated in place."""
-        with self._counting:
-            self.passes += len(W)
+        self._count(len(W))
         out, moved = self._function()(W, b, group.x, group.y, group.uniforms)
         if b is not None and moved is not b:
             b.copy_(moved)
         return out
+
+    def _count(self, passes: int) -> None:
+        """The workers count at the same time."""
+        with self._counting:
+            self.passes += passes
 
     def _function(self) -> Callable[..., Tensors]:
         """The gradients as a function of tensors; each worker has recordings of its own."""
@@ -266,8 +270,7 @@ class Oracle:
 
     def _batched(self, W: Tensor, b: Tensor | None, x: Tensor, y: Tensor, u: Tensor | None) -> Tensors:
         def client(w, own, x, y, u):
-            # torch's batching rule updates only running statistics that are tensors of their own, not views of a row
-            own = None if own is None else {name: v.clone() for name, v in self.buffer_layout.views(own).items()}
+            own = self._statistics(own)
             gradient = grad(lambda v: self.loss(v, own, x, y, u))(w)
             return (gradient,) if own is None else (gradient, self.buffer_layout.flatten(own))
 
@@ -278,6 +281,13 @@ class Oracle:
         joined = parts[0] if len(parts) == 1 else tuple(map(torch.cat, zip(*parts, strict=True)))
         return joined if b is not None else (*joined, None)
 
+    def _statistics(self, own: Tensor | None) -> dict[str, Tensor] | None:
+        """One client's running statistics for a pass that moves them.
+
+        torch's batching rule updates only those that are tensors of their own, not views of a row.
+        """
+        return None if own is None else {name: v.clone() for name, v in self.buffer_layout.views(own).items()}
+
     def clients_per_call(self, x: Tensor) -> int:
         """How many clients fit one batched call: activations are kept for the backward pass, twice to be safe."""
         if self._floats_per_sample is None:
@@ -285,18 +295,30 @@ class Oracle:
         per_client = x.element_size() * (2 * x.shape[1] * self._floats_per_sample + 3 * self.layout.numel)
         return max(1, (self.memory or gradient_memory(x.device)) // per_client)
 
-    def affine(self, W: Tensor, Lambda: Tensor, delta: Tensor, group: Group) -> tuple[Tensor, Tensor, Tensor]:
-        """Gradients in w, Lambda and delta of the loss at x' = Lambda x + delta (one backward pass), for FedRobust."""
-        self.passes += len(W)
+    def affine(
+        self, W: Tensor, Lambda: Tensor, delta: Tensor, b: Tensor | None, group: Group
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Gradients in w, Lambda and delta of the loss at x' = Lambda x + delta (one backward pass), for FedRobust.
 
-        def client(w, L, d, x, y):
+        ``b`` [R, Q] is updated in place.
+        """
+        self._count(len(W))
+
+        def client(w, L, d, own, x, y, u):
+            own = self._statistics(own)
+
             def shifted(w, L, d):
                 moved = torch.einsum("ij,bj...->bi...", L, x) + d.reshape(-1, *[1] * (x.dim() - 2))
-                return self.loss(w, None, moved, y, None)
+                return self.loss(w, own, moved, y, u)
 
-            return grad(shifted, argnums=(0, 1, 2))(w, L, d)
+            gradients = grad(shifted, argnums=(0, 1, 2))(w, L, d)
+            return gradients if own is None else (*gradients, self.buffer_layout.flatten(own))
 
-        return vmap(client)(W, Lambda, delta, group.x, group.y)
+        given = (W, Lambda, delta, b, group.x, group.y, group.uniforms)
+        found = vmap(client, tuple(None if t is None else 0 for t in given))(*given)
+        if b is not None:
+            b.copy_(found[3])
+        return found[:3]
 
 
 class Minibatch:
@@ -311,21 +333,27 @@ class Minibatch:
         self.first = True
 
     def __call__(self, W: Tensor) -> Tensor:
-        own = (
-            None
-            if self.statistics is None
-            else self.statistics[slice(None) if self.rows is None else self.rows].clone()
-        )
+        own = self._statistics()
         if len(self.groups) == 1 and self.groups[0].rows is None:
             out = self.oracle.gradients(W, own, self.groups[0])
         else:
             out = torch.empty_like(W)
             for group in self.groups:
                 self._group(group, W, own, out)
+        self._move(own)
+        return out
+
+    def _statistics(self) -> Tensor | None:
+        """Running statistics of the clients at work, for one evaluation to move."""
+        if self.statistics is None:
+            return None
+        return self.statistics[slice(None) if self.rows is None else self.rows].clone()
+
+    def _move(self, own: Tensor | None) -> None:
+        """Keep what the step's first evaluation has made of the statistics."""
         if own is not None and self.first:
             self.statistics[slice(None) if self.rows is None else self.rows] = own
         self.first = False
-        return out
 
     def _group(self, group: Group, W: Tensor, own: Tensor | None, out: Tensor) -> None:
         """Gradients of one group's rows into ``out``; their running statistics ``own`` move."""
@@ -336,11 +364,17 @@ class Minibatch:
             own[rows] = part
 
     def affine(self, W: Tensor, Lambda: Tensor, delta: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        out = tuple(torch.empty_like(t) for t in (W, Lambda, delta))
+        """Gradients in w, Lambda and delta, see ``Oracle.affine``."""
+        out, own = tuple(torch.empty_like(t) for t in (W, Lambda, delta)), self._statistics()
         for group in self.groups:
             rows = slice(None) if group.rows is None else group.rows
-            for whole, part in zip(out, self.oracle.affine(W[rows], Lambda[rows], delta[rows], group), strict=True):
-                whole[rows] = part
+            part = None if own is None else own[rows]
+            found = self.oracle.affine(W[rows], Lambda[rows], delta[rows], part, group)
+            for whole, gradient in zip(out, found, strict=True):
+                whole[rows] = gradient
+            if part is not None:
+                own[rows] = part
+        self._move(own)
         return out
 
 

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from artifact.algorithms import FedAvg, build, canonical, hyperparameters
 from artifact.algorithms.base import State
 from artifact.cohort import Cohort
+from artifact.config import finite_rates
 from artifact.errors import UserError
 from artifact.files import replacing
 from artifact.models import Chain
@@ -53,14 +54,35 @@ class Case:
                 raise UserError(name, arrays[name].shape, f"an array of {dimensions} dimensions")
         self.X = torch.tensor(arrays["X"], dtype=torch.float64)
         self.y = torch.tensor(arrays["y"], dtype=torch.int64)
+        for name in ("X", "w0"):
+            if not np.isfinite(arrays[name]).all():
+                raise UserError(name, "nan or inf", "finite numbers")
         self.sizes = [int(n) for n in arrays["sizes"]]
         self.w0 = torch.tensor(arrays["w0"], dtype=torch.float64)
         self.active = [np.flatnonzero(row).tolist() for row in arrays["active_mask"]]
+        self._check_meta()
         self.hp = self.meta["hp"]
         self.shapes = [tuple(shape) for shape in self.meta["param_shapes"]]
         self._check()
 
+    def _check_meta(self) -> None:
+        for name in ("algo", "source"):
+            if not isinstance(self.meta[name], str):
+                raise UserError(name, self.meta[name], "a text")
+        names, shapes, hp = (self.meta[name] for name in ("param_names", "param_shapes", "hp"))
+        if not isinstance(names, list) or not all(isinstance(n, str) for n in names) or len(names) != len(shapes):
+            raise UserError("param_names", names, f"a list of {len(shapes)} texts, one for each shape")
+        if not isinstance(hp, dict):
+            raise UserError("hp", hp, "numbers by name")
+        for name, value in hp.items():
+            _check_number(name, value)
+
     def _check(self) -> None:
+        lr, decay = self.hp.get("lr", 1.0), self.hp.get("lr_decay", 1.0)
+        if not finite_rates(lr, decay, len(self.active)):
+            raise UserError(
+                "lr_decay", decay, f"a factor with which the rate stays finite over {len(self.active)} rounds"
+            )
         if len(self.X) != len(self.y) or sum(self.sizes) != len(self.y) or min(self.sizes) < 1:
             raise UserError("sizes", self.sizes, f"positive sizes that sum to the {len(self.y)} rows of X and y")
         if not all(len(s) == 2 for s in self.shapes[::2]) or len(self.shapes) % 2 or not self.shapes:
@@ -85,6 +107,16 @@ class Case:
     @property
     def algorithm(self) -> str:
         return canonical(self.meta["algo"].split("+")[0])
+
+
+def _check_number(name: str, value: Any) -> None:
+    """A hyper-parameter of a case; none of them may be negative, and a rate or a bound is not zero."""
+    if value is None and name == "max_norm":
+        return
+    number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    positive = name in ("lr", "lr_decay", "max_norm")
+    if not number or value < 0 or (positive and value == 0):
+        raise UserError(name, value, "a finite number, " + ("greater than 0" if positive else "0 or greater"))
 
 
 def _read(path: str | Path) -> dict[str, np.ndarray]:
@@ -277,7 +309,7 @@ class Recorder:
         if "LESAM-2" in self.algorithm.switches:
             entries["global_update"] = w - self.previous
         if self.case.source == "fedman":
-            weighted = "AVG-4" in self.algorithm.switches
+            weighted = self.algorithm.by_size
             sizes = torch.tensor(self.case.sizes, dtype=torch.float64)[:, None]
             everyone = sizes / sizes.sum() if weighted else torch.full_like(sizes, 1 / len(sizes))
             entries["avg_active"] = ((C.p if weighted else 1 / len(C.clients)) * W).sum(0)

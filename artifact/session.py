@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import signal
 import sys
@@ -96,14 +97,14 @@ def record(config: RunConfig, dataset: data.Dataset, trainer: Trainer) -> dict[s
 
 
 def command(config: RunConfig) -> str:
-    """The command line that makes the same run."""
-    words = ["python -m artifact run"]
+    """The command line that makes the same run; a method's options take a value even where it is true or false."""
+    words = ["python", "-m", "artifact", "run"]
     for name, value in config.model_dump(exclude_defaults=True).items():
         for key, item in value.items() if name == "hyper" else [(name, value)]:
             for one in item if name == "switches" else [",".join(item) if isinstance(item, (tuple, list)) else item]:
                 flag = "--" + ("switch" if name == "switches" else key).replace("_", "-")
-                words.append(flag if one is True else f"{flag} {one}")
-    return " ".join(words)
+                words += [flag] if one is True and name != "hyper" else [flag, str(one)]
+    return shlex.join(words)
 
 
 def _create(run: Run, content: dict[str, Any], trainer: Trainer) -> None:

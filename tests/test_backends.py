@@ -229,6 +229,23 @@ def test_clients_apart_give_what_the_whole_cohort_gives(name):
     assert all((value - theirs[key]).abs().max() <= 1e-12 for key, value in ours.items() if value.is_floating_point())
 
 
+def test_fedrobust_counts_its_gradients_under_the_lock():
+    """The workers count at the same time and the number goes into the metrics; ``+=`` alone may lose one of two."""
+    model, W, group = problem("mlp-3")
+    oracle, counted = Oracle(model), []
+
+    class Lock:
+        def __enter__(self):
+            counted.append(oracle.passes)
+
+        def __exit__(self, *_):
+            counted.append(oracle.passes)
+
+    oracle._counting = Lock()
+    oracle.affine(W, torch.ones(R, 1, 1, dtype=W.dtype), torch.zeros(R, 1, dtype=W.dtype), None, group)
+    assert counted == [0, R]
+
+
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])
 def test_shares_of_a_batched_cohort(threads):
     teams = Oracle(models.build("mlp-3", (1, 8, 8), 4, 0), backend="explicit", threads=threads).teams(5)

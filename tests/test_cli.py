@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
+import shlex
 import subprocess
 import sys
 import zipfile
@@ -12,9 +14,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from artifact import algorithms, data, models
+from artifact import algorithms, config, data, models, session
 from artifact.__main__ import main
 from artifact.data.sources import import_npz
+from artifact.errors import UserError
 from artifact.store import read_checkpoint
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -22,6 +25,19 @@ SMALL = "run --model mlp-16 --rounds 2 --clients 4 --cohort 2 --train-size 100 -
 FEDAVG = f"{SMALL} --algorithm fedavg"
 FEDSAM = f"{SMALL} --algorithm fedsam"
 UNTRAINED = "run --algorithm fedavg --quiet"
+
+#: entry of a replay case's meta or hyper-parameters and a number of its own, a bad value, what is allowed
+BAD_META = [
+    ("algo-0", 5, "text"),
+    ("algo-1", None, "text"),
+    ("algo-2", [], "text"),
+    ("source-0", [], "text"),
+    ("param_names-0", [1, 2, 3, 4], "texts"),
+    ("param_names-1", ["fc1.weight"], "4 texts"),
+    ("lr-0", math.nan, "greater than 0"),
+    ("max_norm-0", -1, "greater than 0"),
+    ("rho-0", "much", "finite number"),
+]
 
 #: command line, and what its one line must name: field, value, something that is allowed
 BAD = [
@@ -40,6 +56,8 @@ BAD = [
     (f"{FEDSAM} --switch NOPE-1", ("switch", "NOPE-1", "SAM-4")),
     (f"{FEDSAM} --variant draft", ("variant", "draft", "released")),
     (f"{FEDSAM} --variant released --source gitlab", ("source", "gitlab", "fl-simulator")),
+    (f"{FEDSAM} --source fl-simulator", ("source", "fl-simulator", "released")),
+    (f"{SMALL} --algorithm fedsmoo --variant released --source fedlesam", ("source", "fedlesam", "fl-simulator")),
     (f"{SMALL} --algorithm globalfedsam --variant released", ("variant", "released", "paper")),
     (f"{FEDSAM} --rho -0.5", ("rho", "-0.5", "0")),
     (f"{FEDSAM} --rho nan", ("rho", "nan", "finite")),
@@ -58,6 +76,11 @@ BAD = [
     (f"{FEDAVG} --lr abc", ("lr", "abc", "number")),
     (f"{FEDAVG} --lr 0", ("lr", "0", "greater than 0")),
     (f"{FEDAVG} --lr 1e400", ("lr", "1e400", "finite")),
+    (f"{FEDAVG} --lr-decay 1e200 --lr 1e-300 --rounds 4", ("lr_decay", "1e+200", "finite")),
+    (f"{FEDAVG} --lr-decay 1e200 --lr 1e200 --rounds 2", ("lr_decay", "1e+200", "finite")),
+    (f"{FEDAVG} --local-steps 1000000000000", ("local_steps", "1000000000000", "1 to ")),
+    (f"{FEDAVG} --local-epochs 1000000000000", ("local_epochs", "1000000000000", "1 to ")),
+    (f"{FEDAVG} --server-lr true", ("server_lr", "True", "number")),
     (f"{FEDAVG} --weight-decay -1", ("weight_decay", "-1", "greater than or equal to 0")),
     (f"{FEDAVG} --momentum 1", ("momentum", "1", "less than 1")),
     (f"{FEDAVG} --optimiser adamw", ("optimiser", "adamw", "momentum")),
@@ -93,6 +116,22 @@ BAD = [
     ("replay {no_text} --out {out}/t.npz", ("meta", "no_text.npz", "JSON")),
     ("replay {wrong_labels} --out {out}/t.npz", ("case", "wrong_labels.npz", "format")),
     ("replay {no_rates} --out {out}/t.npz", ("case", "no_rates.npz", "format")),
+    ("replay {fast} --out {out}/t.npz", ("lr_decay", "1e+300", "finite")),
+    ("replay {hole} --out {out}/t.npz", ("X", "nan", "finite")),
+    *[
+        (f"replay {{bad_{name}}} --out {{out}}/t.npz", (name.rsplit("-", 1)[0], str(value), allowed))
+        for name, value, allowed in BAD_META
+    ],
+    (
+        "sweep qu2022 --profile quick --dry-run --out {out} --checkpoint-seconds nan",
+        ("checkpoint-seconds", "nan", "finite"),
+    ),
+    (
+        "sweep qu2022 --profile quick --dry-run --out {out} --checkpoint-seconds inf",
+        ("checkpoint-seconds", "inf", "finite"),
+    ),
+    ("sweep qu2022 --profile quick --dry-run --out {out} --cpus nan", ("cpus", "nan", "finite")),
+    ("sweep qu2022 --profile quick --dry-run --out {out} --gpus inf", ("gpus", "inf", "finite")),
     ("replay {case} --out {out}/t.npz --backend turbo", ("backend", "turbo", "batched")),
     ("replay {case} --out {file}/t.npz", ("out", "file", "written")),
     ("data status cats", ("dataset", "cats", "cifar10")),
@@ -113,10 +152,10 @@ def _cifar(path: Path, **changes) -> Path:
     return path
 
 
-def _case(path: Path, hp: dict | None = None, **changes) -> Path:
+def _case(path: Path, hp: dict | None = None, entries: dict | None = None, **changes) -> Path:
     """A replay case: three clients, a chain with one hidden layer, two rounds of FedAvg; with changed fields.
 
-    hp: hyper-parameters in place of the format's.
+    hp: hyper-parameters in place of the format's.  entries: of the meta text or of its hyper-parameters.
     """
     rng = np.random.default_rng(1)
     shapes = [[4, 3], [4], [2, 4], [2]]
@@ -125,6 +164,8 @@ def _case(path: Path, hp: dict | None = None, **changes) -> Path:
     hp = rates if hp is None else hp
     meta = {"algo": "FedAvg", "source": "repaired", "batch": 2, "epochs": 1, "hp": hp, "active": [[0, 1], [1, 2]]}
     meta |= {"param_names": ["fc1.weight", "fc1.bias", "fc2.weight", "fc2.bias"], "param_shapes": shapes}
+    for name, value in (entries or {}).items():
+        (meta if name in meta else hp)[name] = value
     fields = {
         "X": rng.normal(size=(7, 3)),
         "y": np.array([0, 1, 0, 1, 0, 1, 0]),
@@ -155,6 +196,10 @@ def places(tmp_path_factory) -> dict[str, Path]:
     paths["no_text"] = _case(folder / "no_text.npz", meta=np.array("{not JSON"))
     paths["no_rates"] = _case(folder / "no_rates.npz", hp={})
     paths["wrong_labels"] = _case(folder / "wrong_labels.npz", y=np.array([0, 1, 0, 1, 0, 1, 9]))
+    paths["fast"] = _case(folder / "fast.npz", entries={"lr": 1e10, "lr_decay": 1e300})
+    paths["hole"] = _case(folder / "hole.npz", X=np.full((7, 3), np.nan))
+    for name, value, _ in BAD_META:
+        paths[f"bad_{name}"] = _case(folder / f"bad_{name}.npz", entries={name.rsplit("-", 1)[0]: value})
     for name in ("corrupted", "altered"):
         import_npz("cifar10", _cifar(folder / "cifar.npz"), paths[name])
     stored = paths["corrupted"] / "cifar10.npz"
@@ -256,6 +301,16 @@ def test_every_list_is_readable_by_a_program(capsys):
         assert len(capsys.readouterr().out.splitlines()) >= len(rows)
 
 
+def test_a_method_of_ones_own_is_listed_without_released_form(capsys):
+    algorithms.register_file(ROOT / "examples" / "fedsign.py")
+    try:
+        assert main(["list", "algorithms", "--json"]) == 0
+        rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
+        assert rows["fedsign"]["released"] == [] != rows["fedsam"]["released"]
+    finally:
+        algorithms.ALGORITHMS.pop("fedsign", None)
+
+
 def test_run_is_looked_up_the_second_time(tmp_path, capsys):
     words = [*_words(FEDSAM, {}, tmp_path), "--json"]
     summaries = []
@@ -295,6 +350,28 @@ def test_command_that_a_run_records_makes_the_same_run(tmp_path, capsys):
     first, second = (read_checkpoint(path / "checkpoint.safetensors")[0] for path in (folder, again))
     assert all(first[name].equal(second[name]) for name in first.keys() | second.keys())
     capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"algorithm": "globalfedsam", "hyper": {"normalised": True}},
+        {"algorithm": "globalfedsam-norm", "hyper": {"normalised": False}},
+        {"algorithm": "fedavg", "split": "domain:Real World", "eval_train": True, "evaluate": ("server", "all")},
+    ],
+    ids=lambda o: "-".join(map(str, o.values())),
+)
+def test_recorded_command_line_is_read_as_the_same_config(options, monkeypatch):
+    """A shell that splits it, and the options that read it; ``True`` is what Python calls a true value."""
+    wanted, found = config.make(model="mlp-16", **options), []
+
+    def execute(read, *_, **__):
+        found.append(read)
+        raise UserError("run", "it", "nothing, this test has seen enough")
+
+    monkeypatch.setattr(session, "execute", execute)
+    assert main(shlex.split(session.command(wanted))[3:]) == 2
+    assert found == [wanted]
 
 
 def test_checkpoint_seconds_is_not_part_of_the_key(tmp_path, capsys):

@@ -6,6 +6,7 @@ import itertools
 import math
 import threading
 import weakref
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from artifact.config import RunConfig, make
 from artifact.data import Dataset
 from artifact.data.augment import normalise
 from artifact.engine import Trainer, draw_cohort, schedule
+from artifact.errors import UserError
 from artifact.oracle import BACKENDS, KINDS, RECORDED
 from artifact.session import load_data
 from artifact.streams import key
@@ -119,6 +121,43 @@ def test_narrow_types_stay_close_to_float64(dtype):
     wide, narrow = train()[0], train(dtype=dtype)[0]
     assert narrow.w.dtype == torch.float32
     assert (wide.w - narrow.w).abs().max() < {"float32": 1e-5, "bfloat16": 0.05}[dtype]
+
+
+def refused(dataset=None, **options):
+    """The error of a trainer that must not be made."""
+    with pytest.raises(UserError) as caught:
+        Trainer(config(**options), dataset or data())
+    return caught.value
+
+
+def test_data_without_a_test_set_need_a_domain_that_is_left_out():
+    whole = data()
+    domains = torch.arange(len(whole.train_y)) % 2
+    bare = replace(whole, test_x=whole.test_x[:0], test_y=whole.test_y[:0], domains=domains)
+    bare = replace(bare, domain_names=("Art", "Real World"))
+    error = refused(bare)
+    assert error.field == "split" and "domain:NAME with one of Art, Real World" in error.allowed
+    assert len(Trainer(config(split="domain:Art", clients=4), bare).data.test_y) == 45
+
+
+def test_a_batch_of_one_is_refused_where_batch_norm_sees_single_pixels():
+    """Five clients with 18 images each: batches of 17 leave one image, on which ResNet-18 ends at one pixel."""
+    error = refused(model="resnet18", batch_size=17)
+    assert error.field == "batch_size" and error.value == 17
+    assert refused(model="resnet18", batch_size=1).value == 1
+    Trainer(config(model="resnet18", batch_size=16), data())
+    for model in ("resnet18-gn", "cnn-fmnist", "mlp"):
+        Trainer(config(model=model, batch_size=17), data())
+    train(1, model="cnn-fmnist", batch_size=17)
+
+
+@pytest.mark.parametrize("name", ["local_steps", "local_epochs"])
+def test_a_round_that_no_memory_holds_is_refused(name):
+    error = refused(**{name: 10**12})
+    most = int(error.allowed.split()[2].strip(","))
+    assert error.field == name and error.value == 10**12 and 10**6 < most < 10**9
+    Trainer(config(**{name: most}), data())
+    refused(**{name: 2 * most})
 
 
 # ---- randomness ---------------------------------------------------------------------------------------------------
@@ -288,6 +327,22 @@ def test_running_statistics_move_once_a_step():
     assert not torch.equal(once.statistics, Trainer(once.config, data()).statistics)
 
 
+@pytest.mark.parametrize("model", ["mlp", "cnn-fmnist"])
+@pytest.mark.parametrize("backend", ["loop", "batched"])
+def test_fedrobust_without_ascent_is_fedavg(model, backend):
+    """With next to no ascent the shift stays the identity: dropout masks and running statistics are FedAvg's."""
+    shared = {"model": model, "backend": backend, "sizes": "lognormal:0.6"}
+    plain = train(2, **shared)[0]
+    robust, others = train(2, algorithm="fedrobust", hyper={"ascent_lr": 1e-18}, **shared)
+    assert (plain.w - robust.w).abs().max() <= 1e-9
+    assert (plain.statistics is None) == (model == "mlp")
+    if plain.statistics is not None:
+        assert (plain.statistics - robust.statistics).abs().max() <= 1e-9
+    assert [line["cost"]["gradients_per_step"] for line in others] == [1.0, 1.0]
+    moved = train(2, algorithm="fedrobust", **shared)[0]
+    assert not torch.allclose(moved.w, plain.w) and torch.isfinite(moved.w).all()
+
+
 # ---- evaluation ---------------------------------------------------------------------------------------------------
 
 
@@ -348,6 +403,36 @@ def test_weighted_server_mean():
         weights = torch.tensor([float(len(trainer.pools[i])) ** power for i in cohort], dtype=torch.float64)
         expected = weights @ trainer.last[cohort] / weights.sum()
         assert torch.allclose(trainer.w, expected, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"algorithm": "globalfedsam"},
+        {"algorithm": "fedavg", "variant": "released", "source": "fedman"},
+        {"algorithm": "fedavg", "server_mean": "weighted"},
+    ],
+    ids=lambda o: "-".join(o.values()),
+)
+def test_means_of_clients_count_them_as_the_method_does(options):
+    """With the default server rate the mean over the cohort is the server model itself."""
+    trainer, _ = train(1, model="cnn-fmnist", evaluate=("server", "active", "all"), sizes="lognormal:0.6", **options)
+    members = draw_cohort(0, 0, 5, 3, "fixed")
+    active, sizes = trainer.last[members], trainer.sizes[members]
+    trainer.completed = 0
+    C = trainer.cohort(members, [1, 1, 1])
+    assert torch.allclose(trainer._mean_of_active(C, active), trainer.w, rtol=0, atol=1e-12)
+    assert not torch.allclose(active.mean(0), trainer.w, rtol=0, atol=1e-6)
+    assert torch.allclose(sizes @ active / sizes.sum(), trainer.w, rtol=0, atol=1e-12)
+    everyone = trainer.sizes @ trainer.last.dense() / trainer.sizes.sum()
+    assert torch.allclose(trainer._mean_of_all(), everyone, rtol=0, atol=1e-12)
+
+
+def test_running_statistics_are_averaged_as_the_model_is(monkeypatch):
+    seen = []
+    monkeypatch.setattr(Trainer, "_mean_of_active", lambda self, C, rows: seen.append(rows.shape[1]) or rows.mean(0))
+    trainer, _ = train(1, model="cnn-fmnist", algorithm="globalfedsam", evaluate=("active",))
+    assert seen == [len(trainer.statistics), len(trainer.w)]
 
 
 def test_evaluation_rounds_and_the_training_set():

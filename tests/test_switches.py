@@ -9,7 +9,7 @@ import torch
 
 from artifact.__main__ import main
 from artifact.algorithms import ALGORITHMS, UNRELEASED, build, register_file, resolve
-from artifact.algorithms.switches import OPTIONS, SAME_EQUATION, SWITCHES
+from artifact.algorithms.switches import EXCLUSIVE, OPTIONS, SAME_EQUATION, SOURCES, SWITCHES
 from artifact.cohort import Cohort
 from artifact.errors import UserError
 from artifact.flat import Layout
@@ -97,6 +97,38 @@ def test_a_switch_changes_the_trajectory(id):
     assert max(changes.values()) > visible, changes
 
 
+@pytest.mark.parametrize("name", [n for n in ALGORITHMS if n != "fedrobust"])
+@pytest.mark.parametrize("id", ["AVG-2", "GEN-4"])
+def test_a_switch_that_would_do_nothing_is_refused(id, name):
+    if name in concerned(id):
+        plain, flipped = (trajectory(build(name, switches=switches)) for switches in ((), (id,)))
+        assert not torch.equal(plain, flipped)
+    else:
+        with pytest.raises(UserError, match=id):
+            build(name, switches=[id])
+
+
+def test_two_ids_with_one_mixin():
+    both, one = (build("mofedsam", switches=ids) for ids in (["CM-1", "MOSAM-2"], ["MOSAM-2"]))
+    assert torch.equal(trajectory(both), trajectory(one))
+
+
+@pytest.mark.parametrize(("one", "other"), EXCLUSIVE)
+def test_two_replacements_of_one_equation_are_refused(one, other):
+    name = next(n for n in ALGORITHMS if n in concerned(one) and n in concerned(other))
+    for switches in ([one, other], [other, one]):
+        with pytest.raises(UserError, match=f"{one} with {other}"):
+            build(name, switches=switches)
+
+
+@pytest.mark.parametrize("name", ["fedlesam", "fedlesam-s", "fedlesam-d"])
+def test_released_lesam_with_the_printed_start(name):
+    with pytest.raises(UserError, match="LESAM-2 with LESAM-3"):
+        build(name, "released", switches=["LESAM-3"])
+    own_start = build(name, "released", switches=["LESAM-2", "LESAM-3"])
+    assert torch.isfinite(trajectory(own_start)).all()
+
+
 @pytest.mark.parametrize("id", sorted(SWITCHES))
 def test_flipping_twice_changes_nothing(id):
     name = concerned(id)[0]
@@ -150,6 +182,31 @@ def test_unknown_names_are_refused():
             build("fedavg", **arguments)
     with pytest.raises(UserError):
         build("fedsam", "released", source="somewhere")
+
+
+#: algorithms.md, section 3 and GEN-12, ASAM-3: a released form that no repository has
+NOT_RELEASED_THERE = [
+    *[("fl-simulator", name) for name in ("fedasam", "feddc", "fedlesam", "fedlesam-s", "fedlesam-d")],
+    *[("fedlesam", name) for name in ("fedspeed", "feddyn-sam", "fedgamma", "fedsmoo", "fedasam", "feddc")],
+    *[("fedman", name) for name in ("fedadam", "fedcm", "mofedsam", "fedgamma", "fedsmoo", "feddyn-sam")],
+    *[("fedman", name) for name in ("fedlesam", "fedlesam-s", "fedlesam-d")],
+]
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_a_released_form_needs_a_repository_with_the_method(name, source):
+    if name in UNRELEASED or (source, name) in NOT_RELEASED_THERE:
+        with pytest.raises(UserError, match="code"):
+            build(name, "released", source)
+    else:
+        assert "GEN-1" in build(name, "released", source).switches
+
+
+@pytest.mark.parametrize("source", [*SOURCES, "foo"])
+def test_a_source_goes_with_the_released_variant_only(source):
+    with pytest.raises(UserError, match="source"):
+        build("fedavg", "paper", source)
 
 
 def test_spellings_of_the_papers():

@@ -18,7 +18,7 @@ from artifact.algorithms.lesam import FedLESAM, FedLESAMD, FedLESAMS
 from artifact.algorithms.momentum import FedCM, MimeLite
 from artifact.algorithms.robust import FedRobust
 from artifact.algorithms.sam import FedASAM, FedGAMMA, FedSAM, GlobalFedSAM, MoFedSAM
-from artifact.algorithms.switches import SAME_EQUATION, SOURCES, SWITCHES, mixins, released_ids
+from artifact.algorithms.switches import EXCLUSIVE, SAME_EQUATION, SOURCES, SWITCHES, mixins, released_ids
 from artifact.algorithms.variates import FedDC, Scaffold
 from artifact.errors import UserError
 
@@ -63,8 +63,17 @@ HOME = {
     "feddc": "fedman",
 }
 
+#: methods of each repository, as read and run (FedLESAM's lacks FedSpeed, FedGAMMA and FedSMOO, see GEN-12; FedSMOO's
+#: ablation "DR + SAM" is FL-Simulator's FedSpeed, see SMOO-10; FL-Simulator never switches its ASAM on, see ASAM-3)
+_IN_BOTH = frozenset({"fedavg", "fedprox", "fedadam", "scaffold", "feddyn", "fedcm", "fedsam", "mofedsam"})
+RELEASED = {
+    "fl-simulator": _IN_BOTH | {"fedspeed", "fedgamma", "fedsmoo", "feddyn-sam"},
+    "fedlesam": _IN_BOTH | {"fedlesam", "fedlesam-s", "fedlesam-d"},
+    "fedman": frozenset({"fedavg", "fedprox", "scaffold", "feddyn", "feddc", "fedspeed", "fedsam", "fedasam"}),
+}
+
 #: methods that no repository at hand implements
-UNRELEASED = frozenset({"mimelite", "fedrobust", "globalfedsam", "globalfedsam-norm", "fedsmoo-admm"})
+UNRELEASED = frozenset(ALGORITHMS).difference(*RELEASED.values())
 
 _SPELLINGS = {
     "localfedsam": "fedsam",
@@ -95,25 +104,44 @@ def hyperparameters(name: str) -> dict[str, dataclasses.Field]:
 
 
 def resolve(name: str, variant: str, source: str | None, switches: Iterable[str]) -> frozenset[str]:
-    """Ids of the discrepancies that are on. Raises UserError for an unknown variant, source or id."""
+    """Ids of the discrepancies that are on.
+
+    Raises UserError for an unknown variant or id, and for a source that has not released the method.
+    """
     algorithm = ALGORITHMS[name]
     ids = set(SPECIAL.get(name, (frozenset(), {}))[0])
     if variant == "released":
-        source = source or HOME.get(name, "fl-simulator")
-        if source not in SOURCES:
-            raise UserError("source", source, ", ".join(SOURCES))
-        if name in UNRELEASED:
-            raise UserError("variant", variant, f"paper (no code was released for {name})")
-        ids |= released_ids(algorithm, source)
+        ids |= released_ids(algorithm, _repository(name, source))
     elif variant != "paper":
         raise UserError("variant", variant, "paper, released")
+    elif source is not None:
+        raise UserError("source", source, "none with variant paper; a released code goes with variant released")
     for id in switches:
         for known in SAME_EQUATION.get(id, (id,)):
             if not any(s.concerns(algorithm) for s in SWITCHES.get(known, [])):
                 possible = sorted(i for i, group in SWITCHES.items() if any(s.concerns(algorithm) for s in group))
                 raise UserError("switch", id, f"for {name}: {', '.join(possible)}")
             ids ^= {known}
+    for one, other in EXCLUSIVE:
+        if {one, other} <= ids:
+            raise UserError("switch", f"{one} with {other}", "one of the two; both replace the same equation")
     return frozenset(ids)
+
+
+def has_code(name: str) -> bool:
+    """Whether a repository has released a form of the method; none has of a user's own."""
+    return any(name in methods for methods in RELEASED.values())
+
+
+def _repository(name: str, source: str | None) -> str:
+    """The repository whose form of a method is meant. Raises UserError where none, or not this one, has the method."""
+    having = [repository for repository in SOURCES if name in RELEASED[repository]]
+    if not having:
+        raise UserError("variant", "released", f"paper (no code was released for {name})")
+    source = source or HOME.get(name, "fl-simulator")
+    if source not in having:
+        raise UserError("source", source, f"{', '.join(having)} (with code of {name})")
+    return source
 
 
 @functools.cache
@@ -138,6 +166,8 @@ def build(
     for option in hyper:
         if option not in known:
             raise UserError(option, hyper[option], f"{name} has the options {', '.join(known)}")
+        if isinstance(hyper[option], bool) and not isinstance(known[option].default, bool):
+            raise UserError(option, hyper[option], "a finite number")
     defaults = dict(SPECIAL.get(name, (ids, {}))[1])
     for part in parts:
         defaults |= getattr(part, "defaults", {})

@@ -52,6 +52,8 @@ class FedAvg:
     penalty_inside_clip = False
     #: factor of MAN's coefficient (MAN-1)
     man_scale = 1.0
+    #: the server counts local models by their clients' sizes, whatever mean the run asks for (AVG-4)
+    by_size = False
     #: every client runs the same number of steps whatever its size (SCAF-6)
     equal_steps = False
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import torch
 
-from artifact.algorithms.base import FedAvg
-from artifact.algorithms.duals import FedSMOO
+from artifact.algorithms.base import FedAdam, FedAvg
+from artifact.algorithms.duals import FedDyn, FedSMOO
 from artifact.algorithms.lesam import FedLESAM, FedLESAMD
 from artifact.algorithms.momentum import FedCM
 from artifact.algorithms.sam import GlobalFedSAM, MoFedSAM
 from artifact.algorithms.switches import switch
-from artifact.algorithms.variates import Scaffold
+from artifact.algorithms.variates import FedDC, Scaffold
 from artifact.flat import norm, unit
 
 
@@ -25,11 +25,19 @@ from artifact.flat import norm, unit
     when=lambda algorithm: algorithm.finish is FedAvg.finish,
 )
 class UnnormalisedMean:
+    by_size = True
+
     def finish(self, state, c, w, W, C):
         return C.sum(W, C.relative_size / C.m) / len(C.clients)
 
 
-@switch("AVG-2", "printed", FedAvg, "server: the sum of the updates instead of their mean")
+@switch(
+    "AVG-2",
+    "printed",
+    FedAvg,
+    "server: the sum of the updates instead of their mean",
+    when=lambda algorithm: not issubclass(algorithm, (FedAdam, FedDyn, FedDC, GlobalFedSAM)),  # servers of their own
+)
 class SumOfUpdates:
     def server(self, w, Delta, C):
         return w + self.server_lr * len(C.clients) * Delta

@@ -10,7 +10,7 @@ import torch
 from artifact.algorithms.base import FedAvg, FedProx
 from artifact.algorithms.duals import FedDyn, FedSMOO, FedSpeed
 from artifact.algorithms.lesam import FedLESAM, FedLESAMS
-from artifact.algorithms.momentum import FedCM
+from artifact.algorithms.momentum import FedCM, MimeLite
 from artifact.algorithms.sam import FedSAM, MoFedSAM
 from artifact.algorithms.switches import SOURCES, switch
 from artifact.algorithms.variates import FedDC, Scaffold
@@ -28,7 +28,14 @@ class HalfPenalty:
     man_scale = 0.5
 
 
-@switch("GEN-4", "released", (Scaffold, FedCM), "K = E*N_0/B of client 0 is used for every client", FORK)
+@switch(
+    "GEN-4",
+    "released",
+    (Scaffold, FedCM),
+    "K = E*N_0/B of client 0 is used for every client",
+    FORK,
+    when=lambda algorithm: not issubclass(algorithm, MimeLite),  # its momentum is of full gradients
+)
 class StepsOfFirstClient:
     def elapsed(self, C):
         return C.K_first * C.lr
@@ -53,6 +60,8 @@ class StabilisedSpeed:
     when=lambda algorithm: algorithm.finish is FedAvg.finish,
 )
 class WeightedMean:
+    by_size = True
+
     def finish(self, state, c, w, W, C):
         return w + C.sum(W - w, C.p)
 

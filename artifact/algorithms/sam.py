@@ -72,6 +72,8 @@ class GlobalFedSAM(FedSAM):
     rho: NonNegative = 0.05
     normalised: bool = False
 
+    by_size = True
+
     def begin(self, state, w, C):
         Gfull = C.full_gradient(w)  # [S, P], phase 1
         gbar = self.mean_gradient(Gfull, C)

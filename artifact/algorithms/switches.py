@@ -73,6 +73,16 @@ SAME_EQUATION = {
     "LESAMS-5": ("AVG-2", "LESAM-3"),
 }
 
+#: discrepancies that replace one equation, so that only one of them can be on
+EXCLUSIVE = (
+    ("LESAM-2", "LESAM-3"),
+    ("AVG-1", "AVG-2"),
+    ("AVG-1", "AVG-4"),
+    ("AVG-2", "AVG-4"),
+    ("AVG-2", "CM-1"),
+    ("AVG-2", "MOSAM-2"),
+)
+
 #: discrepancies of the protocol that are options of a run instead of equations of a method
 OPTIONS = {
     "GEN-3": "cohort_rule = bernoulli",
@@ -95,5 +105,6 @@ def released_ids(algorithm: type, source: str) -> frozenset[str]:
 
 
 def mixins(algorithm: type, ids: frozenset[str]) -> tuple[type, ...]:
-    """Mixins of the ids that concern a class, in the order in which they are declared."""
-    return tuple(s.mixin for group in SWITCHES.values() for s in group if s.id in ids and s.concerns(algorithm))
+    """Mixins of the ids that concern a class, in the order in which they are declared; two ids may share one."""
+    found = (s.mixin for group in SWITCHES.values() for s in group if s.id in ids and s.concerns(algorithm))
+    return tuple(dict.fromkeys(found))

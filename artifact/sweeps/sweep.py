@@ -7,6 +7,7 @@ do not depend on how many workers there are, nor on where they are.
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import sys
@@ -277,6 +278,9 @@ def sweep_command(
     quiet: bool,
     as_json: bool,
 ) -> None:
+    for name, value in (("checkpoint-seconds", checkpoint_seconds), ("cpus", cpus), ("gpus", gpus)):
+        if not math.isfinite(value):  # click's ranges let nan and inf pass
+            raise UserError(name, value, "a finite number")
     if address is None and not dry_run:
         get_ready()
     store = out or experiments.STORES[profile]

@@ -22,7 +22,7 @@ def build(site: Site) -> Iterator[Page]:
     for name, cls in algorithms.ALGORITHMS.items():
         text = site.content.methods.get(name, {"title": name, "source": "", "idea": "", "steps": []})
         results = _results(site, name)
-        released = None if name in algorithms.UNRELEASED else sorted(algorithms.resolve(name, "released", None, ()))
+        released = sorted(algorithms.resolve(name, "released", None, ())) if algorithms.has_code(name) else None
         context = {
             "title": text["title"],
             "name": name,

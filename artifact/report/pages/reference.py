@@ -103,7 +103,7 @@ def _costs(site: Site) -> Page:
     rows = []
     for name in algorithms.ALGORITHMS:
         for variant in ("paper", "released"):
-            if variant == "released" and name in algorithms.UNRELEASED:
+            if variant == "released" and not algorithms.has_code(name):
                 continue
             cost, key = counted.get((name, variant), (None, None))
             wanted = specified.get(name) if variant == "paper" else None
