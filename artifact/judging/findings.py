@@ -45,7 +45,7 @@ class Finding:
         return self.meaning.format(**{name: _shown(cell, root) for name, cell in self.numbers.items()})
 
     def differences(self, root: Path = experiments.ROOT) -> dict[str, Interval]:
-        """``row minus reference (data set, split, local epochs)`` -> paired difference, of numbers with several seeds."""
+        """``row minus reference (data set, split, local epochs)`` -> paired difference, of numbers over seeds."""
         cells = [cell for cell in self.numbers.values() if not cell.endswith(NORM)]
         entries = [entry for entry in (_entry(cell, root) for cell in cells) if entry.comparison.difference.n > 1]
         return {_difference_label(entry): entry.comparison.difference for entry in entries}
