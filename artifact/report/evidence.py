@@ -16,7 +16,7 @@ SYMBOLS = {
     "holds": "○",
     "refuted": "✗",
     "repaired": "↻",
-    "vacuous": "true but empty: its right side diverges, exceeds the trivial bound or is far too large",
+    "vacuous": "∅",
     "consistent": "=",
     "inconsistent": "≠",
     "reproduced": "✓",
@@ -45,7 +45,7 @@ LEADS = {
     "refuted": "The stored numbers satisfy every assumption and violate the statement.",
     "repaired": "The stored numbers satisfy every assumption and violate the statement as printed; "
     "a corrected statement is given.",
-    "vacuous": "true but empty: its right side diverges, exceeds the trivial bound or is far too large",
+    "vacuous": "The statement excludes nothing that is not excluded without it.",
     "consistent": "The printed numbers were recomputed from the paper's own numbers and agree.",
     "inconsistent": "The printed numbers were recomputed from the paper's own numbers and do not all agree.",
     "reproduced": "Training runs agree with the claim at the stated profile.",
