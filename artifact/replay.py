@@ -110,8 +110,11 @@ class Case:
 
 
 def _check_number(name: str, value: Any) -> None:
-    """A hyper-parameter of a case; none of them may be negative, and a rate or a bound is not zero."""
-    if value is None and name == "max_norm":
+    """A hyper-parameter of a case; none of them may be negative, and a rate or a bound is not zero.
+
+    None stands for one that the method does not have; a method that needs it ends in the error of a wrong entry.
+    """
+    if value is None:
         return
     number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
     positive = name in ("lr", "lr_decay", "max_norm")
