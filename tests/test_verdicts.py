@@ -198,6 +198,9 @@ def test_a_claim_on_several_tables_must_hold_in_each(planted, monkeypatch):
     assert found.verdict == "contradicted" and found.decided_by == "A - B (qu2022/2)"
     assert {cell.split("/")[1] for cell in found.cells} == {"1", "2"}
     assert found.command == "python -m artifact sweep qu2022 --profile laptop"
+    assert found.scale == "; ".join(
+        dict.fromkeys(experiments.find(f"qu2022/{n}")[1].profiles["laptop"].note for n in "12")
+    )
 
 
 def test_the_decisive_comparison_is_named(planted):

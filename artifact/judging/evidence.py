@@ -227,7 +227,8 @@ class Evidence:
     """The cells of one predicate: looks them up by labels and remembers which were used and which lack runs.
 
     metric, table: those that are looked at now.  cells: every number's id.  missing: ids that lack runs, and why.
-    keys: runs used.  names: ids of lines as their labels.  unit: of the numbers.  scale: what the profile changes.
+    keys: runs used.  names: ids of lines as their labels.  unit: of the numbers.  notes: what the profile changes, of
+    every table looked at.
     """
 
     predicate: AnyPredicate
@@ -240,7 +241,11 @@ class Evidence:
     keys: set[str] = field(default_factory=set)
     names: dict[str, str] = field(default_factory=dict)
     unit: str = ""
-    scale: str = ""
+    notes: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def scale(self) -> str:
+        return "; ".join(note for note in self.notes if note)
 
     def _place(self, compared: str, within: str) -> tuple[str, str]:
         """(row, column)"""
@@ -258,7 +263,7 @@ class Evidence:
             raise Missing(f"{name} has no cell {row} / {column}")
         cell = found[0]
         self.cells[cell.id] = cell
-        self.scale = cell.table.profiles[self.profile].note
+        self.notes[cell.table.profiles[self.profile].note] = None
         own = UP_TO_TARGET.get(cell.metric.quantity, "points" if cell.metric.unit == "%" else cell.metric.unit)
         self.unit = own if self.predicate.measure == "metric" else reader(self.predicate.measure)[1]
         self.names |= {row: cell.row.label, column: cell.column.label}
@@ -325,7 +330,8 @@ class Evidence:
         if not drawing:
             reasons = [panel.not_run for panel in found if panel.not_run]
             raise Missing(reasons[0] if reasons else f"{self.predicate.table} has no line {label}")
-        panel, self.scale = drawing[0], drawing[0].note
+        panel = drawing[0]
+        self.notes[panel.note] = None
         accuracy = panel.panel.kind in ("curves", "sweep", "probe") and panel.panel.y.endswith("accuracy")
         self.unit = "points" if accuracy else ""
         return panel

@@ -379,11 +379,11 @@ def _comparisons(leaves: Sequence[Comparison]) -> list[dict[str, Any]]:
 
 
 def _command(claim: Claim, profile: str) -> str:
-    """What makes the runs; a panel's runs are those of its figure."""
+    """What makes the runs; a panel's runs are those of its figure, several tables' those of their paper."""
     if claim.predicate is None:
         return ""
-    parts = claim.predicate.table.split("/")
-    selection = parts[0] if claim.predicate.also else "/".join(parts[:2])
+    tables = {tuple(name.split("/")[:2]) for name in (claim.predicate.table, *claim.predicate.also)}
+    selection = "/".join(tables.pop()) if len(tables) == 1 else claim.predicate.table.split("/")[0]
     return f"python -m artifact sweep {selection} --profile {profile}"
 
 
