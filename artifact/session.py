@@ -21,7 +21,7 @@ from artifact import data
 from artifact.config import RunConfig
 from artifact.engine import Trainer
 from artifact.errors import UserError
-from artifact.store import Run
+from artifact.store import Run, diverged
 
 CHECKPOINT_SECONDS = 20.0
 
@@ -166,7 +166,7 @@ def train(
     round is saved. A model that is no longer finite ends the run, also one that was restored: the process may have been
     killed between its checkpoint and the run's end. An interruption in that round has nothing left to interrupt.
     """
-    diverged = not bool(torch.isfinite(trainer.w).all())
+    ended = not bool(torch.isfinite(trainer.w).all())
     config, saved, saving = trainer.config, time.monotonic(), 0.0
     label = f"{config.algorithm} {config.dataset} {config.model} {config.split} seed {config.seed}"
     silent = quiet or not sys.stderr.isatty()
@@ -174,10 +174,10 @@ def train(
         Interruption() as interruption,
         tqdm(total=config.rounds, initial=trainer.completed, desc=label, disable=silent) as bar,
     ):
-        while trainer.completed < config.rounds and not diverged:
+        while trainer.completed < config.rounds and not ended:
             start = time.perf_counter()
             metrics = trainer.play_round()
-            diverged = "diverged" in metrics
+            ended = diverged([metrics])
             run.append(metrics, {"round": metrics["round"], "seconds": time.perf_counter() - start})
             if after_round is not None:
                 after_round(trainer, metrics)
@@ -186,12 +186,12 @@ def train(
                 bar.set_postfix(accuracy=f"{100 * metrics['server']['accuracy']:.2f} %")
             pause = max(checkpoint_seconds, 20 * saving) if checkpoint_seconds else 0.0
             due = time.monotonic() - saved >= pause
-            if due or interruption.asked or trainer.completed == config.rounds or diverged:
+            if due or interruption.asked or trainer.completed == config.rounds or ended:
                 began = time.monotonic()
                 _save(run, trainer)
                 saved = time.monotonic()
                 saving = saved - began
-            if interruption.asked and not diverged:
+            if interruption.asked and not ended:
                 raise KeyboardInterrupt
 
 
@@ -223,7 +223,7 @@ def summarise(run: Run) -> dict[str, Any]:
     """
     lines = run.metrics()
     evaluated = [line for line in lines if "server" in line or "active" in line or "all" in line]
-    result: dict[str, Any] = {"key": run.key, "rounds": len(lines), "diverged": bool(lines and "diverged" in lines[-1])}
+    result: dict[str, Any] = {"key": run.key, "rounds": len(lines), "diverged": diverged(lines)}
     for name in ("server", "active", "all", "train"):
         curve = [line[name]["accuracy"] for line in evaluated if name in line]
         if curve:

@@ -13,7 +13,7 @@ import math
 import os
 import platform
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -74,6 +74,11 @@ def _lines(path: Path, numbers: Collection[str] = ("round",)) -> tuple[list[tupl
             return lines, number
         lines.append((entry, line + b"\n"))
     return lines, 0
+
+
+def diverged(lines: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the run of these metrics lines ended because its numbers were finite no more."""
+    return bool(lines) and "diverged" in lines[-1]
 
 
 class Run:

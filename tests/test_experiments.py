@@ -17,6 +17,7 @@ from artifact import config
 from artifact.__main__ import main
 from artifact.errors import UserError
 from artifact.judging import claims
+from artifact.judging.evidence import Store
 from artifact.papers import declared, experiments, listing, panels, wanted
 from artifact.papers.declared import PROFILES, Metric
 from artifact.papers.measured import curve, measure
@@ -477,6 +478,17 @@ def test_curvature_is_read_from_its_record(run):
     assert measure(Metric(quantity="top-eigenvalue"), run) == 7.5
     assert measure(Metric(quantity="trace"), run, samples=500) == 30.0
     assert measure(Metric(quantity="trace"), run, samples=5000) is None, "eigenvalues depend on the images"
+
+
+@pytest.mark.parametrize(("asked", "found"), [(500, {0: 30.0}), (5000, {})])
+def test_claims_read_curvature_as_tables_do(small, tmp_path, asked, found):
+    table = small.table[1]
+    metric = Metric(quantity="trace", samples={"quick": asked})
+    cell = experiments.Cell(table, table.rows[0], table.columns[0], metric, "quick")
+    run = stored_run(tmp_path, cell.configs[0], accuracies([0.5]))
+    (run.folder / "curvature.json").write_text('{"trace": {"value": 30.0}, "data": 500}', encoding="utf-8")
+    assert Store(tmp_path).values(cell, "metric") == found
+    assert experiments.by_seed(cell, experiments.finished(tmp_path)) == found
 
 
 def test_relations_to_another_row(small, tmp_path):

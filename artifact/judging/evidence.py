@@ -15,10 +15,9 @@ from artifact.errors import UserError
 from artifact.judging.predicates import AnyPredicate
 from artifact.papers import experiments
 from artifact.papers.experiments import Cell
-from artifact.papers.measured import curvature, curve, diverged
-from artifact.papers.measured import measure as metric_of
+from artifact.papers.measured import curvature, curve
 from artifact.stats import Crossing, area_under_curve, rounds_to_target
-from artifact.store import Run
+from artifact.store import Run, diverged
 
 FEWEST_SEEDS = 2
 #: evaluated rounds that count as the end of training
@@ -82,7 +81,7 @@ class Store:
             related = {} if cell.not_run else experiments.by_seed(cell, self.stored)
             found = {seed: [value] for seed, value in related.items()}
         elif measure == "metric":
-            found = {s: [metric_of(cell.metric, run, cell.target) for run in r] for s, r in self.runs(cell).items()}
+            found = {s: [experiments.measured(cell, run) for run in r] for s, r in self.runs(cell).items()}
         else:
             read, _ = reader(measure)
             found = {seed: [read(run, cell.metric.model) for run in runs] for seed, runs in self.runs(cell).items()}

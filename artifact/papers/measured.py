@@ -8,7 +8,7 @@ from typing import Any
 
 from artifact.papers.declared import Metric
 from artifact.stats import rounds_to_target
-from artifact.store import Run
+from artifact.store import Run, diverged
 
 CURVATURE = "curvature.json"
 
@@ -60,11 +60,6 @@ def _spent(metric: Metric, run: Run, lines: list[dict[str, Any]], target: float 
         models = sum(line["cohort"] * (line["cost"]["up"] + line["cost"]["down"]) for line in lines[: crossing.rounds])
         return models * run.config()["parameters"] / 1e9 * metric.scale
     return run.seconds() * crossing.rounds / len(lines) * metric.scale
-
-
-def diverged(lines: list[dict[str, Any]]) -> bool:
-    """Whether a run ended because its numbers were finite no more."""
-    return bool(lines) and "diverged" in lines[-1]
 
 
 def curve(run: Run, model: str) -> tuple[list[int], list[float]]:

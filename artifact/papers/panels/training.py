@@ -13,7 +13,7 @@ from artifact import figures
 from artifact.papers.panels.checks import Statement, measured
 from artifact.papers.panels.series import PanelAt, Series, Stored, runs_of
 from artifact.stats import t_interval
-from artifact.store import Run
+from artifact.store import Run, diverged
 
 #: quantity of a round -> (axis label, factor, unit of a difference)
 QUANTITIES = {
@@ -54,7 +54,7 @@ def final(run: Run, quantity: str) -> float:
     """Mean of the last ten evaluated rounds; 0 for an accuracy of a run that diverged."""
     lines = run.metrics()
     values = list(curve(run, quantity).values())[-_LAST:]
-    if quantity.endswith("accuracy") and (not values or "diverged" in lines[-1]):
+    if quantity.endswith("accuracy") and (not values or diverged(lines)):
         return 0.0
     return float(np.mean(values)) if values else math.nan
 
