@@ -72,7 +72,7 @@ def test_fedsmoo_with_frozen_duals_is_feddyn_with_sam():
         def step_dual(self, c):
             return c.mu
 
-        def estimate(self, mu, c):
+        def estimate(self, mu, e):
             return mu * 0.0
 
     start = torch.linspace(-1, 1, DIMENSION, dtype=torch.float64)

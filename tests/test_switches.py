@@ -1,6 +1,7 @@
 """Every discrepancy that changes numbers has a switch; every switch changes numbers where it says it does."""
 
 import csv
+import itertools
 import json
 from pathlib import Path
 
@@ -119,6 +120,20 @@ def test_two_replacements_of_one_equation_are_refused(one, other):
     for switches in ([one, other], [other, one]):
         with pytest.raises(UserError, match=f"{one} with {other}"):
             build(name, switches=switches)
+
+
+@pytest.mark.parametrize("name", [n for n in ALGORITHMS if n != "fedrobust"])
+def test_of_two_switches_each_does_something(name):
+    """Two ids that may be on at once differ from either alone."""
+    # GEN-1 clips the whole direction, which is the gradient here unless a method adds to it; MAN-1 acts on the loss;
+    # SPEED-1 shows only where two gradients are mixed; CM-1 and MOSAM-2 share one mixin
+    alike = {"GEN-1", "MAN-1", "SPEED-1", "CM-1"}
+    for pair in itertools.combinations([i for i in SWITCHES if name in concerned(i) and i not in alike], 2):
+        if pair in EXCLUSIVE or pair[::-1] in EXCLUSIVE:
+            continue
+        both = trajectory(build(name, switches=pair))
+        for id in pair:
+            assert not torch.equal(both, trajectory(build(name, switches=[id]))), f"{id} decides alone in {pair}"
 
 
 @pytest.mark.parametrize("name", ["fedlesam", "fedlesam-s", "fedlesam-d"])

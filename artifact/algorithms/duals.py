@@ -120,11 +120,11 @@ class FedSMOO(FedDyn):
     def finish(self, state, c, w, W, C):
         w_next = super().finish(state, c, w, W, C)
         mu = state["mu"][C.clients] = self.round_dual(c)
-        state["s"] = self.rho * unit(C.sum(self.estimate(mu, c)) / len(C.clients), self.stabiliser)  # line 17
+        state["s"] = self.rho * unit(C.sum(self.estimate(mu, c.e)) / len(C.clients), self.stabiliser)  # line 17
         return w_next
 
     def round_dual(self, c):
         return c.mu
 
-    def estimate(self, mu, c):
-        return mu - c.e  # stilde_i; index K is never computed, so the last perturbation stands in (SMOO-3)
+    def estimate(self, mu, e):
+        return mu - e  # stilde_i; index K is never computed, so the last perturbation stands in (SMOO-3)

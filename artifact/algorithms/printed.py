@@ -73,8 +73,8 @@ class ConsistentSign:
     def corrected(self, g, c):
         return g - c.mu + c.s
 
-    def estimate(self, mu, c):
-        return mu + c.e
+    def estimate(self, mu, e):
+        return super().estimate(mu, -e)
 
 
 @switch("SMOO-2", "alternative", FedSMOO, "the perturbation's dual is updated once a round, with the last perturbation")
@@ -119,6 +119,14 @@ class DualOverActive:
         return w + total / len(C.clients) - state["dual"] / self.lam
 
 
+# before GSAM-1: of both, this one decides in the first round
+@switch("GSAM-4", "printed", GlobalFedSAM, "r_k = 1 in the first round")
+class FirstRatioOne:
+    def ratio(self, Gfull, gbar, C):
+        r = super().ratio(Gfull, gbar, C)
+        return torch.ones_like(r) if C.t == 0 else r
+
+
 @switch("GSAM-1", "printed", GlobalFedSAM, "r_k = ||G_k|| sum_j p_j cos(G_j, G_k)")
 class RatioWithOwnNorm:
     def ratio(self, Gfull, gbar, C):
@@ -132,10 +140,3 @@ class WeightsOfAllClients:
 
     def finish(self, state, c, w, W, C):
         return C.sum(W, C.relative_size / C.m)
-
-
-@switch("GSAM-4", "printed", GlobalFedSAM, "r_k = 1 in the first round")
-class FirstRatioOne:
-    def ratio(self, Gfull, gbar, C):
-        r = super().ratio(Gfull, gbar, C)
-        return torch.ones_like(r) if C.t == 0 else r

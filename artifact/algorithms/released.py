@@ -151,7 +151,7 @@ class UnweightedGradient:
     "SMOO-5", "released", FedSMOO, "s is formed from mu_i alone, the perturbation's term is dropped", ("fl-simulator",)
 )
 class EstimateFromDualOnly:
-    def estimate(self, mu, c):
+    def estimate(self, mu, e):
         return mu
 
 
