@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
@@ -24,7 +25,7 @@ from artifact.benchmark.profile import measure as profiles
 from artifact.benchmark.scaling import measure as scaling_curves
 from artifact.errors import UserError
 from artifact.files import write_atomic
-from artifact.oracle import BACKENDS
+from artifact.oracle import BACKENDS, measured_for
 from artifact.store import environment
 
 BACKENDS_FILE = Path(__file__).with_name("backends.toml")
@@ -80,8 +81,9 @@ def measure(
             work = [contender(model, algorithm, kind) | asked for kind in kinds]
             if reference is not None and algorithm in RELEASED:
                 work.insert(0, contender(model, algorithm, "reference") | {"path": str(reference)} | asked)
-            for one in work:
-                config.make(**one["config"])  # what cannot run is one line here, and nothing has started
+            # what cannot run is one line here, and nothing has started
+            for remark in config.remarks([config.make(**one["config"]) for one in work]):
+                click.echo(remark, err=True)
             played = interleave(work, turns, ROUNDS_PER_TURN.get(model, 1))
             for one in played:
                 rows.append(row(one, machine["limit"]))
@@ -113,9 +115,9 @@ def ratio_line(result: dict[str, Any]) -> str:
 
 def write_backends(turns: int, models: Iterable[str]) -> str:
     """Time every backend per model with FedSAM and write the fastest of each to ``backends.toml``; its text."""
-    section, result = device().type, {}
+    candidates, result = BACKENDS_OF[device().type], {}
     for model in models:
-        kinds = BACKENDS_OF[section].get(model.split("-")[0], BACKENDS_OF[section]["*"])
+        kinds = candidates.get(model.split("-")[0], candidates["*"])
         one = measure([model], ["fedsam"], kinds, turns, evaluate=False)
         result = one | {"rows": [*result.get("rows", ()), *one["rows"]]}
     fastest: dict[str, tuple[str, str]] = {}
@@ -124,28 +126,28 @@ def write_backends(turns: int, models: Iterable[str]) -> str:
         best = min(rows, key=lambda r: r["train"]["median"])
         timings = ", ".join(f"{r['backend']} {1000 * r['train']['median']:.0f} ms" for r in rows)
         fastest[model] = (best["backend"], timings)
-    write_atomic(BACKENDS_FILE, merge(BACKENDS_FILE.read_text(encoding="utf-8"), section, fastest, result))
-    return BACKENDS_FILE.read_text(encoding="utf-8")
+    text = merge(BACKENDS_FILE.read_text(encoding="utf-8"), measured_for(device()), fastest, result)
+    write_atomic(BACKENDS_FILE, text)
+    return text
 
 
-def merge(text: str, device: str, fastest: dict[str, tuple[str, str]], result: dict[str, Any]) -> str:
-    """The table with one device's section replaced; a family (``mlp-*``) takes what its measured member has."""
-    old = tomllib.loads(text)
-    entries = {name: (backend, "not measured here") for name, backend in old[device].items()}
+def merge(text: str, section: str, fastest: dict[str, tuple[str, str]], result: dict[str, Any]) -> str:
+    """The table with one section replaced; a family (``mlp-*``) takes what its measured member has."""
+    entries = {name: (backend, "not measured here") for name, backend in tomllib.loads(text).get(section, {}).items()}
     for model, measured in fastest.items():
         entries[f"{model.split('-')[0]}-*" if model.startswith("mlp-") else model] = measured
     environment, turns = result["environment"], result["rows"][0]["train"]["n"]
-    lines = ["# Fastest backend per device and model; written by `python -m artifact bench --write`."]
-    for section in ("cpu", "cuda"):
-        lines += ["", f"[{section}]"]
-        if section != device:
-            lines += [f'"{name}" = "{backend}"' for name, backend in old[section].items()]
-            continue
-        gpu = "" if section == "cpu" else f"{environment['device']}, "
-        lines.append(f"# {gpu}{environment['processor']}, {environment['cores']} cores, torch {environment['torch']},")
-        lines.append(f"# FedSAM, 10 of 100 clients, medians of {turns} turns")
-        lines += [f'"{name}" = "{backend}"  # {note}' for name, (backend, note) in sorted(entries.items())]
-    return "\n".join(lines) + "\n"
+    gpu = f"{environment['device']}, " if section == "cuda" else ""
+    title = f'["{section}"]' if " " in section else f"[{section}]"
+    lines = [
+        title,
+        f"# {gpu}{environment['processor']}, {environment['cores']} cores, torch {environment['torch']},",
+        f"# FedSAM, 10 of 100 clients, medians of {turns} turns",
+        *(f'"{name}" = "{backend}"  # {note}' for name, (backend, note) in sorted(entries.items())),
+    ]
+    head, *sections = re.split(r"\n(?=\[)", text.rstrip("\n"))
+    others = [other.rstrip("\n") for other in sections if not other.startswith(title)]
+    return "\n\n".join([head.rstrip("\n"), *others, "\n".join(lines)]) + "\n"
 
 
 @click.command("bench", help="Seconds per round per model, method and backend; medians of interleaved rounds.")

@@ -242,8 +242,11 @@ def _run(
 ) -> None:
     if not 0 <= checkpoint_seconds < math.inf:
         raise UserError("checkpoint-seconds", checkpoint_seconds, "0 or more seconds")
+    wanted = _config(given)
+    for remark in config.remarks([wanted]):
+        click.echo(remark, err=True)
     outcome = session.execute(
-        _config(given), out, resume=resume, data_root=data_root, quiet=quiet, checkpoint_seconds=checkpoint_seconds
+        wanted, out, resume=resume, data_root=data_root, quiet=quiet, checkpoint_seconds=checkpoint_seconds
     )
     summary = outcome.summary | {"folder": str(outcome.run.folder), "found": outcome.found}
     if as_json:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 import torch
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from artifact import NUMBERS, algorithms
+from artifact.devices import slow_precision
 from artifact.errors import UserError
 from artifact.oracle import BACKENDS, default_backend
 
@@ -166,6 +168,12 @@ def make(**values: Any) -> RunConfig:
         return RunConfig(**values)
     except ValidationError as error:
         raise _one_line(error) from None
+
+
+def remarks(configs: Iterable[RunConfig]) -> list[str]:
+    """What somebody who is about to train these should know first, a line each."""
+    found = {slow_precision(run.resolved_device, run.dtype) for run in configs}
+    return sorted(text for text in found if text)
 
 
 def _one_line(error: ValidationError) -> UserError:

@@ -39,6 +39,19 @@ def set_precision(dtype: str) -> None:
     torch.backends.cudnn.conv.fp32_precision = precision
 
 
+def has_bfloat16(device: torch.device) -> bool:
+    """Whether there are kernels in bfloat16 for this device; a processor without AVX-512 or AMX has none in oneDNN."""
+    return device.type != "cpu" or bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
+
+
+def slow_precision(device: torch.device, dtype: str) -> str | None:
+    """What to tell somebody who asks for a type that this device computes slowly; None where it does not."""
+    if dtype != "bfloat16" or has_bfloat16(device):
+        return None
+    text = "this processor has no kernels for it and computes convolutions one number at a time"
+    return f"dtype bfloat16: {text}; expect ten times the time of float32"
+
+
 def sent(tensor: Tensor, device: torch.device) -> Tensor:
     """The tensor on a device. A GPU fetches it from pinned memory when its queue gets there; the host goes on."""
     if device.type != "cuda" or tensor.is_cuda:

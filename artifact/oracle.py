@@ -49,9 +49,18 @@ def _measured() -> dict[str, dict[str, str]]:
     return tomllib.loads(files("artifact").joinpath("backends.toml").read_text(encoding="utf-8"))
 
 
+def measured_for(device: torch.device) -> str:
+    """The section of ``backends.toml`` for this machine: libraries differ most between processors' vector units."""
+    return "cuda" if device.type == "cuda" else f"cpu {torch.backends.cpu.get_cpu_capability().lower()}"
+
+
 def default_backend(model: str, device: torch.device) -> str:
-    """The fastest backend of a model on a device as ``backends.toml`` has it: its own entry, its family's, any."""
-    entries = _measured()["cuda" if device.type == "cuda" else "cpu"]
+    """The fastest backend of a model on a device as ``backends.toml`` has it: its own entry, its family's, any.
+
+    What was not measured on processors of this kind is taken from the section for any.
+    """
+    table, section = _measured(), measured_for(device)
+    entries = table.get(section.split()[0], {}) | table.get(section, {})
     return entries.get(model) or entries.get(f"{model.split('-')[0]}-*") or entries["*"]
 
 

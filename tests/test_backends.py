@@ -420,20 +420,35 @@ def test_only_the_last_stage_of_a_resnet_on_small_images_is_cropped():
 # ---- the table of backends ------------------------------------------------------------------------------------------
 
 
-def test_default_backend_reads_the_table():
+def test_default_backend_reads_the_table(monkeypatch):
+    """The section for this kind of processor, then the one for any."""
     cpu = torch.device("cpu")
     for model in models.MODELS:
         assert default_backend(model, cpu) in BACKENDS
-    assert default_backend("mlp-77", cpu) == _measured()["cpu"]["mlp-*"]
     assert default_backend("resnet18", torch.device("cuda")) == _measured()["cuda"]["*"]
+    for capability, expected in (("AVX512", "onednn"), ("AVX2", "explicit"), ("UNHEARD OF", "explicit")):
+        monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda capability=capability: capability)
+        assert default_backend("mlp-77", cpu) == expected
+        assert default_backend("cnn-mnist", cpu) == "loop"
 
 
 def test_a_new_measurement_replaces_one_section():
-    old = '[cpu]\n"*" = "loop"\n"mlp" = "batched"\n\n[cuda]\n"*" = "batched"\n'
+    old = (
+        '# What it is\n\n[cpu]\n"*" = "loop"  # a note\n\n["cpu avx2"]\n"mlp" = "batched"\n\n[cuda]\n"*" = "batched"\n'
+    )
     result = {"environment": {"processor": "P", "cores": 2, "torch": "T"}, "rows": [{"train": {"n": 3}}]}
-    text = merge(old, "cpu", {"mlp-200": ("explicit", "explicit 1 ms"), "lenet": ("loop", "loop 2 ms")}, result)
+    text = merge(old, "cpu avx2", {"mlp-200": ("explicit", "explicit 1 ms"), "lenet": ("loop", "loop 2 ms")}, result)
 
     table = tomllib.loads(text)
-    assert table["cpu"] == {"*": "loop", "mlp": "batched", "mlp-*": "explicit", "lenet": "loop"}
-    assert table["cuda"] == {"*": "batched"}
+    assert table["cpu avx2"] == {"mlp": "batched", "mlp-*": "explicit", "lenet": "loop"}
+    assert table["cpu"] == {"*": "loop"} and table["cuda"] == {"*": "batched"}
     assert "explicit 1 ms" in text and "P, 2 cores, torch T" in text
+    assert text.startswith("# What it is\n\n[cpu]\n") and '"*" = "loop"  # a note' in text, "the rest as it was"
+    again = merge(text, "cpu avx2", {"lenet": ("loop", "loop 2 ms")}, result)
+    assert tomllib.loads(again) == table and merge(again, "cpu avx2", {"lenet": ("loop", "loop 2 ms")}, result) == again
+
+
+def test_the_first_measurement_on_a_kind_of_processor_begins_a_section():
+    result = {"environment": {"processor": "P", "cores": 2, "torch": "T"}, "rows": [{"train": {"n": 3}}]}
+    text = merge('[cpu]\n"*" = "loop"\n', "cpu avx512", {"lenet": ("loop", "loop 2 ms")}, result)
+    assert tomllib.loads(text) == {"cpu": {"*": "loop"}, "cpu avx512": {"lenet": "loop"}}

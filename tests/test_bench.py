@@ -14,6 +14,7 @@ import torch
 from torch.func import functional_call
 from torch.nn.functional import cross_entropy
 
+from artifact import devices
 from artifact.__main__ import main
 from artifact.bench import line, ratio_line
 from artifact.benchmark import cases, frameworks, nodes, page, profile, scaling
@@ -291,3 +292,23 @@ def test_a_precision_that_the_machine_lacks_is_one_line(digits, capsys, monkeypa
     assert main(["bench", "--model", "mlp-200", "--algorithm", "fedavg", "--backend", "tf32"]) == 2
     error = capsys.readouterr().err
     assert "tf32 is a precision of CUDA devices" in error and len(error.splitlines()) == 1
+
+
+def test_a_type_that_the_processor_computes_slowly_is_said_beforehand(digits, capsys, monkeypatch, tmp_path):
+    """One line on stderr and the run is made all the same; nothing where it is fast, or for float32."""
+    words = "run --algorithm fedavg --dataset digits --model mlp --rounds 1 --clients 10 --cohort 2 --quiet --json"
+    run = words.split()
+    for fast, lines in ((True, 0), (False, 1)):
+        monkeypatch.setattr(devices, "has_bfloat16", lambda _device, fast=fast: fast)
+        out = ["--out", str(tmp_path / str(fast))]
+        assert main([*run, "--dtype", "bfloat16", *out]) == 0 and main([*run, *out]) == 0
+        said = [line for line in capsys.readouterr().err.splitlines() if "bfloat16" in line]
+        assert len(said) == lines and all("expect ten times the time of float32" in line for line in said)
+
+
+def test_the_profile_leaves_out_a_type_without_kernels(digits, capsys, monkeypatch):
+    """oneDNN refuses a product in bfloat16 on such a processor, at the end of minutes of measuring."""
+    monkeypatch.setattr(profile, "HALVED", ("mlp-200",))
+    monkeypatch.setattr(profile, "has_bfloat16", lambda _device: False)
+    assert [one["dtype"] for one in profile.measure(["mlp-200"])["profiles"]] == ["float32"]
+    assert "mlp-200 in bfloat16: left out" in capsys.readouterr().err

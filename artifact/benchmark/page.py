@@ -44,7 +44,8 @@ def section(path: Path) -> str:
 def machine(result: dict[str, Any]) -> str:
     facts = result["environment"]
     gpu = "" if facts["device"] == "cpu" else f"{facts['device']}, "
-    text = f"{gpu}{facts['processor']}, {facts['cores']} cores, torch {facts['torch']}"
+    instructions = f" ({facts['instructions']})" if "instructions" in facts else ""
+    text = f"{gpu}{facts['processor']}{instructions}, {facts['cores']} cores, torch {facts['torch']}"
     if "limits" in result:
         rates = result["limits"]
         text += f"; measured at the start: matmul {rates['matmul']:.0f}, convolution {rates['convolution']:.0f} GFLOP/s"

@@ -38,6 +38,8 @@ SEEDS = (0, 1, 2)
 
 def measure() -> dict[str, Any]:
     """Test accuracy, mean of the last three rounds, per type and seed, and the paired difference with its interval."""
+    for remark in config.remarks([config.make(**SETTING, dtype="bfloat16")]):
+        click.echo(remark, err=True)
     accuracy = {dtype: [_accuracy(dtype, seed) for seed in SEEDS] for dtype in ("float32", "bfloat16")}
     difference = paired_difference(accuracy["bfloat16"], accuracy["float32"])
     click.echo(

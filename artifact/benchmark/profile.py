@@ -21,6 +21,7 @@ from torch.profiler import profile as profiler
 from artifact import config
 from artifact.benchmark.cases import contender
 from artifact.benchmark.flops import limits
+from artifact.devices import has_bfloat16
 from artifact.engine import Trainer
 from artifact.explicit import onednn_linear
 from artifact.oracle import pixels_last
@@ -50,10 +51,11 @@ def measure(models: Sequence[str]) -> dict[str, Any]:
     """Shares of a FedAvg round by kind of operation, and the layers' own rates, per model."""
     torch.set_num_threads(1)
     machine, found = limits(), []
-    for model, kind in [
-        *((name, "auto") for name in models),
-        *((name, "bfloat16") for name in HALVED if name in models),
-    ]:
+    halved = [name for name in HALVED if name in models]
+    if halved and not has_bfloat16(torch.device("cpu")):
+        click.echo(f"{', '.join(halved)} in bfloat16: left out, this processor has no kernels for it", err=True)
+        halved = []
+    for model, kind in [*((name, "auto") for name in models), *((name, "bfloat16") for name in halved)]:
         trainer = _trainer(model, kind)
         trainer.play_round()  # buffers and kernels are chosen in the first round
         began = time.process_time()

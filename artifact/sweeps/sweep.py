@@ -21,7 +21,7 @@ from typing import Any
 import click
 from tqdm import tqdm
 
-from artifact.config import RunConfig
+from artifact.config import RunConfig, remarks
 from artifact.errors import UserError
 from artifact.papers import experiments, wanted
 from artifact.store import Run, dumps, runs
@@ -297,6 +297,8 @@ def sweep_command(
     outlook = {"finished": planned.finished, "to_make": len(planned.jobs), "estimate": planned.seconds(workers)}
     if not as_json or not (planned.jobs and not dry_run):
         click.echo(json.dumps(outlook) if as_json else _outlook(outlook, workers))
+    for remark in remarks(job.config for job in planned.jobs):
+        click.echo(remark, err=True)
     if dry_run or not planned.jobs:
         return
     try:
