@@ -1,15 +1,36 @@
-"""The report of the repository's own stores, built once for all tests that look at it."""
+"""How tests share two processes; the report of the repository's own stores, built once for all that look at it."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
+import torch
 
 from artifact import inputs
 from artifact.papers import experiments
 from artifact.report.build import build
 from artifact.report.content import ROOT, Content
+
+# two processes share two cores: OpenMP's teams of two threads would wait for each other's turns
+if "PYTEST_XDIST_WORKER" in os.environ:
+    torch.set_num_threads(1)
+
+#: files whose tests share what takes long to make (all verdicts, the whole site), hence a process
+TOGETHER = {
+    "test_claims.py": "claims",
+    "test_mutations.py": "claims",
+    "test_replays.py": "claims",
+    "test_report.py": "report",
+    "test_report_browser.py": "report",
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A file's tests go to one process, with those of the files that belong to it."""
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(TOGETHER.get(item.path.name, item.path.stem)))
 
 
 def stores_now() -> str:
