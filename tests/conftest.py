@@ -17,21 +17,6 @@ from artifact.report.content import ROOT, Content
 if "PYTEST_XDIST_WORKER" in os.environ:
     torch.set_num_threads(1)
 
-#: files whose tests share what takes long to make (all verdicts, the whole site), hence a process
-TOGETHER = {
-    "test_claims.py": "claims",
-    "test_mutations.py": "claims",
-    "test_replays.py": "claims",
-    "test_report.py": "report",
-    "test_report_browser.py": "report",
-}
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A file's tests go to one process, with those of the files that belong to it."""
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(TOGETHER.get(item.path.name, item.path.stem)))
-
 
 def stores_now() -> str:
     """Fingerprint of the stores, which other processes may add to."""
