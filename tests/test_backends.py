@@ -426,6 +426,8 @@ def test_default_backend_reads_the_table(monkeypatch):
     for model in models.MODELS:
         assert default_backend(model, cpu) in BACKENDS
     assert default_backend("resnet18", torch.device("cuda")) == _measured()["cuda"]["*"]
+    table = {"cpu": {"*": "loop", "mlp-*": "explicit"}, "cpu avx512": {"mlp-*": "onednn"}}
+    monkeypatch.setattr("artifact.oracle._measured", lambda: table)
     for capability, expected in (("AVX512", "onednn"), ("AVX2", "explicit"), ("UNHEARD OF", "explicit")):
         monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda capability=capability: capability)
         assert default_backend("mlp-77", cpu) == expected
