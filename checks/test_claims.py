@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 
@@ -10,7 +11,7 @@ from artifact.errors import UserError
 from artifact.judging import claims
 from checks import runner
 from checks.conftest import IMPORT_ERRORS, LEDGER
-from theory.kit.verdict import VERDICTS
+from theory.kit.verdict import VERDICTS, registry
 
 
 @pytest.mark.parametrize("claim_id", list(LEDGER))
@@ -94,3 +95,39 @@ def test_evidence_is_plain_json():
     value = {"a": np.arange(2), "b": Fraction(3, 7), "c": (1.5, float("inf")), 1: np.float64(0.1), "d": np.bool_(True)}
     text = json.dumps(runner.plain(value), allow_nan=False)
     assert json.loads(text) == {"a": [0, 1], "b": "3/7", "c": [1.5, "inf"], "1": 0.1, "d": True}
+
+
+@pytest.mark.parametrize("claim_id", ["qu22-rem4.2-beta"])
+def test_rounds_of_mofedsam_are_counted_by_the_gradient_at_steps_that_its_theorem_admits(claim_id, results):
+    """The remark speaks of the gradient's size: an own recursion of x^2/2 counts until it is at the target."""
+    evidence = results.outcome(claim_id).evidence
+    stored = evidence["counterexample"]
+    assert stored["R"] >= 900  # Theorem 4.1 asks for 30 beta K L eta_l = 30 / sqrt(R) <= 1 (qu22-rem4.2-small-beta)
+    w, momentum, mofedsam, sam, fedsam = 1.0, 0.0, [], 1.0, []
+    for _ in range(300):
+        momentum = 0.1 * w + 0.9 * momentum  # eta_g = sqrt(N) / (sqrt(R) beta) = 1
+        w, sam = w - momentum, 0.9 * sam  # FedSAM: eta_g eta_l = sqrt(N / R) = 1/10
+        mofedsam.append(abs(w) <= 1e-3)
+        fedsam.append(abs(sam) <= 1e-3)
+    replay = registry.checks[claim_id].replay(evidence)
+    assert (replay.left, replay.right) == (mofedsam.index(True) + 1, fedsam.index(True) + 1) == (83, 66)
+    kept = evidence["rounds_until_the_gradient_stays_below"]["prescribed, beta = 1/10"]["1/1000"]
+    assert kept == len(mofedsam) - mofedsam[::-1].index(False) + 1 == 129
+
+
+@pytest.mark.parametrize("claim_id", ["qu22-C.3-cover"])
+def test_the_cover_has_the_stated_size_and_not_its_power(claim_id, results):
+    """O((d log M)^d) has one constant for all depths; (O(d log M))^d, with a constant to the power d, is weaker."""
+    for name, points in results.outcome(claim_id).evidence["points_per_layer"].items():
+        bound, depth = (int(part.split("=")[1]) for part in name.split(","))
+        assert depth * math.log(points / (depth * math.log(bound))) <= 1, name
+        widest = math.log((depth + 1) / (depth - 1))  # what one point covers within the relative accuracy 1/d
+        assert points * widest >= 2 * math.log(bound), name
+
+
+def test_the_cost_of_few_local_steps_can_be_denied(monkeypatch):
+    """sun23-K-long says two things: with the same accuracy for every K the second one is false."""
+    from theory.sun2023 import algorithm
+
+    monkeypatch.setattr(algorithm, "_rounds_to_gradient", lambda steps: 1e-3)
+    assert registry.checks["sun23-K-long"].run().verdict == "refuted"

@@ -13,7 +13,7 @@ from stored import accuracies, stored_run
 from artifact.papers import entries, experiments, tables
 from artifact.papers.declared import Line, Metric, Paper, Profile, Table
 from artifact.papers.experiments import Cell, Number
-from artifact.stats import holm
+from artifact.stats import Crossing, holm, restricted_difference
 from artifact.sweeps import sweep
 
 SEEDS = (0, 1, 2)
@@ -27,8 +27,8 @@ ACCURACY = (Metric(),)
 PAPER = Paper(paper="small", title="A paper")
 
 
-def table(metrics=ACCURACY, rows=ROWS, only=("*",)) -> Table:
-    profile = Profile(seeds=SEEDS, settings={"rounds": 4}, only=only, reason="machine time", note="small")
+def table(metrics=ACCURACY, rows=ROWS, only=("*",), rounds=4) -> Table:
+    profile = Profile(seeds=SEEDS, settings={"rounds": rounds}, only=only, reason="machine time", note="small")
     return Table(
         id="1",
         paper="small",
@@ -128,6 +128,38 @@ def test_a_target_that_one_side_misses_enters_with_the_rounds_run():
     seconds = Metric(quantity="seconds-to", unit="s")
     missed = entry(ROWS[0], dict.fromkeys(SEEDS, float("inf")), 3.0, seconds)
     assert tables.compare(entry(ROWS[1], own.values, 2.0, seconds), missed) is None
+
+
+def counted(root, row, reached, printed):
+    """An entry of rounds to 50 % from runs that are evaluated every ten of sixty rounds; None: not reached."""
+    metric = Metric(id="rounds", quantity="rounds-to", unit="rounds", target={"laptop": 50.0})
+    declared = table((metric,), rounds=60)
+    cell = next(c for c in experiments.cells(declared, "laptop") if c.row.id == row.id)
+    for c in cell.configs:
+        values = [0.6 if reached[c.seed] is not None and t >= reached[c.seed] else 0.1 for t in range(10, 70, 10)]
+        stored_run(root, c, [line | {"round": 10 * line["round"]} for line in accuracies(values)])
+    stored = experiments.finished(root)
+    runs, values = experiments.look_up(cell, stored), experiments.by_seed(cell, stored)
+    return tables.Entry(cell, values, Number(printed, str(printed), None, 0), runs, "finished 3/3")
+
+
+def test_a_difference_of_rounds_is_widened_by_the_grid_of_evaluated_rounds(tmp_path):
+    """Own 30, 40, 40 and reference 50, 50, 60, each up to nine rounds too large: 9 more on both sides, as in stats."""
+    own, other = counted(tmp_path, ROWS[1], (30, 40, 40), 1.0), counted(tmp_path, ROWS[0], (50, 50, 60), 2.0)
+    found = tables.compare(own, other)
+    sides = [[Crossing(r, 9, False, 60) for r in rounds] for rounds in ((30, 40, 40), (50, 50, 60))]
+    expected = restricted_difference(*sides)
+    assert (found.difference.low, found.difference.high) == pytest.approx((expected.low, expected.high))
+    assert found.verdict == "direction-only"  # -16.7 +- 14.3 excludes 0 without the grid, and with it does not
+    assert found.p_t > 0.05
+
+
+def test_equal_differences_of_rounds_are_not_tested(tmp_path):
+    """Never reached against 20 in all seeds: 40 at least, with no spread to test it by; a p value of 0 is none."""
+    own, other = counted(tmp_path, ROWS[1], (None,) * 3, 1.0), counted(tmp_path, ROWS[0], (20,) * 3, 2.0)
+    found = tables.compare(own, other)
+    assert (found.difference.mean, found.difference.low, found.difference.high) == (40.0, 40.0, 49.0)
+    assert (found.verdict, found.p_t) == ("contradicted", 1.0)
 
 
 # ---- from runs to the printed table ----------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.stats import binom
+from stored import stored_run
 
 from artifact.errors import UserError
 from artifact.judging import claims, ends, predicates, reproduction
@@ -380,6 +381,21 @@ def test_measures_of_a_run(store):
     with pytest.raises(Missing):
         reader("beauty")
     assert all(callable(read) for read, _ in MEASURES.values())
+
+
+def test_the_gap_and_the_spread_are_means_over_the_last_ten_evaluations(planted, tmp_path):
+    """Twelve evaluations whose last one alone would say the opposite: the rule of the headlines, of all accuracies."""
+    cell = experiments.select("qu2022/1", "laptop", "B", "X", "accuracy")[0]
+    lines = [
+        {"round": t, "server": {"accuracy": 0.5, "client_sd": 0.1 * t}, "train": {"accuracy": 0.9 if t < 12 else 0.4}}
+        for t in range(1, 13)
+    ]
+    for settings in cell.configs:
+        stored_run(tmp_path / "runs", settings, lines)
+    found = Store(tmp_path / "runs")
+    assert found.values(cell, "gap")[0] == pytest.approx((9 * 40 - 10) / 10)
+    assert found.values(cell, "train")[0] == pytest.approx((9 * 90 + 40) / 10)
+    assert found.values(cell, "spread")[0] == pytest.approx(10 * np.mean(range(3, 13)))
 
 
 def test_curves_that_still_rise_are_said_to(store):

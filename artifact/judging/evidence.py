@@ -152,23 +152,23 @@ def _curve_height(run: Run, model: str) -> float | None:
     return area_under_curve(rounds, accuracies) if rounds else None
 
 
-def _last(name: str, scale: float = 1.0) -> Reader:
-    """The last evaluation's value of the evaluated model; none for a run that diverged."""
+def _end(name: str, scale: float = 1.0) -> Reader:
+    """Mean over the last ten evaluations of the evaluated model, as headlines are; none for a run that diverged."""
 
     def read(run: Run, model: str) -> float | None:
         metrics = run.metrics()
-        lines = [line[model][name] for line in metrics if name in line.get(model, {})]
-        return scale * lines[-1] if lines and not diverged(metrics) else None
+        tail = [line[model][name] for line in metrics if name in line.get(model, {})][-LAST:]
+        return scale * sum(tail) / len(tail) if tail and not diverged(metrics) else None
 
     return read
 
 
 def _train(run: Run, _model: str) -> float | None:
-    return _last("accuracy", 100)(run, "train")
+    return _end("accuracy", 100)(run, "train")
 
 
 def _gap(run: Run, model: str) -> float | None:
-    train, test = _train(run, model), _last("accuracy", 100)(run, model)
+    train, test = _train(run, model), _end("accuracy", 100)(run, model)
     return None if train is None or test is None else train - test
 
 
@@ -196,13 +196,14 @@ def _probed(measure: str) -> Reader:
     return read
 
 
-#: what ``Predicate.measure`` reads off a run beside the table's own metric, with its unit; ``probe.field`` as well
+#: what ``Predicate.measure`` reads off a run beside the table's own metric, with its unit; ``probe.field`` as well.
+#: Accuracies, losses and their deviations are means over the last ten evaluations, like the headlines of the tables.
 MEASURES: dict[str, tuple[Reader, str]] = {
     "curve": (_curve_height, "points"),  # mean height of the accuracy curve
-    "train": (_train, "points"),  # training accuracy, last evaluation
-    "gap": (_gap, "points"),  # training minus test accuracy, last evaluation
-    "loss": (_last("loss"), ""),  # test loss, last evaluation
-    "spread": (_last("client_sd", 100), "points"),  # deviation of the accuracy over clients, last evaluation
+    "train": (_train, "points"),  # training accuracy
+    "gap": (_gap, "points"),  # training minus test accuracy
+    "loss": (_end("loss"), ""),  # test loss
+    "spread": (_end("client_sd", 100), "points"),  # deviation of the accuracy over clients
     "fluctuation": (_fluctuation, "points"),  # of the accuracy over the last ten evaluated rounds
     "top-eigenvalue": (_recorded("top_eigenvalue"), ""),
     "trace": (_recorded("trace"), ""),

@@ -12,7 +12,7 @@ from artifact import session, sharpness
 from artifact.papers import experiments, wanted
 from artifact.papers.declared import Metric, Table
 from artifact.papers.experiments import Cell, Number
-from artifact.papers.measured import curve
+from artifact.papers.measured import curve, grid
 from artifact.stats import Interval, holm, p_greater, paired_difference, sign_flip_p, slope, t_interval
 from artifact.store import Run
 from artifact.sweeps import sweep
@@ -28,6 +28,8 @@ SYMBOLS = {
 }
 #: quantities that are measured on a run's last model, after training
 CURVATURE = {"top-eigenvalue", "trace"}
+#: quantities that are counted up to a target accuracy, which is looked for in evaluated rounds only
+UP_TO_TARGET = {"rounds-to", "communication-to", "seconds-to"}
 
 
 @dataclass(frozen=True)
@@ -35,8 +37,10 @@ class Comparison:
     """A cell against the cell of the row that it is held against, paired by seed.
 
     difference: own minus reference, in the metric's unit; a round count that was not reached enters as the number of
-    rounds run, which makes the difference a bound.  printed: the paper's difference.  p_t, p_sign: two-sided, Student
-    and exact sign-flip; holm_t, holm_sign: adjusted over the comparisons of the table.
+    rounds run, which makes the difference a bound. What is counted up to a target is known to evaluated rounds only:
+    its interval is widened by that grid, as ``stats.restricted_difference`` does.  printed: the paper's difference.
+    p_t, p_sign: two-sided, Student and exact sign-flip; p_t is 1 for equal differences of such counts, which have no
+    standard error but that of the grid; holm_t, holm_sign: adjusted over the comparisons of the table.
     """
 
     against: str
@@ -215,7 +219,8 @@ def compare(entry: Entry, other: Entry | None) -> Comparison | None:
     """Paired difference over the seeds that both have; None without such seeds or for a metric that is a relation."""
     if other is None or entry.cell.metric.to is not None:
         return None
-    pairs = [(_restricted(entry, s), _restricted(other, s)) for s in sorted(set(entry.values) & set(other.values))]
+    seeds = sorted(set(entry.values) & set(other.values))
+    pairs = [(_restricted(entry, s), _restricted(other, s)) for s in seeds]
     if not pairs or not all(math.isfinite(v) for pair in pairs for v in pair):
         return None
     own, reference = zip(*pairs, strict=True)
@@ -224,9 +229,20 @@ def compare(entry: Entry, other: Entry | None) -> Comparison | None:
     printed = None
     if both and entry.paper.value is not None and other.paper.value is not None:
         printed = entry.paper.value - other.paper.value
-    two_sided = min(1.0, 2 * min(p_greater(differences), p_greater([-d for d in differences])))
-    interval = paired_difference(own, reference)
+    earlier, later = (sum(_grid(side, s) for s in seeds) / len(seeds) for side in (entry, other))
+    inner = paired_difference(own, reference)
+    interval = replace(inner, low=inner.low - earlier, high=inner.high + later)
+    above, below = p_greater([d - earlier for d in differences]), p_greater([-d - later for d in differences])
+    untested = entry.cell.metric.quantity in UP_TO_TARGET and len(set(differences)) == 1
+    two_sided = 1.0 if untested else min(1.0, 2 * min(above, below))
     return Comparison(entry.cell.row.against, interval, printed, two_sided, sign_flip_p(differences))
+
+
+def _grid(entry: Entry, seed: int) -> float:
+    """By how much the seed's value may be too large, in the mean over its runs."""
+    metric, target = entry.cell.metric, entry.cell.target
+    found = [grid(metric, run, target) for run in entry.runs if run.config()["seed"] == seed]
+    return sum(found) / len(found) if found else 0.0
 
 
 def _restricted(entry: Entry, seed: int) -> float:

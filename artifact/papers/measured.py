@@ -62,6 +62,19 @@ def _spent(metric: Metric, run: Run, lines: list[dict[str, Any]], target: float 
     return run.seconds() * crossing.rounds / len(lines) * metric.scale
 
 
+def grid(metric: Metric, run: Run, target: float | None) -> float:
+    """By how much what a run spent up to the target may be too large: it is known to evaluated rounds only.
+
+    In the metric's unit; 0 for other metrics, and for a run that never reached the target.
+    """
+    lines = run.metrics()
+    if target is None or not lines or metric.quantity not in ("rounds-to", "communication-to", "seconds-to"):
+        return 0.0
+    crossing = rounds_to_target(*curve(run, metric.model), target)
+    spent = _spent(metric, run, lines, target)
+    return 0.0 if crossing.censored or spent is None else spent * crossing.grid / crossing.rounds
+
+
 def curve(run: Run, model: str) -> tuple[list[int], list[float]]:
     """(rounds, accuracies in per cent) of the evaluated rounds.
 

@@ -134,7 +134,11 @@ def _curves(entries: list[Entry]) -> list[str]:
         lines[-1] += f"the cells, {largest:+.2f} at most; zero would be a flat curve."
     grids = {e.cell.configs[0].eval_every for e in trained if e.cell.metric.quantity.endswith("-to")}
     if grids - {1}:
-        lines += ["", f"Targets are looked for in evaluated rounds only: every {max(grids)}th and the last ones."]
+        lines += [
+            "",
+            f"Targets are looked for in evaluated rounds only: every {max(grids)}th and the last ones. The intervals "
+            "of differences are widened by that grid, and equal differences are not tested (their p value is 1).",
+        ]
     return lines
 
 
