@@ -28,8 +28,16 @@ from artifact.rows import ClientRows
 
 FIELDS = {"X": 2, "y": 1, "sizes": 1, "w0": 1, "active_mask": 2, "meta": 0}
 META = ("algo", "source", "param_names", "param_shapes", "batch", "epochs", "hp", "active")
-#: methods whose specification gives the server no rate: the next model is the mean of the local ones
-NO_SERVER_RATE = ("mimelite", "fedrobust", "globalfedsam", "globalfedsam-norm")
+#: methods whose specification gives the server no rate: the next model is a mean of the local ones, with duals or not
+NO_SERVER_RATE = ("mimelite", "fedrobust", "globalfedsam", "globalfedsam-norm", "feddyn", "feddyn-sam", "feddc")
+NO_SERVER_RATE += ("fedspeed", "fedsmoo", "fedsmoo-admm", "fedlesam-d")
+#: option of a method -> its name in the format; ``lam`` has two
+ENTRIES = {"server_lr": "global_lr", "rho": "rho", "beta": "alpha", "mixing": "alpha", "tau": "epsilon"} | {
+    "correction_weight": "lamb",
+    "ascent_lr": "eta2",
+    "shift_penalty": "lambda_robust",
+    **{name: name for name in ("beta1", "beta2", "eta_asam")},
+}
 RELEASED_SOURCES = {"FL-Simulator": "fl-simulator", "FedLESAM": "fedlesam", "fedMAN": "fedman"}
 
 
@@ -149,24 +157,25 @@ def _meta(path: str | Path, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
 
 def method(case: Case, variant: str | None = None) -> FedAvg:
     """The method of a case with its hyper-parameters; the variant is the file's own unless one is named."""
-    name, hp = case.algorithm, case.hp
+    name = case.algorithm
     variant = variant or ("released" if case.source else "paper")
     source = case.source if variant == "released" else None
     fedman = case.source == "fedman"
-    values = {
-        "server_lr": 1.0 if name in NO_SERVER_RATE else hp["global_lr"],
-        "lam": hp["alpha_coef"] if name == "feddc" or (fedman and name != "fedprox") else hp["lamb"],
-        "rho": hp["rho"],
-        "beta": hp["alpha"],
-        "mixing": hp["alpha"] if variant == "paper" else 1.0,
-        "tau": hp["epsilon"],
-        "correction_weight": hp["lamb"] if variant == "released" else 1.0,
-        "ascent_lr": hp.get("eta2"),
-        "shift_penalty": hp.get("lambda_robust"),
-        **{key: hp[key] for key in ("beta1", "beta2", "eta_asam")},
-    }
-    own = {key: values[key] for key in hyperparameters(name) if values.get(key) is not None}
+    entries = ENTRIES | {"lam": "alpha_coef" if name == "feddc" or (fedman and name != "fedprox") else "lamb"}
+    fixed = {"mixing": 1.0} if variant == "released" else {"correction_weight": 1.0}
+    fixed |= {"server_lr": 1.0} if name in NO_SERVER_RATE or source == "fedman" else {}
+    own = {}
+    for option in hyperparameters(name):
+        if option in fixed or option in entries:
+            own[option] = fixed[option] if option in fixed else _needed(case, entries[option])
     return build(name, variant, source, **own)
+
+
+def _needed(case: Case, name: str) -> float:
+    """A hyper-parameter that the method has. Raises UserError rather than let a default of ours stand in for it."""
+    if case.hp.get(name) is None:
+        raise UserError(name, "missing or null", f"a number in hp: {case.algorithm} needs it")
+    return case.hp[name]
 
 
 def replay(path: str | Path, variant: str | None = None, backend: str = "batched") -> dict[str, np.ndarray]:

@@ -115,7 +115,7 @@ BAD = [
     ("replay {wrong_meta} --out {out}/t.npz", ("meta", "wrong_meta.npz", "algo")),
     ("replay {no_text} --out {out}/t.npz", ("meta", "no_text.npz", "JSON")),
     ("replay {wrong_labels} --out {out}/t.npz", ("case", "wrong_labels.npz", "format")),
-    ("replay {no_rates} --out {out}/t.npz", ("case", "no_rates.npz", "format")),
+    ("replay {no_rates} --out {out}/t.npz", ("global_lr", "missing")),
     ("replay {fast} --out {out}/t.npz", ("lr_decay", "1e+300", "finite")),
     ("replay {hole} --out {out}/t.npz", ("X", "nan", "finite")),
     *[

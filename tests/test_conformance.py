@@ -1,11 +1,13 @@
 """``replay`` against the trajectories in tests/vectors: released codes as they ran, and the repaired paper forms."""
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from artifact.__main__ import main
+from artifact.errors import UserError
 from artifact.oracle import KINDS
 from artifact.replay import FIELDS, replay
 
@@ -43,3 +45,43 @@ def test_the_other_variant_differs():
     path = VECTORS / "fedlesam-partial.npz"
     difference = replay(path, "paper")["server_params"] - replay(path, "released")["server_params"]
     assert np.abs(difference).max() > 1e-3
+
+
+def _changed(path, folder, absent=(), **hp):
+    """A copy of a case with other hyper-parameters, and without the absent ones."""
+    with np.load(path) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    meta = json.loads(str(arrays["meta"]))
+    meta["hp"] = {name: value for name, value in (meta["hp"] | hp).items() if name not in absent}
+    copy = folder / "changed.npz"
+    np.savez(copy, **(arrays | {"meta": np.array(json.dumps(meta))}))
+    return copy
+
+
+NEEDED = [("fedsam", "rho"), ("fedavg", "global_lr"), ("feddyn", "lamb"), ("fedcm", "alpha"), ("fedadam", "epsilon")]
+NEEDED += [("fedlesam-s", "lamb"), ("fedman_feddyn", "alpha_coef"), ("repaired/fedrobust", "eta2")]
+
+
+@pytest.mark.parametrize("absent", [True, False], ids=["absent", "null"])
+@pytest.mark.parametrize(("file", "name"), NEEDED)
+def test_no_default_stands_in_for_a_hyperparameter_of_the_case(tmp_path, file, name, absent):
+    path = VECTORS / f"{file}-partial.npz"
+    with pytest.raises(UserError, match=name):
+        replay(_changed(path, tmp_path, [name] if absent else [], **{name: None}))
+
+
+#: what a file needs besides rates and clip, by the format; the dual methods and fedMAN ignore the server's rate
+ENOUGH = {"fedavg": {"global_lr"}, "fedprox": {"global_lr", "lamb"}, "fedsam": {"global_lr", "rho"}}
+ENOUGH |= {"fedadam": {"global_lr", "beta1", "beta2", "epsilon"}, "feddyn": {"lamb"}, "fedsmoo": {"lamb", "rho"}}
+ENOUGH |= {"fedman_fedavg": set(), "fedman_fedprox": {"lamb"}, "fedman_feddyn-man": {"alpha_coef", "mu_mean"}}
+ENOUGH |= {"repaired/mimelite": {"alpha"}, "repaired/fedlesam-s": {"global_lr", "rho"}}
+
+
+@pytest.mark.parametrize("file", ENOUGH)
+def test_only_the_hyperparameters_of_the_method_are_looked_at(tmp_path, file):
+    path = VECTORS / f"{file}-partial.npz"
+    used = ENOUGH[file] | {"lr", "lr_decay", "weight_decay", "max_norm"}
+    with np.load(path) as stored:
+        absent = set(json.loads(str(stored["meta"]))["hp"]) - used
+        ours = replay(_changed(path, tmp_path, absent))
+        assert np.abs(ours["server_params"] - stored["server_params"]).max() <= TOLERANCE

@@ -44,11 +44,14 @@ def losses(W, clients):
     return scale * torch.tanh(W - shift) * 4 + 0.3 * torch.cos(3 * W + shift)
 
 
-def trajectory(method, clip=2.0):
-    """Three rounds with unequal sizes, partial participation, weight decay and an active clip."""
+def rounds(method, clip=2.0):
+    """Three rounds with unequal sizes, partial participation, weight decay and an active clip.
+
+    Yields the server model, the cohort, its local models and the method's state after each.
+    """
     sizes = torch.tensor(SIZES, dtype=torch.float64)[:, None]
     w = torch.linspace(-1, 1, P, dtype=torch.float64)
-    state, result = method.init(w, len(SIZES)), []
+    state = method.init(w, len(SIZES))
     for t, active in enumerate([[0, 1, 3], [1, 2], [0, 1, 2]]):
         index = torch.tensor(active)
         steps = [EPOCHS * -(-SIZES[i] // BATCH) for i in active]
@@ -72,9 +75,12 @@ def trajectory(method, clip=2.0):
             own = index if rows is None else index[rows]
             return lambda W: losses(W, own) * (1 + 0.2 * torch.cos(torch.tensor(float(k))))
 
-        w, _, _ = play(method, state, w, C, steps, minibatches, weight_decay=0.01, clip=clip)
-        result.append(w)
-    return torch.stack(result)
+        w, local, _ = play(method, state, w, C, steps, minibatches, weight_decay=0.01, clip=clip)
+        yield w, C, local, state
+
+
+def trajectory(method, clip=2.0):
+    return torch.stack([w for w, *_ in rounds(method, clip)])
 
 
 def concerned(id):
@@ -112,6 +118,37 @@ def test_a_switch_that_would_do_nothing_is_refused(id, name):
 def test_two_ids_with_one_mixin():
     both, one = (build("mofedsam", switches=ids) for ids in (["CM-1", "MOSAM-2"], ["MOSAM-2"]))
     assert torch.equal(trajectory(both), trajectory(one))
+
+
+@pytest.mark.parametrize(
+    ("name", "ids"), [("fedcm", ["CM-1"]), ("fedcm", ["CM-1", "GEN-4"]), ("mofedsam", ["MOSAM-2"])]
+)
+def test_the_printed_server_step_is_the_momentum_that_is_sent(name, ids):
+    """w - eta_g Delta, Delta the mean of Delta_i / (K_i eta_t): clients of unequal sizes are not weighted by steps."""
+    w = torch.linspace(-1, 1, P, dtype=torch.float64)
+    for w_next, _, _, state in rounds(build(name, switches=ids, server_lr=0.7)):
+        assert (w_next - (w - 0.7 * state["momentum"])).abs().max() <= 1e-12
+        w = w_next
+
+
+@pytest.mark.parametrize("ids", [[], ["DYN-3"]])
+def test_fedspeed_averages_local_models_and_their_drifts(ids):
+    """xhat_i = w_{K_i} - lam_s ghat_i with the client's own lam_s is w_{K_i} + h_i, h_i the sum of its Delta_i."""
+    w = torch.linspace(-1, 1, P, dtype=torch.float64)
+    drift = torch.zeros(len(SIZES), P, dtype=torch.float64)
+    for w_next, C, W, _ in rounds(build("fedspeed", switches=ids)):
+        drift[C.clients] += W - w
+        assert (w_next - (W + drift[C.clients]).mean(0)).abs().max() <= 1e-12
+        w = w_next
+
+
+@pytest.mark.parametrize("ids", [[], ["SCAF-6"]])
+def test_the_weight_of_the_variates_acts(ids):
+    """Without it FedLESAM-S is FedLESAM, here with as many steps for all."""
+    plain, none = (build("fedlesam-s", switches=ids, correction_weight=weight) for weight in (1.0, 0.0))
+    assert not torch.equal(trajectory(plain), trajectory(none))
+    if not ids:
+        assert torch.equal(trajectory(none), trajectory(build("fedlesam", rho=none.rho)))
 
 
 @pytest.mark.parametrize(("one", "other"), EXCLUSIVE)

@@ -34,7 +34,11 @@ class FedCM(FedAvg):
 
     def momentum(self, Delta, C):
         """M^{t+1} [P] in gradient units; the server forms it from the updates that it receives anyway."""
-        return -(Delta / self.elapsed(C)).mean(0)
+        return -self.velocity(Delta, C)
+
+    def velocity(self, Delta, C):
+        """(1/n) sum_S Delta_i / (K_i eta_t), [P]: every client's update by the length of its own path."""
+        return (Delta / self.elapsed(C)).mean(0)
 
 
 @dataclass(frozen=True)

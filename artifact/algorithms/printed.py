@@ -58,8 +58,9 @@ class AccumulatedVariate:
 @switch("CM-1", "printed", FedCM, "server: eta_g times a per-step gradient estimate")
 @switch("MOSAM-2", "printed", MoFedSAM, "server: eta_g times a per-step gradient estimate")
 class GradientServerStep:
-    def server(self, w, Delta, C):
-        return w + self.server_lr * Delta / (C.K.mean() * C.lr)
+    def finish(self, state, c, w, W, C):
+        super().finish(state, c, w, W, C)
+        return w + self.server_lr * self.velocity(W - w, C)
 
 
 @switch("MOSAM-1", "printed", MoFedSAM, "the momentum has the opposite sign")

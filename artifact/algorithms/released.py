@@ -84,8 +84,8 @@ class VariatesBySize:
     def begin(self, state, w, C):
         return super().begin(state, w, C) | {"relative_size": C.relative_size}
 
-    def correction(self, c):
-        return c.c / c.relative_size - c.c_i
+    def sent_variate(self, c):
+        return c.c / c.relative_size
 
     def elapsed(self, C):
         return C.K_mean * C.first_lr

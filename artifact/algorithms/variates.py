@@ -23,7 +23,11 @@ class Scaffold(FedAvg):
         return g + self.correction(c)
 
     def correction(self, c):
-        return c.c - c.c_i
+        return self.sent_variate(c) - c.c_i
+
+    def sent_variate(self, c):
+        """c as client i uses it."""
+        return c.c
 
     def finish(self, state, c, w, W, C):
         w_next = super().finish(state, c, w, W, C)
