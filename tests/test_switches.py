@@ -44,28 +44,39 @@ def losses(W, clients):
     return scale * torch.tanh(W - shift) * 4 + 0.3 * torch.cos(3 * W + shift)
 
 
-def trajectory(method, clip=2.0):
-    """Three rounds with unequal sizes, partial participation, weight decay and an active clip."""
-    sizes = torch.tensor(SIZES, dtype=torch.float64)[:, None]
+def own_steps(active):
+    return [EPOCHS * -(-SIZES[i] // BATCH) for i in active]
+
+
+def cohort(active, t=0):
+    """The cohort of a round, with unequal sizes."""
+    index, sizes = torch.tensor(active), torch.tensor(SIZES, dtype=torch.float64)[:, None]
+    return Cohort(
+        clients=index,
+        sizes=sizes[index],
+        K=torch.tensor(own_steps(active), dtype=torch.float64)[:, None],
+        m=len(SIZES),
+        t=t,
+        lr=0.1 * 0.9**t,
+        first_lr=0.1,
+        layout=LAYOUT,
+        full_gradient=lambda v: losses(v.repeat(len(index), 1), index),
+        relative_size=sizes[index] / sizes.mean(),
+        K_first=EPOCHS * SIZES[0] / BATCH,
+        K_mean=EPOCHS * 2,
+    )
+
+
+def trajectory(method, clip=2.0, cohorts=([0, 1, 3], [1, 2], [0, 1, 2]), after=None):
+    """Rounds with unequal sizes, partial participation, weight decay and an active clip.
+
+    after: called with the models before and after each round and the method's state.
+    """
     w = torch.linspace(-1, 1, P, dtype=torch.float64)
     state, result = method.init(w, len(SIZES)), []
-    for t, active in enumerate([[0, 1, 3], [1, 2], [0, 1, 2]]):
-        index = torch.tensor(active)
-        steps = [EPOCHS * -(-SIZES[i] // BATCH) for i in active]
-        C = Cohort(
-            clients=index,
-            sizes=sizes[index],
-            K=torch.tensor(steps, dtype=torch.float64)[:, None],
-            m=len(SIZES),
-            t=t,
-            lr=0.1 * 0.9**t,
-            first_lr=0.1,
-            layout=LAYOUT,
-            full_gradient=lambda v, index=index: losses(v.repeat(len(index), 1), index),
-            relative_size=sizes[index] / sizes.mean(),
-            K_first=EPOCHS * SIZES[0] / BATCH,
-            K_mean=EPOCHS * 2,
-        )
+    for t, active in enumerate(cohorts):
+        C, index, before = cohort(active, t), torch.tensor(active), w
+        steps = own_steps(active)
         steps = [EPOCHS * 2] * len(active) if method.equal_steps else steps
 
         def minibatches(k, rows, index=index):
@@ -74,6 +85,8 @@ def trajectory(method, clip=2.0):
 
         w, _, _ = play(method, state, w, C, steps, minibatches, weight_decay=0.01, clip=clip)
         result.append(w)
+        if after is not None:
+            after(before, w, state)
     return torch.stack(result)
 
 
@@ -134,6 +147,48 @@ def test_of_two_switches_each_does_something(name):
         both = trajectory(build(name, switches=pair))
         for id in pair:
             assert not torch.equal(both, trajectory(build(name, switches=[id]))), f"{id} decides alone in {pair}"
+
+
+@pytest.mark.parametrize("name", ["fedcm", "mofedsam"])
+@pytest.mark.parametrize("other", [None, "GEN-4"])
+def test_the_printed_server_step_is_along_the_momentum(name, other):
+    """CM-1, MOSAM-2: one Delta^{t+1}, normalised by eta_l K, moves the server and is sent as the momentum."""
+
+    def check(before, w, state):
+        assert torch.allclose(w, before - 0.7 * state["momentum"], rtol=0, atol=1e-14)
+
+    trajectory(build(name, switches=["CM-1", *filter(None, [other])], server_lr=0.7), after=check)
+
+
+def test_with_all_clients_active_speed2_changes_nothing():
+    """Its two servers differ in whose drift they average, also where the penalty depends on the size (DYN-3)."""
+    everybody = [[0, 1, 2, 3]] * 3
+    for variant, source, switches in (("released", "fedman", []), ("paper", None, ["DYN-3"])):
+        one, other = (build("fedspeed", variant, source, [*switches, *more]) for more in ([], ["SPEED-2"]))
+        assert torch.allclose(trajectory(one, None, everybody), trajectory(other, None, everybody), rtol=0, atol=1e-12)
+
+
+def ratios(name, *switches):
+    """r_k of clients 0, 1 and 3, and the models sent up for it."""
+    C, w = cohort([0, 1, 3]), torch.linspace(-1, 1, P, dtype=torch.float64)
+    return build(name, switches=switches).begin({}, w, C)["r"], C.traffic.up
+
+
+@pytest.mark.parametrize("name", ["globalfedsam", "globalfedsam-norm"])
+def test_weights_over_all_clients_enter_the_ratios_too(name):
+    """GSAM-2: p_j is one weight, in r_k as in the server's mean, whichever norm r_k has (GSAM-1)."""
+    share = 1.0 if name == "globalfedsam-norm" else sum(SIZES[i] for i in (0, 1, 3)) / sum(SIZES)
+    for other in ([], ["GSAM-1"]):
+        assert torch.allclose(ratios(name, "GSAM-2", *other)[0], share * ratios(name, *other)[0], rtol=1e-12)
+
+
+def test_the_printed_norm_leaves_normalisation_and_traffic_alone():
+    """GSAM-1 replaces a norm inside r_k, which the server forms from the gradients that it has anyway."""
+    C, w = cohort([0, 1, 3]), torch.linspace(-1, 1, P, dtype=torch.float64)
+    length = (C.p * C.full_gradient(w)).sum(0).norm()
+    (r, up), (normalised, _) = ratios("globalfedsam", "GSAM-1"), ratios("globalfedsam-norm", "GSAM-1")
+    assert torch.allclose(normalised, r / length, rtol=1e-12)
+    assert up == ratios("globalfedsam")[1] == 1
 
 
 @pytest.mark.parametrize("name", ["fedlesam", "fedlesam-s", "fedlesam-d"])

@@ -85,7 +85,7 @@ class FedSpeed(FedDynSAM):
         return self.server_speed(state, c, w, W, dual_i, C)
 
     def server_speed(self, state, c, w, W, dual_i, C):
-        return C.mean(W - dual_i / self.lam)  # xhat_i = w_{K_i} - lam_s ghat_i, lam_s = 1/lam
+        return C.mean(W - dual_i / c.coefficient)  # xhat_i = w_{K_i} - lam_s ghat_i, lam_s = 1/lam, client i's own
 
 
 @dataclass(frozen=True)

@@ -58,8 +58,9 @@ class AccumulatedVariate:
 @switch("CM-1", "printed", FedCM, "server: eta_g times a per-step gradient estimate")
 @switch("MOSAM-2", "printed", MoFedSAM, "server: eta_g times a per-step gradient estimate")
 class GradientServerStep:
-    def server(self, w, Delta, C):
-        return w + self.server_lr * Delta / (C.K.mean() * C.lr)
+    def finish(self, state, c, w, W, C):
+        super().finish(state, c, w, W, C)
+        return w + self.server_lr * ((W - w) / self.elapsed(C)).mean(0)  # the estimate that the momentum is, too
 
 
 @switch("MOSAM-1", "printed", MoFedSAM, "the momentum has the opposite sign")
@@ -119,7 +120,6 @@ class DualOverActive:
         return w + total / len(C.clients) - state["dual"] / self.lam
 
 
-# before GSAM-1: of both, this one decides in the first round
 @switch("GSAM-4", "printed", GlobalFedSAM, "r_k = 1 in the first round")
 class FirstRatioOne:
     def ratio(self, Gfull, gbar, C):
@@ -129,14 +129,15 @@ class FirstRatioOne:
 
 @switch("GSAM-1", "printed", GlobalFedSAM, "r_k = ||G_k|| sum_j p_j cos(G_j, G_k)")
 class RatioWithOwnNorm:
-    def ratio(self, Gfull, gbar, C):
-        return norm(Gfull) * (unit(Gfull) @ C.sum(unit(Gfull), C.p))[:, None]
+    def projection(self, Gfull, gbar, C):
+        cosines = unit(Gfull) @ (self.shares(C) * unit(Gfull)).sum(0)  # sum_j p_j cos(G_j, G_k), at the server
+        return norm(Gfull) * cosines[:, None]
 
 
 @switch("GSAM-2", "printed", GlobalFedSAM, "p_k is normalised over ALL clients, so the model shrinks every round")
 class WeightsOfAllClients:
-    def mean_gradient(self, Gfull, C):
-        return C.sum(Gfull, C.relative_size / C.m)
+    def shares(self, C):
+        return C.relative_size / C.m
 
     def finish(self, state, c, w, W, C):
-        return C.sum(W, C.relative_size / C.m)
+        return C.sum(W, self.shares(C))

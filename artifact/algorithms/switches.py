@@ -83,6 +83,7 @@ EXCLUSIVE = (
     ("AVG-2", "MOSAM-2"),
     ("LESAMD-2", "LESAMD-3"),
     ("LESAMS-2", "SCAF-6"),
+    ("GEN-4", "SCAF-6"),
 )
 
 #: discrepancies of the protocol that are options of a run instead of equations of a method
