@@ -28,8 +28,9 @@ from artifact.rows import ClientRows
 
 FIELDS = {"X": 2, "y": 1, "sizes": 1, "w0": 1, "active_mask": 2, "meta": 0}
 META = ("algo", "source", "param_names", "param_shapes", "batch", "epochs", "hp", "active")
-#: methods whose specification gives the server no rate: the next model is the mean of the local ones
-NO_SERVER_RATE = ("mimelite", "fedrobust", "globalfedsam", "globalfedsam-norm")
+#: methods whose specification gives the server no rate: it takes a mean of the local models, corrected by the duals
+NO_SERVER_RATE = ("mimelite", "fedrobust", "globalfedsam", "globalfedsam-norm", "feddc", "fedspeed", "feddyn")
+NO_SERVER_RATE += ("feddyn-sam", "fedsmoo", "fedsmoo-admm", "fedlesam-d")
 RELEASED_SOURCES = {"FL-Simulator": "fl-simulator", "FedLESAM": "fedlesam", "fedMAN": "fedman"}
 
 
@@ -154,7 +155,7 @@ def method(case: Case, variant: str | None = None) -> FedAvg:
     source = case.source if variant == "released" else None
     fedman = case.source == "fedman"
     values = {
-        "server_lr": 1.0 if name in NO_SERVER_RATE else hp["global_lr"],
+        "server_lr": 1.0 if name in NO_SERVER_RATE or source == "fedman" else hp["global_lr"],
         "lam": hp["alpha_coef"] if name == "feddc" or (fedman and name != "fedprox") else hp["lamb"],
         "rho": hp["rho"],
         "beta": hp["alpha"],
