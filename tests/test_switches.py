@@ -160,6 +160,14 @@ def test_the_printed_server_step_is_along_the_momentum(name, other):
     trajectory(build(name, switches=["CM-1", *filter(None, [other])], server_lr=0.7), after=check)
 
 
+def test_the_printed_server_line_of_fedlesam_d_is_a_sum():
+    """Fan et al. 2024, Algorithm 4: w - eta_g sum_S (w - w_i), without 1/K (AVG-2) and without the dual (LESAMD-2)."""
+    three = [[0, 1, 3], [0, 1, 2], [1, 2, 3]]
+    printed = build("fedlesam-d", switches=["AVG-2", "LESAMD-2"], server_lr=0.2)
+    mean = build("fedlesam-d", switches=["LESAMD-2"], server_lr=3 * 0.2)
+    assert torch.allclose(trajectory(printed, cohorts=three), trajectory(mean, cohorts=three), rtol=0, atol=1e-12)
+
+
 def test_with_all_clients_active_speed2_changes_nothing():
     """Its two servers differ in whose drift they average, also where the penalty depends on the size (DYN-3)."""
     everybody = [[0, 1, 2, 3]] * 3

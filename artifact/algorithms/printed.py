@@ -43,6 +43,12 @@ class SumOfUpdates:
         return w + self.server_lr * len(C.clients) * Delta
 
 
+@switch("AVG-2", "printed", FedLESAMD, "server: the sum of the updates instead of their mean")
+class SumBesideDual:
+    def mean_update(self, total, C):
+        return total
+
+
 @switch("SCAF-1", "printed", Scaffold, "the correction has the opposite sign")
 class OppositeCorrection:
     def correction(self, c):
@@ -110,14 +116,14 @@ class OppositeDual:
 class UnusedDual:
     def server_dual(self, state, w, total, C):
         super().server_dual(state, w, total, C)
-        return w + self.server_lr * total / len(C.clients)
+        return w + self.server_lr * self.mean_update(total, C)
 
 
 @switch("LESAMD-3", "printed", FedLESAMD, "the server's dual divides by the active clients instead of all")
 class DualOverActive:
     def server_dual(self, state, w, total, C):
         state["dual"] = state["dual"] - self.lam / len(C.clients) * total
-        return w + total / len(C.clients) - state["dual"] / self.lam
+        return w + self.mean_update(total, C) - state["dual"] / self.lam
 
 
 @switch("GSAM-4", "printed", GlobalFedSAM, "r_k = 1 in the first round")
