@@ -174,7 +174,8 @@ class Oracle:
                 return F.cross_entropy(call(*arguments).to(x.dtype), y)
             with mean_square_activations(model, self.penalty.layers, variances=self.penalty.variances) as squares:
                 logits = call(*arguments)
-            return F.cross_entropy(logits.to(x.dtype), y) + self.penalty.zeta * sum(squares.values()).to(x.dtype)
+            loss = F.cross_entropy(logits.to(x.dtype), y)
+            return loss + self.penalty.zeta * sum(squares.values()).to(x.dtype) if squares else loss
 
     def _precision(self, device: torch.device) -> AbstractContextManager:
         """A parameter is used once a pass, so casts of it need not be kept."""

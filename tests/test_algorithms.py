@@ -346,6 +346,15 @@ def test_man(backend):
     assert flat(oracle.minibatch([group])(W)) == exactly(3 / 2, 3 / 2, -3 / 2, 3 / 2, -1 / 2, 1 / 2)
 
 
+@pytest.mark.parametrize("backend", KINDS)
+def test_man_without_a_hidden_layer(backend):
+    """The sum over hidden layers is empty: the gradient is that of the cross-entropy, (p - y) x."""
+    oracle = Oracle(perceptron([(2, 1), (2,)], ["a.weight", "a.bias"]).double(), Penalty(0.25), backend)
+    group = Group(None, torch.full((1, 1, 1), 3.0, dtype=torch.float64), torch.zeros(1, 1, dtype=torch.int64))
+    gradient = oracle.minibatch([group])(torch.zeros(1, 4, dtype=torch.float64))
+    assert flat(gradient) == exactly(-3 / 2, 3 / 2, -1 / 2, 1 / 2)
+
+
 # ---- invariants ---------------------------------------------------------------------------------------------------
 
 SIZES, P, ROUNDS = [12, 9, 7, 16], 6, 4

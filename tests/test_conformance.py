@@ -41,6 +41,21 @@ def test_command_writes_the_trajectory(tmp_path, file, variant):
     assert list(tmp_path.iterdir()) == [out]
 
 
+@pytest.mark.parametrize(
+    "file",
+    ["feddyn", "fedspeed", "fedlesam-d", "fedman_scaffold", "fedman_fedavg", "repaired/feddc", "repaired/fedspeed"],
+)
+def test_a_rate_that_is_not_used_has_no_effect(tmp_path, file):
+    """The format keeps all keys; dual methods and fedMAN ignore the server's rate, whatever it says."""
+    with np.load(VECTORS / f"{file}-partial.npz") as stored:
+        arrays = dict(stored)
+    meta = json.loads(str(arrays["meta"]))
+    meta["hp"]["global_lr"] = 0.0
+    np.savez(tmp_path / "case.npz", **arrays | {"meta": np.array(json.dumps(meta))})
+    ours = replay(tmp_path / "case.npz", backend="explicit")["server_params"]
+    assert np.abs(ours - arrays["server_params"]).max() <= TOLERANCE
+
+
 def test_the_other_variant_differs():
     path = VECTORS / "fedlesam-partial.npz"
     difference = replay(path, "paper")["server_params"] - replay(path, "released")["server_params"]

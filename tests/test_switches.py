@@ -44,31 +44,38 @@ def losses(W, clients):
     return scale * torch.tanh(W - shift) * 4 + 0.3 * torch.cos(3 * W + shift)
 
 
-def rounds(method, clip=2.0):
-    """Three rounds with unequal sizes, partial participation, weight decay and an active clip.
+def own_steps(active):
+    return [EPOCHS * -(-SIZES[i] // BATCH) for i in active]
+
+
+def cohort(active, t=0):
+    """The cohort of a round, with unequal sizes."""
+    index, sizes = torch.tensor(active), torch.tensor(SIZES, dtype=torch.float64)[:, None]
+    return Cohort(
+        clients=index,
+        sizes=sizes[index],
+        K=torch.tensor(own_steps(active), dtype=torch.float64)[:, None],
+        m=len(SIZES),
+        t=t,
+        lr=0.1 * 0.9**t,
+        first_lr=0.1,
+        layout=LAYOUT,
+        full_gradient=lambda v: losses(v.repeat(len(index), 1), index),
+        relative_size=sizes[index] / sizes.mean(),
+        K_first=EPOCHS * SIZES[0] / BATCH,
+        K_mean=EPOCHS * 2,
+    )
+
+
+def rounds(method, clip=2.0, cohorts=([0, 1, 3], [1, 2], [0, 1, 2])):
+    """Rounds with unequal sizes, partial participation, weight decay and an active clip.
 
     Yields the server model, the cohort, its local models and the method's state after each.
     """
-    sizes = torch.tensor(SIZES, dtype=torch.float64)[:, None]
     w = torch.linspace(-1, 1, P, dtype=torch.float64)
     state = method.init(w, len(SIZES))
-    for t, active in enumerate([[0, 1, 3], [1, 2], [0, 1, 2]]):
-        index = torch.tensor(active)
-        steps = [EPOCHS * -(-SIZES[i] // BATCH) for i in active]
-        C = Cohort(
-            clients=index,
-            sizes=sizes[index],
-            K=torch.tensor(steps, dtype=torch.float64)[:, None],
-            m=len(SIZES),
-            t=t,
-            lr=0.1 * 0.9**t,
-            first_lr=0.1,
-            layout=LAYOUT,
-            full_gradient=lambda v, index=index: losses(v.repeat(len(index), 1), index),
-            relative_size=sizes[index] / sizes.mean(),
-            K_first=EPOCHS * SIZES[0] / BATCH,
-            K_mean=EPOCHS * 2,
-        )
+    for t, active in enumerate(cohorts):
+        C, index, steps = cohort(active, t), torch.tensor(active), own_steps(active)
         steps = [EPOCHS * 2] * len(active) if method.equal_steps else steps
 
         def minibatches(k, rows, index=index):
@@ -79,8 +86,8 @@ def rounds(method, clip=2.0):
         yield w, C, local, state
 
 
-def trajectory(method, clip=2.0):
-    return torch.stack([w for w, *_ in rounds(method, clip)])
+def trajectory(method, clip=2.0, **options):
+    return torch.stack([w for w, *_ in rounds(method, clip, **options)])
 
 
 def concerned(id):
@@ -171,6 +178,46 @@ def test_of_two_switches_each_does_something(name):
         both = trajectory(build(name, switches=pair))
         for id in pair:
             assert not torch.equal(both, trajectory(build(name, switches=[id]))), f"{id} decides alone in {pair}"
+
+
+def test_the_printed_server_line_of_fedlesam_d_is_a_sum():
+    """Fan et al. 2024, Algorithm 4: w - eta_g sum_S (w - w_i), without 1/K (AVG-2) and without the dual (LESAMD-2)."""
+    three = [[0, 1, 3], [0, 1, 2], [1, 2, 3]]
+    printed = build("fedlesam-d", switches=["AVG-2", "LESAMD-2"], server_lr=0.2)
+    mean = build("fedlesam-d", switches=["LESAMD-2"], server_lr=3 * 0.2)
+    assert torch.allclose(trajectory(printed, cohorts=three), trajectory(mean, cohorts=three), rtol=0, atol=1e-12)
+
+
+def test_with_all_clients_active_speed2_changes_nothing():
+    """Its two servers differ in whose drift they average, also where the penalty depends on the size (DYN-3)."""
+    everybody = [[0, 1, 2, 3]] * 3
+    for variant, source, switches in (("released", "fedman", []), ("paper", None, ["DYN-3"])):
+        one, other = (build("fedspeed", variant, source, [*switches, *more]) for more in ([], ["SPEED-2"]))
+        one, other = (trajectory(method, None, cohorts=everybody) for method in (one, other))
+        assert torch.allclose(one, other, rtol=0, atol=1e-12)
+
+
+def ratios(name, *switches):
+    """r_k of clients 0, 1 and 3, and the models sent up for it."""
+    C, w = cohort([0, 1, 3]), torch.linspace(-1, 1, P, dtype=torch.float64)
+    return build(name, switches=switches).begin({}, w, C)["r"], C.traffic.up
+
+
+@pytest.mark.parametrize("name", ["globalfedsam", "globalfedsam-norm"])
+def test_weights_over_all_clients_enter_the_ratios_too(name):
+    """GSAM-2: p_j is one weight, in r_k as in the server's mean, whichever norm r_k has (GSAM-1)."""
+    share = 1.0 if name == "globalfedsam-norm" else sum(SIZES[i] for i in (0, 1, 3)) / sum(SIZES)
+    for other in ([], ["GSAM-1"]):
+        assert torch.allclose(ratios(name, "GSAM-2", *other)[0], share * ratios(name, *other)[0], rtol=1e-12)
+
+
+def test_the_printed_norm_leaves_normalisation_and_traffic_alone():
+    """GSAM-1 replaces a norm inside r_k, which the server forms from the gradients that it has anyway."""
+    C, w = cohort([0, 1, 3]), torch.linspace(-1, 1, P, dtype=torch.float64)
+    length = (C.p * C.full_gradient(w)).sum(0).norm()
+    (r, up), (normalised, _) = ratios("globalfedsam", "GSAM-1"), ratios("globalfedsam-norm", "GSAM-1")
+    assert torch.allclose(normalised, r / length, rtol=1e-12)
+    assert up == ratios("globalfedsam")[1] == 1
 
 
 @pytest.mark.parametrize("name", ["fedlesam", "fedlesam-s", "fedlesam-d"])

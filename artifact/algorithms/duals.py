@@ -48,7 +48,11 @@ class FedDyn(FedAvg):
     def server_dual(self, state, w, total, C):
         """lambda <- lambda - (lam/m) sum_S Delta_i;  w^{t+1} = (1/n) sum_S w_{K_i} - lambda / lam."""
         state["dual"] = state["dual"] - self.lam / C.m * total
-        return w + total / len(C.clients) - state["dual"] / self.lam
+        return w + self.mean_update(total, C) - state["dual"] / self.lam
+
+    def mean_update(self, total, C):
+        """(1/n) sum_S Delta_i, from the sum over the cohort."""
+        return total / len(C.clients)
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,12 @@ class SumOfUpdates:
         return w + self.server_lr * len(C.clients) * Delta
 
 
+@switch("AVG-2", "printed", FedLESAMD, "server: the sum of the updates instead of their mean")
+class SumBesideDual:
+    def mean_update(self, total, C):
+        return total
+
+
 @switch("SCAF-1", "printed", Scaffold, "the correction has the opposite sign")
 class OppositeCorrection:
     def correction(self, c):
@@ -110,17 +116,16 @@ class OppositeDual:
 class UnusedDual:
     def server_dual(self, state, w, total, C):
         super().server_dual(state, w, total, C)
-        return w + self.server_lr * total / len(C.clients)
+        return w + self.server_lr * self.mean_update(total, C)
 
 
 @switch("LESAMD-3", "printed", FedLESAMD, "the server's dual divides by the active clients instead of all")
 class DualOverActive:
     def server_dual(self, state, w, total, C):
         state["dual"] = state["dual"] - self.lam / len(C.clients) * total
-        return w + total / len(C.clients) - state["dual"] / self.lam
+        return w + self.mean_update(total, C) - state["dual"] / self.lam
 
 
-# before GSAM-1: of both, this one decides in the first round
 @switch("GSAM-4", "printed", GlobalFedSAM, "r_k = 1 in the first round")
 class FirstRatioOne:
     def ratio(self, Gfull, gbar, C):
@@ -130,14 +135,15 @@ class FirstRatioOne:
 
 @switch("GSAM-1", "printed", GlobalFedSAM, "r_k = ||G_k|| sum_j p_j cos(G_j, G_k)")
 class RatioWithOwnNorm:
-    def ratio(self, Gfull, gbar, C):
-        return norm(Gfull) * (unit(Gfull) @ C.sum(unit(Gfull), C.p))[:, None]
+    def projection(self, Gfull, gbar, C):
+        cosines = unit(Gfull) @ (self.shares(C) * unit(Gfull)).sum(0)  # sum_j p_j cos(G_j, G_k), at the server
+        return norm(Gfull) * cosines[:, None]
 
 
 @switch("GSAM-2", "printed", GlobalFedSAM, "p_k is normalised over ALL clients, so the model shrinks every round")
 class WeightsOfAllClients:
-    def mean_gradient(self, Gfull, C):
-        return C.sum(Gfull, C.relative_size / C.m)
+    def shares(self, C):
+        return C.relative_size / C.m
 
     def finish(self, state, c, w, W, C):
-        return C.sum(W, C.relative_size / C.m)
+        return C.sum(W, self.shares(C))

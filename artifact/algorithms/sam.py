@@ -76,18 +76,23 @@ class GlobalFedSAM(FedSAM):
 
     def begin(self, state, w, C):
         Gfull = C.full_gradient(w)  # [S, P], phase 1
-        gbar = self.mean_gradient(Gfull, C)
+        gbar = C.sum(Gfull, self.shares(C))  # gbar = sum_j p_j G_j
         return {"r": C.broadcast(self.ratio(Gfull, gbar, C)), "Gfull": Gfull}
 
-    def mean_gradient(self, Gfull, C):
-        return C.sum(Gfull, C.p)  # gbar = sum_j p_j G_j
+    def shares(self, C):
+        """[S, 1], the weights p_j of the mean gradient, of r_k and of the server's mean."""
+        return C.p
 
     def ratio(self, Gfull, gbar, C):
-        r = (unit(Gfull) * gbar).sum(-1, keepdim=True)  # sum_j p_j ||G_j|| cos(G_j, G_i) = <gbar, G_i> / ||G_i||
+        r = self.projection(Gfull, gbar, C)
         return r / norm(gbar).clamp_min(torch.finfo(r.dtype).tiny) if self.normalised else r
+
+    def projection(self, Gfull, gbar, C):
+        """[S, 1], sum_j p_j ||G_j|| cos(G_j, G_i) = <gbar, G_i> / ||G_i||."""
+        return (unit(Gfull) * gbar).sum(-1, keepdim=True)
 
     def perturbation(self, W, G, c):
         return c.r * super().perturbation(W, G, c)
 
     def finish(self, state, c, w, W, C):
-        return w + self.server_lr * C.sum(W - w, C.p)  # theta^{t+1} = sum_S p_i theta_i
+        return w + self.server_lr * C.sum(W - w, self.shares(C))  # theta^{t+1} = sum_S p_i theta_i
