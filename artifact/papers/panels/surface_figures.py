@@ -171,9 +171,9 @@ def density_statements(lines: Sequence[Mapping[str, Any]]) -> list[Statement]:
     for line in lines:
         shares = [-n / p if p > 0 else np.inf for p, n in zip(line["positive"], line["negative"], strict=True)]
         left = [NEGLIGIBLE * p + n for p, n in zip(line["positive"], line["negative"], strict=True)]
-        size = f"{np.mean(shares):.1%} of the positive one"
-        text = f"{line['label']}: negative part of the trace, {size}, below {NEGLIGIBLE:.0%}"
-        statements.append(from_interval(text, t_interval(left), "of the trace"))
+        size = f"{np.mean(shares):.1%} of the positive ones"
+        text = f"{line['label']}: negative eigenvalues sum to {size}, below {NEGLIGIBLE:.0%} of them (positive margin)"
+        statements.append(from_interval(text, t_interval(left), "as a sum of eigenvalues"))
     return statements
 
 
