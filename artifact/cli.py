@@ -6,6 +6,7 @@ import dataclasses
 import itertools
 import json
 import math
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -73,8 +74,16 @@ def _register(file: str) -> None:
         algorithms.register_file(file)
     except UserError:
         raise
-    except Exception as error:  # the user's own code may raise anything
-        raise UserError("add", file, f"a Python file that runs ({type(error).__name__}: {error})") from error
+    except (Exception, SystemExit) as error:  # the user's own code may raise anything
+        raise _fault(file, error) from error
+
+
+def _fault(file: str, error: BaseException) -> UserError:
+    """An error of the user's own code, with the line of it that was running, where one was."""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [f", line {frame.lineno}" for frame in frames if Path(frame.filename) == Path(file).absolute()]
+    place = lines[-1] if lines else ""
+    return UserError("add", file, f"a Python file that runs ({type(error).__name__}: {error}{place})")
 
 
 # ---- list ------------------------------------------------------------------------------------------------------------
@@ -157,12 +166,12 @@ LISTS = {
 def list_command() -> click.Command:
     @click.command("list", help="What there is: " + ", ".join(LISTS) + ".")
     @click.argument("what", type=click.Choice(list(LISTS)))
-    @click.option("--paper", help="Cells of this paper only.")
+    @click.option("--paper", help="Cells, experiments or claims of this paper only.")
     @click.option("--profile", type=click.Choice(experiments.PROFILES), default="laptop", help="Profile of the cells.")
     @click.option("--markdown", is_flag=True, help="As a Markdown table.")
     @AS_JSON
     def show(what: str, paper: str | None, profile: str, markdown: bool, as_json: bool) -> None:
-        rows = listing.cells(paper, profile) if what == "cells" else LISTS[what]()
+        rows = listing.cells(paper, profile) if what == "cells" else _of_paper(paper, what, LISTS[what]())
         if as_json:
             click.echo(json.dumps(rows, indent=1, default=str))
             return
@@ -176,6 +185,18 @@ def list_command() -> click.Command:
             click.echo(f"{first:<17} " + "  ".join(_short(value) for value in others))
 
     return show
+
+
+def _of_paper(paper: str | None, what: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of one paper, of lists that name it. Raises UserError for other lists and unknown papers."""
+    if paper is None:
+        return rows
+    if what not in ("claims", "experiments"):
+        raise UserError("paper", paper, f"a paper with cells, experiments or claims; {what} belong to none")
+    papers = [row["paper"] if what == "claims" else row["name"].split("/")[0] for row in rows]
+    if paper not in papers:
+        raise UserError("paper", paper, ", ".join(sorted(set(papers))))
+    return [row for row, own in zip(rows, papers, strict=True) if own == paper]
 
 
 def _short(value: Any) -> str:
@@ -206,14 +227,10 @@ def run_command() -> click.Command:
         default = "required" if field.is_required() else f"default {field.default}"
         many, boolean = name == "switches", field.annotation is bool
         options.append(click.Option([flag, name], help=default, multiple=many, is_flag=boolean, default=None))
-    for name, owners in _method_options().items():
-        options.append(
-            click.Option(["--" + name.replace("_", "-"), f"hyper_{name}"], help=f"hyper-parameter of {owners}")
-        )
     options += [
         click.Option(["--out"], type=click.Path(path_type=Path), default=Path("out/runs"), help="Store of the runs."),
         click.Option(["--data", "data_root"], type=click.Path(path_type=Path), help="Folder of the data sets."),
-        click.Option(["--add"], help="Python file with a method of your own, registered under its class name."),
+        click.Option(["--add"], multiple=True, help="Python file with a method of your own; may be repeated."),
         click.Option(["--resume"], is_flag=True, help="Go on with a run that was begun."),
         click.Option(
             ["--checkpoint-seconds"],
@@ -225,6 +242,12 @@ def run_command() -> click.Command:
         click.Option(["--quiet"], is_flag=True, help="No progress bar."),
         click.Option(["--json", "as_json"], is_flag=True, help="Machine-readable output."),
     ]
+    taken = {flag for option in options for flag in option.opts} | {"--help"}
+    for name, owners in _method_options().items():
+        flag = "--" + name.replace("_", "-")
+        if flag in taken:
+            raise UserError("hyper-parameter", name, f"for {owners} a name that is no option of run itself")
+        options.append(click.Option([flag, f"hyper_{name}"], help=f"hyper-parameter of {owners}"))
     return click.Command(
         "run", callback=_run, params=options, help="Train one configuration; a finished one is looked up."
     )
@@ -233,7 +256,7 @@ def run_command() -> click.Command:
 def _run(
     out: Path,
     data_root: Path | None,
-    add: str | None,
+    add: tuple[str, ...],
     resume: bool,
     checkpoint_seconds: float,
     quiet: bool,
@@ -245,9 +268,15 @@ def _run(
     wanted = _config(given)
     for remark in config.remarks([wanted]):
         click.echo(remark, err=True)
-    outcome = session.execute(
-        wanted, out, resume=resume, data_root=data_root, quiet=quiet, checkpoint_seconds=checkpoint_seconds
-    )
+    try:
+        outcome = session.execute(
+            wanted, out, resume=resume, data_root=data_root, quiet=quiet, checkpoint_seconds=checkpoint_seconds
+        )
+    except (UserError, OSError):
+        raise
+    except Exception as error:
+        added = wanted.build_algorithm().added_from
+        raise (_fault(added, error) if added else error) from error
     summary = outcome.summary | {"folder": str(outcome.run.folder), "found": outcome.found}
     if as_json:
         click.echo(json.dumps(summary, indent=1))

@@ -146,6 +146,8 @@ class RunConfig(BaseModel):
         defaults = {name: field.default for name, field in RunConfig.model_fields.items()}
         changed = {name: v for name, v in self.canonical().items() if v != _plain(defaults[name])}
         content = {"config": changed, "data": fingerprint, "numbers": NUMBERS}
+        if added := self.build_algorithm().added_digest:  # the name alone would find what an earlier text has computed
+            content["added"] = added
         text = json.dumps(content, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 

@@ -18,6 +18,16 @@ def write_atomic(path: Path, content: bytes | str) -> None:
         temporary.write_bytes(data)
 
 
+def require_writable(folder: Path) -> None:
+    """Make a folder where it is missing. Raises UserError where it cannot be written."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError("out", str(folder), f"a folder that can be written ({error.strerror or error})") from None
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise UserError("out", str(folder), "a folder that can be written (Permission denied)")
+
+
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A temporary file beside ``path`` that takes its place when the block ends well and is removed when it does not.
@@ -25,6 +35,8 @@ def replacing(path: Path) -> Iterator[Path]:
     Raises UserError where the folder cannot be written (missing right, full disk).
     """
     temporary = None
+    if path.is_dir():
+        raise UserError("out", str(path), "a file; this is a folder")
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
         os.close(handle)

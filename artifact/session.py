@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 import shutil
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -73,11 +74,12 @@ def execute(
         if run.done:  # by another process, while this one built the trainer
             return Outcome(run, summarise(run), found=True)
         _sweep(run)
-        if not run.started:
-            _create(run, record(config, dataset, trainer), trainer)
-        _restore(run, trainer)
-        run.truncate(trainer.completed)
-        train(trainer, run, quiet, after_round, checkpoint_seconds)
+        with _nothing_left(run):
+            if not run.started:
+                _create(run, record(config, dataset, trainer), trainer)
+            _restore(run, trainer)
+            run.truncate(trainer.completed)
+            train(trainer, run, quiet, after_round, checkpoint_seconds)
         run.finish({"rounds": trainer.completed})
         if slim:
             run.slim()
@@ -98,7 +100,8 @@ def record(config: RunConfig, dataset: data.Dataset, trainer: Trainer) -> dict[s
 
 def command(config: RunConfig) -> str:
     """The command line that makes the same run; a method's options take a value even where it is true or false."""
-    words = ["python", "-m", "artifact", "run"]
+    added = config.build_algorithm().added_from
+    words = ["python", "-m", "artifact", "run", *(["--add", added] if added else [])]
     for name, value in config.model_dump(exclude_defaults=True).items():
         for key, item in value.items() if name == "hyper" else [(name, value)]:
             for one in item if name == "switches" else [",".join(item) if isinstance(item, (tuple, list)) else item]:
@@ -113,6 +116,19 @@ def _create(run: Run, content: dict[str, Any], trainer: Trainer) -> None:
         run.create(content, trainer.device)
     except UserError:
         if not run.started:
+            shutil.rmtree(run.folder, ignore_errors=True)
+        raise
+
+
+@contextlib.contextmanager
+def _nothing_left(run: Run) -> Iterator[None]:
+    """A run that a fault in the program or in a user's own method ends before any checkpoint leaves no folder."""
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception:
+        if not run.checkpoint_file.exists():
             shutil.rmtree(run.folder, ignore_errors=True)
         raise
 

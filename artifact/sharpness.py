@@ -369,6 +369,7 @@ def _written(value: Any) -> str:
     "--record", "keep", is_flag=True, help="Store top eigenvalue and trace beside the run; skips what is there."
 )
 @click.option("--against", type=click.Path(path_type=Path), help="Folder of PyHessian: time at equal accuracy.")
+@click.option("--add", multiple=True, expose_value=False, help="Python file with the method of a run; may be repeated.")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
 def sharpness_command(
     references, where, store, data_root, data_size, dtype, keep, against, as_json, memory, parts, **given

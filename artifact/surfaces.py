@@ -106,8 +106,11 @@ def _labels(targets: Sequence[Target], given: Sequence[str]) -> list[str]:
         names = list(given)
     else:
         names = [f"{t.trainer.config.algorithm} {t.trainer.config.split} seed {t.trainer.config.seed}" for t in targets]
-    doubled = len(set(names)) < len(names)
-    return [f"{name} ({target.name})" for name, target in zip(names, targets, strict=True)] if doubled else names
+    if len(set(names)) < len(names):
+        names = [f"{name} ({target.name})" for name, target in zip(names, targets, strict=True)]
+    if len(set(names)) < len(names):
+        raise UserError("run", [target.name for target in targets], "every model once, or a label of its own for each")
+    return names
 
 
 @click.command("landscape", help="Loss surfaces of stored models along shared directions, on one colour scale.")
@@ -124,6 +127,7 @@ def _labels(targets: Sequence[Target], given: Sequence[str]) -> list[str]:
 @click.option("--folder", type=click.Path(path_type=Path), default=Path("out/landscapes"), show_default=True)
 @click.option("--name", help="Stem of the files; default made of the directions and the models.")
 @click.option("--data", "data_root", type=click.Path(path_type=Path), help="Folder of the data sets.")
+@click.option("--add", multiple=True, expose_value=False, help="Python file with the method of a run; may be repeated.")
 @click.option("--json", "as_json", is_flag=True, help="Print what is stored.")
 def landscape_command(
     references,
@@ -142,7 +146,9 @@ def landscape_command(
     as_json,
 ) -> None:
     """See the module."""
-    _check(points, reach, data_size)
+    _check(points, reach, data_size, ceiling)
+    if name is not None and Path(name).name != name:
+        raise UserError("name", name, "the stem of a file name; --folder names the folder")
     plan = Plan(directions, int(axes), points, reach, seed)
     targets = [open_target(reference, store, data_root) for reference in references]
     if len({target.trainer.config.model for target in targets}) > 1:
@@ -163,11 +169,19 @@ def landscape_command(
         "grid": plan.grid.tolist(),
         "data": data_size,
         "models": models,
-        "command": shlex.join(["python", "-m", "artifact", "landscape", *references, "--directions", directions]),
+        "command": _command(references, plan, data_size, ceiling, label),
     }
     write_atomic(folder / f"{stem}.json", dumps(document) + "\n")
     files = [folder / f"{stem}.json", *draw(surfaces, plan, folder, stem, ceiling)]
     click.echo(dumps(document) if as_json else "\n".join(map(str, files)))
+
+
+def _command(references: Sequence[str], plan: Plan, data_size: int, ceiling: float | None, label: Sequence[str]) -> str:
+    """The command line that makes the same surfaces and figures again."""
+    words = ["python", "-m", "artifact", "landscape", *references]
+    for option, value in [*vars(plan).items(), ("data-size", data_size), ("ceiling", ceiling)]:
+        words += [] if value is None else [f"--{option}", str(value)]
+    return shlex.join([*words, *(word for name in label for word in ("--label", name))])
 
 
 def _numbers(found: dict[str, Any], plan: Plan) -> str:
@@ -176,10 +190,12 @@ def _numbers(found: dict[str, Any], plan: Plan) -> str:
     return f"loss {loss}, mean rise {half} at {plan.reach / 2:g}, {full} at {plan.reach:g}"
 
 
-def _check(points: int, reach: float, data_size: int) -> None:
+def _check(points: int, reach: float, data_size: int, ceiling: float | None) -> None:
     if points < 3 or points % 2 == 0:
         raise UserError("points", points, "an odd number of at least 3")
     if not (reach > 0 and math.isfinite(reach)):
         raise UserError("reach", reach, "a positive number")
+    if ceiling is not None and not (ceiling > 0 and math.isfinite(ceiling)):
+        raise UserError("ceiling", ceiling, "a positive number")
     if data_size < 1:
         raise UserError("data-size", data_size, "an integer of at least 1")

@@ -103,6 +103,10 @@ BAD = [
     (f"{FEDAVG} --dataset cifar10 --data {{altered}}", ("cifar10.npz", "sha256", "fetch it again")),
     (f"{UNTRAINED} --out {{file}}/out", ("out", "file", "written")),
     ("list everything", ("everything", "algorithms")),
+    ("list claims --paper smith2020", ("paper", "smith2020", "kakoun2024")),
+    ("list models --paper kakoun2024", ("paper", "kakoun2024", "models")),
+    ("replay {case} --out {folder} --backend loop", ("out", "folder", "file")),
+    ("report --out {file}/out/report", ("out", "file", "written")),
     ("fly", ("fly", "command")),
     ("table kakoun2024/9.9 --out {out}", ("table", "kakoun2024/9.9", "kakoun2024/5.3")),
     ("table smith2020/1 --out {out}", ("paper", "smith2020", "kakoun2024")),
@@ -309,6 +313,80 @@ def test_a_method_of_ones_own_is_listed_without_released_form(capsys):
         assert rows["fedsign"]["released"] == [] != rows["fedsam"]["released"]
     finally:
         algorithms.ALGORITHMS.pop("fedsign", None)
+
+
+def test_lists_that_name_papers_can_be_of_one(capsys):
+    for what, name in (("claims", "paper"), ("experiments", "name")):
+        assert main(["list", what, "--paper", "sun2023", "--json"]) == 0
+        rows = json.loads(capsys.readouterr().out)
+        assert rows and {row[name].split("/")[0] for row in rows} == {"sun2023"}
+
+
+OWN = """from __future__ import annotations
+from dataclasses import dataclass
+from artifact.algorithms.base import FedAvg, Fraction
+@dataclass(frozen=True)
+class Mine(FedAvg):
+    share: Fraction = 0.5
+    def direction(self, g, c):
+        return self.share * g
+"""
+
+
+@pytest.fixture
+def mine(tmp_path, capsys):
+    """mine(old, new, *words) -> (exit code, output, errors) of a run of OWN with a text in it replaced."""
+
+    def run(old: str = "", new: str = "", *words: str) -> tuple[int, str, str]:
+        algorithms.ALGORITHMS.pop("mine", None)
+        (tmp_path / "mine.py").write_text(OWN.replace(old, new) if old else OWN)
+        line = f"{SMALL} --algorithm mine --add {tmp_path / 'mine.py'} --out {tmp_path / 'out'}"
+        code = main([*line.split(), *words])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    yield run
+    algorithms.ALGORITHMS.pop("mine", None)
+
+
+def test_annotations_of_ones_own_method_may_be_texts(mine):
+    assert mine("", "", "--share", "0.25")[0] == 0
+    code, _, error = mine("", "", "--share", "2")
+    assert code == 2
+    _is_one_line(error, ("share", "2.0", "1"))
+
+
+def test_an_edited_method_is_not_looked_up(mine):
+    assert [mine()[1].split()[0] for _ in range(2)] == ["trained", "found"]
+    assert mine("self.share * g", "-self.share * g")[1].split()[0] == "trained"
+
+
+def test_the_recorded_command_of_ones_own_method_finds_its_run(mine, tmp_path, capsys):
+    assert mine()[0] == 0
+    (folder,) = (tmp_path / "out").iterdir()
+    recorded = shlex.split(json.loads((folder / "config.json").read_text())["command"])
+    algorithms.ALGORITHMS.pop("mine")
+    assert main([*recorded[3:], "--out", str(folder.parent)]) == 0
+    assert capsys.readouterr().out.startswith("found")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "named"),
+    [
+        ("return self.share", "return unknown", ("add", "mine.py", "NameError", "unknown", "line 8")),
+        ("return self.share * g", "pass", ("add", "mine.py")),
+        ("self.share * g", "g.mean(-1)", ("add", "mine.py")),
+        ("@dataclass(frozen=True)\n", "", ("mine", "@dataclass(frozen=True)")),
+        ("share", "lr", ("hyper-parameter", "lr", "mine")),
+        ("@dataclass", "raise SystemExit(0)\n@dataclass", ("add", "mine.py", "SystemExit")),
+    ],
+)
+def test_a_mistake_in_ones_own_method_is_one_line(old, new, named, mine, tmp_path):
+    code, out, error = mine(old, new)
+    assert (code, out) == (2, "")
+    _is_one_line(error, named)
+    assert not list((tmp_path / "out").glob("*"))
+    assert mine()[0] == 0
 
 
 def test_run_is_looked_up_the_second_time(tmp_path, capsys):

@@ -80,7 +80,7 @@ def compare(place, monkeypatch, capsys):
 
     def run(*words: str) -> tuple[int, str, str]:
         add = [] if any(word == "--add" for word in words) else ["--add", str(FEDSIGN)]
-        for name in [key for key, cls in algorithms.ALGORITHMS.items() if cls.__module__ == "fedsign"]:
+        for name in [key for key, cls in algorithms.ALGORITHMS.items() if cls.added_from]:
             del algorithms.ALGORITHMS[name]
         capsys.readouterr()
         code = main(["compare", "toy/1", "--out", str(place / "store"), "--quiet", *add, *words])
@@ -159,7 +159,7 @@ def test_only_what_is_missing_is_run(compare, place):
 
 
 def test_edited_source_is_another_method(compare, place, tmp_path):
-    """A run's key knows a method by its name; the results of an earlier version of the file must not be found."""
+    """Runs are looked up by the method's name; the results of an earlier version of the file must not be found."""
     compare("--column", "even", "--hyper", "mix=0")
     edited = tmp_path / "fedsign.py"
     edited.write_text(FEDSIGN.read_text().replace("return (1 - self.mix) * g", "return 2 * (1 - self.mix) * g"))
@@ -218,6 +218,12 @@ def test_bad_input_is_one_line(words, named, compare, place):
     assert code == 2 and not out
     assert len(error.splitlines()) == 1 and all(part in error for part in named), error
     assert before == (sorted((place / "store").rglob("*")) if (place / "store").exists() else [])
+
+
+def test_a_bad_value_is_told_before_anything_is_trained(compare, tmp_path):
+    store = tmp_path / "store"
+    code, _, error = compare("--hyper", "mix=2", "--out", str(store))
+    assert code == 2 and error.startswith("error: mix: 2.0") and not store.exists()
 
 
 def test_lookup_without_runs_is_one_line(compare, tmp_path):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 import torch
 
-from artifact import curvature, session
+from artifact import algorithms, curvature, session
 from artifact.__main__ import main
 from artifact.config import make
 from artifact.errors import UserError
@@ -176,6 +177,9 @@ def test_an_unconverged_number_is_no_value(store):
         (["sharpness", "--where", "seed=77"], ("where", "seed=77", "finished run")),
         (["landscape", "{key}", "--points", "4"], ("points", "4", "odd")),
         (["landscape", "{key}", "--reach", "0"], ("reach", "0", "positive")),
+        (["landscape", "{key}", "--ceiling", "nan"], ("ceiling", "nan", "positive")),
+        (["landscape", "{key}", "--name", "a/b"], ("name", "a/b", "--folder")),
+        (["landscape", "{key}", "{key}"], ("run", "every model once")),
         (["landscape", "{key}", "--label", "a", "--label", "b"], ("label", "1 labels")),
     ],
     ids=lambda w: " ".join(w) if isinstance(w, list) else "",
@@ -215,6 +219,32 @@ def test_landscape_stores_data_and_figures(store, tmp_path, capsys, directions, 
         assert model["loss"] == pytest.approx(float(target.trainer.risk(40)(target.w)), rel=1e-5)
         assert float(values[(2,) * axes]) == pytest.approx(model["loss"])
     assert len({model["label"] for model in document["models"]}) == 2
+
+
+def test_the_command_that_a_landscape_records_makes_it_again(store, tmp_path, capsys):
+    options = ["--axes", 1, "--points", 5, "--reach", 0.5, "--seed", 3, "--data-size", 40, "--label", "a b"]
+    surfaces = []
+    for folder in (tmp_path / "one", tmp_path / "two"):
+        words = ["landscape", keys(store)[0], *options]
+        assert run(capsys, *words, "--out", store, "--folder", folder, "--name", "s")[0] == 0
+        document = json.loads((folder / "s.json").read_text())
+        surfaces.append([(model["label"], model["values"]) for model in document["models"]])
+        options = shlex.split(document["command"])[5:]
+    assert surfaces[0] == surfaces[1]
+
+
+def test_a_method_of_ones_own_is_measured_with_its_file(tmp_path, capsys):
+    add, common = ["--add", ROOT / "examples" / "fedsign.py"], ["--data-size", 20, "--out", tmp_path]
+    small = ["--train-size", 40, "--test-size", 20, "--model", "mlp-8", "--clients", 2, "--cohort", 2, "--rounds", 1]
+    try:
+        assert run(capsys, "run", *add, "--algorithm", "fedsign", *small, "--out", tmp_path)[0] == 0
+        algorithms.ALGORITHMS.pop("fedsign")
+        (key,) = keys(tmp_path)
+        assert run(capsys, "sharpness", key, *add, *common, "--parts", "top", "--k", 1)[0] == 0
+        algorithms.ALGORITHMS.pop("fedsign")
+        assert run(capsys, "landscape", key, *add, *common, "--points", 3, "--axes", 1, "--folder", tmp_path)[0] == 0
+    finally:
+        algorithms.ALGORITHMS.pop("fedsign", None)
 
 
 def test_landscape_needs_one_architecture(store, tmp_path, capsys):

@@ -315,6 +315,14 @@ def test_bad_input_is_one_line(words, named, tmp_path, capsys):
     assert not (tmp_path / "store").exists()
 
 
+def test_a_store_that_cannot_be_written_is_told_before_the_first_run(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    store = tmp_path / "file" / "store"
+    assert main(["sweep", "sun2023/8", "--out", str(store), "--quiet", "--jobs", "1"]) == 2
+    error = capsys.readouterr().err
+    assert len(error.splitlines()) == 1 and str(store) in error and "written" in error
+
+
 def test_everything_is_more_than_the_profile_runs_here(tmp_path, capsys):
     """The papers' settings are left out for want of machine time, unless they are asked for."""
     counts = []

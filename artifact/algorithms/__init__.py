@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import hashlib
 import importlib.util
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -181,30 +183,37 @@ def build(
 
 
 def register(name: str, algorithm: type[FedAvg]) -> None:
-    """Add an author's own class to the registry. Raises UserError when the name is taken."""
+    """Add an author's own class to the registry. Raises UserError when the name is taken and for other classes.
+
+    The decorator must be the class's own: with an inherited one its new hyper-parameters would be constants.
+    """
     if name in ALGORITHMS:
         raise UserError("name", name, f"a name that is not one of {', '.join(ALGORITHMS)}")
-    if not (isinstance(algorithm, type) and issubclass(algorithm, FedAvg) and dataclasses.is_dataclass(algorithm)):
-        raise UserError(name, algorithm, "a frozen dataclass that derives from FedAvg")
+    own = isinstance(algorithm, type) and issubclass(algorithm, FedAvg) and "__dataclass_fields__" in vars(algorithm)
+    if not own:
+        raise UserError(name, algorithm, "a class with @dataclass(frozen=True) that derives from FedAvg")
     ALGORITHMS[name] = algorithm
 
 
 def register_file(path: str | Path) -> list[str]:
     """Run a Python file of the user's and register every method that it defines, under its lower-case class name.
 
+    The hash of the file becomes part of a run's key: the same name in an edited file is another method.
     Raises UserError when the file is missing or defines no method.
     """
     path = Path(path)
-    if not path.is_file():
-        raise UserError("add", str(path), "an existing Python file")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if not (path.is_file() and path.suffix == ".py"):
+        raise UserError("add", str(path), "an existing Python file, NAME.py")
+    digest = hashlib.sha256(path.read_bytes().replace(b"\r\n", b"\n")).hexdigest()[:16]
+    name = f"added {digest}"
+    spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # where dataclasses and pydantic look up annotations that are texts
     spec.loader.exec_module(module)
-    own = [
-        v for v in vars(module).values() if isinstance(v, type) and v.__module__ == path.stem and issubclass(v, FedAvg)
-    ]
+    own = [v for v in vars(module).values() if isinstance(v, type) and v.__module__ == name and issubclass(v, FedAvg)]
     if not own:
         raise UserError("add", str(path), "a file that defines a dataclass deriving from a method")
     for algorithm in own:
         register(algorithm.__name__.lower(), algorithm)
+        algorithm.added_from, algorithm.added_digest = str(path), digest
     return [algorithm.__name__.lower() for algorithm in own]

@@ -56,6 +56,8 @@ class FedAvg:
     by_size = False
     #: every client runs the same number of steps whatever its size (SCAF-6)
     equal_steps = False
+    #: file of a method of the user's own, and a hash of its content
+    added_from = added_digest = ""
 
     def init(self, w: Tensor, m: int) -> State:
         return {}

@@ -7,7 +7,6 @@ other method met, and differences are paired. Only what is missing is run.
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 import json
 import math
@@ -60,7 +59,7 @@ def own_method(file: Path, name: str | None) -> str:
 
     Raises UserError for a name that is not in it, or where it defines several and none is named.
     """
-    found = [key for key, cls in algorithms.ALGORITHMS.items() if cls.__module__ == file.stem]
+    found = [key for key, cls in algorithms.ALGORITHMS.items() if cls.added_from == str(file)]
     if name is None and len(found) == 1:
         return found[0]
     if name is None or algorithms.canonical(name) not in found:
@@ -335,11 +334,14 @@ def compare_command(
     table = narrowed(whole, profile, columns)
     own = with_own_row(table, profile, method, settings_of(method, hyper))
     store = out or experiments.STORES[profile]
-    # the method's source names its store, because a run's key knows a method by its name alone
-    own_store = (out or Path("out")) / "added" / hashlib.sha256(add.read_bytes()).hexdigest()[:16]
+    # the method's source names its store, because runs are looked up there by their config, which has its name alone
+    own_store = (out or Path("out")) / "added" / algorithms.ALGORITHMS[method].added_digest
     if not lookup:
-        for one, place in ((table, store), (own, own_store)):
-            configs = [c for cell in experiments.cells(one, profile) if not cell.not_run for c in cell.configs]
+        wanted = [  # of both, so that a bad value of the own method is told before anything is trained
+            (place, [c for cell in experiments.cells(one, profile) if not cell.not_run for c in cell.configs])
+            for one, place in ((table, store), (own, own_store))
+        ]
+        for place, configs in wanted:
             sweep.run_missing(configs, Settings(place, data_root, (str(add),)), jobs, quiet)
     mine = tables.look_up(own, profile, experiments.finished(own_store))
     found = besides(mine, tables.look_up(table, profile, experiments.finished(store)))

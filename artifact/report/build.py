@@ -15,6 +15,7 @@ from pathlib import Path
 
 from artifact import __version__
 from artifact.errors import UserError
+from artifact.files import require_writable
 from artifact.report import MARK
 from artifact.report.content import Content
 from artifact.report.pages import PAGES
@@ -78,6 +79,7 @@ def _check_target(folder: Path) -> None:
         raise UserError("out", str(folder), allowed)
     if folder.is_dir() and any(folder.iterdir()) and not (folder / MARK).is_file():
         raise UserError("out", str(folder), allowed)
+    require_writable(folder.parent)
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from tqdm import tqdm
 
 from artifact.config import RunConfig, remarks
 from artifact.errors import UserError
+from artifact.files import require_writable
 from artifact.papers import experiments, wanted
 from artifact.store import Run, dumps, runs
 from artifact.sweeps.estimate import Estimator
@@ -255,7 +256,7 @@ def run_missing(
 @click.option("--nodes-data", help="Folder of the data sets on the nodes, on Ray; default: each node's own default.")
 @click.option("--out", type=click.Path(path_type=Path), help="Store; default out/quick, or results for other profiles.")
 @click.option("--data", "data_root", type=click.Path(path_type=Path), help="Folder of the data sets.")
-@click.option("--add", help="Python file with a method of your own, registered under its class name.")
+@click.option("--add", multiple=True, help="Python file with a method of your own; may be repeated.")
 @click.option("--checkpoint-seconds", type=click.FloatRange(0), default=20.0, show_default=True)
 @click.option("--everything", is_flag=True, help="Also the cells that the profile leaves out for want of machine time.")
 @click.option("--dry-run", is_flag=True, help="Show the plan and run nothing.")
@@ -271,7 +272,7 @@ def sweep_command(
     nodes_data: str | None,
     out: Path | None,
     data_root: Path | None,
-    add: str | None,
+    add: tuple[str, ...],
     checkpoint_seconds: float,
     everything: bool,
     dry_run: bool,
@@ -286,7 +287,7 @@ def sweep_command(
     store = out or experiments.STORES[profile]
     configs = merged(wanted.configs(selection, profile, everything))
     planned = plan(configs, store, declared_seconds(selection, profile, len(configs)))
-    settings = Settings(store, data_root, (add,) if add else (), checkpoint_seconds)
+    settings = Settings(store, data_root, add, checkpoint_seconds)
     pool: Pool = LocalPool(workers, settings, doubled=short(planned.jobs))
     if address is not None and planned.jobs:
         from artifact.sweeps.ray_sweep import RayPool  # needs an optional package
@@ -301,6 +302,7 @@ def sweep_command(
         click.echo(remark, err=True)
     if dry_run or not planned.jobs:
         return
+    require_writable(store)
     try:
         tally = run_all(pool, planned.jobs, workers, quiet)
     except KeyboardInterrupt:
