@@ -215,6 +215,8 @@ USAGE
 
 trap 'say "" "interrupted: the same command goes on from here"; exit 130' INT TERM
 
+(($# <= 1)) || fail "arguments: '${*:2}' is not possible; allowed: nothing after '$1'"
+
 case ${1:-quick} in
 setup) setup ;;
 quick | laptop | paper)

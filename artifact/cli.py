@@ -311,7 +311,7 @@ def _number(name: str, text: str) -> float | bool:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise UserError(name, text, "a finite number")
+        raise UserError(name, text, "a finite number, or true or false where it is a switch")
     return value
 
 

@@ -416,9 +416,9 @@ def _options(parts: str, memory: int, given: dict[str, Any]) -> Options:
     for name in ("rho", "tol", "error"):
         if not (given[name] > 0 and math.isfinite(given[name])):
             raise UserError(name, given[name], "a positive number")
-    for name in ("k", "m"):
-        if given[name] < 1:
-            raise UserError(name, given[name], "an integer of at least 1")
+    for name, least in {"k": 1, "m": 1, "samples": 1, "seed": 0}.items():
+        if given[name] < least:
+            raise UserError(name, given[name], f"an integer of at least {least}")
     return Options(parts=chosen, memory=memory << 20, **given)
 
 

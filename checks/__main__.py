@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
 from tqdm import tqdm
 
 from artifact.errors import UserError
+from artifact.files import require_writable
 from artifact.judging.claims import Claim, load, select
 from checks import report, runner
 
@@ -31,7 +34,7 @@ class OneLine(click.Command):
 
 
 @click.command(cls=OneLine, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--claim", "ids", multiple=True, metavar="ID", help="Only this claim; may be repeated.")
+@click.option("--claim", "ids", multiple=True, metavar="ID", help="Only this claim; may be repeated, adds to --paper.")
 @click.option("--paper", "papers", multiple=True, metavar="KEY", help="Only this paper (stem of its ledger file).")
 @click.option("--json", "as_json", is_flag=True, help="Print the list of verdicts with their evidence.")
 @click.option("--figures", type=click.Path(file_okay=False), help="Draw one PNG per claim into this folder.")
@@ -48,8 +51,12 @@ class OneLine(click.Command):
 @click.option("--store/--no-store", default=True, show_default=True, help="Write evidence files to results/checks.")
 def main(ids, papers, as_json, figures, readme, findings, limit, workers, store):
     """Decide claims; exit code 0 only if every verdict equals the ledger's and nothing was skipped unseen."""
+    if not math.isfinite(limit):
+        raise UserError("limit", limit, "a positive number of seconds")
     ledger = load()
     claims = select(ledger, ids, papers)
+    if figures is not None:
+        require_writable(Path(figures))
     if readme:
         click.echo(report.readme(ledger, runner.stored()), nl=False)
         return

@@ -246,3 +246,13 @@ def test_figure_of_an_empirical_claim(tmp_path):
 def test_disagreeing_rows_come_first():
     rows = figures._pairs({"printed": ["1.0", "2.0"], "derived": [1.04, 2.06]})
     assert [row[3] for row in rows] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [(["--limit", "nan"], ("limit", "nan")), (["--figures", "/dev/null/x"], ("out", "/dev/null/x"))],
+)
+def test_a_bad_option_is_one_line_before_any_check(arguments, words):
+    done = CliRunner().invoke(main, ["--claim", "fan24-thm1", "--no-store", *arguments])
+    assert done.exit_code == 2 and len(done.output.splitlines()) == 1
+    assert done.output.startswith("error: ") and all(word in done.output for word in words)

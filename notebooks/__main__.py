@@ -70,6 +70,8 @@ def main(out: Path, chosen: Sequence[str], jobs: int, folder: Path, force: bool,
 
 def _select(chosen: Sequence[str], folder: Path) -> list[str]:
     known = notebook.names(folder)
+    if not known:
+        raise UserError("folder", str(folder), "a folder with notebooks")
     for name in chosen:
         if name not in known:
             raise UserError("notebook", name, ", ".join(known))

@@ -124,6 +124,12 @@ def test_unknown_verb_is_one_line():
     assert done.stderr == "error: verb: 'everything' is not possible; allowed: setup, quick, laptop, paper, test\n"
 
 
+def test_words_behind_the_verb_are_one_line():
+    done = subprocess.run([ROOT / "reproduce.sh", "help", "--quick", "me"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "error: arguments: '--quick me' is not possible; allowed: nothing after 'help'\n"
+
+
 def test_every_verb_is_explained():
     usage = subprocess.run([ROOT / "reproduce.sh", "help"], capture_output=True, text=True, check=True).stdout
     assert all(f"\n  {verb} " in usage for verb in ("setup", "quick", "laptop", "paper", "test"))

@@ -313,3 +313,8 @@ def test_text_is_escaped_and_mathematics_drawn():
     assert render.image(b"png", 'a "b"') == (
         '<figure><img src="data:image/png;base64,cG5n" alt="a &#34;b&#34;"></figure>'
     )
+
+
+def test_a_folder_without_notebooks_is_refused(tmp_path):
+    with pytest.raises(UserError, match="a folder with notebooks"):
+        command._select((), tmp_path / "nowhere")

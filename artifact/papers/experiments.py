@@ -390,6 +390,13 @@ def signature(run_config: RunConfig) -> str:
     return _signatures[text]
 
 
+def there(store: Path | None) -> Path | None:
+    """A store that is only read. Raises UserError without one: a mistyped folder would look like an empty store."""
+    if store is not None and not store.is_dir():
+        raise UserError("out", str(store), "the folder of a store that is there")
+    return store
+
+
 def finished(store: Path) -> dict[str, list[Run]]:
     """Finished runs of a store by what they are; needs neither the data nor the hardware that they were made with."""
     found: dict[str, list[Run]] = {}

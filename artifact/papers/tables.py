@@ -302,7 +302,8 @@ def table_command(
     quiet: bool,
     json_output: bool,
 ) -> None:
-    store, render = out or experiments.STORES[profile], RENDER["json" if json_output else style]
+    store = (experiments.there(out) if lookup else out) or experiments.STORES[profile]
+    render = RENDER["json" if json_output else style]
     for number, (paper, table) in enumerate(experiments.select_tables(name, profile)):
         entries = collect(table, profile, store, not lookup, quiet, data_root, everything)
         click.echo(("\n" if number else "") + render(paper, table, profile, entries))

@@ -198,7 +198,8 @@ def variants_command(
     as_json: bool,
 ) -> None:
     _, table = experiments.find(TABLE)
-    entries = tables.collect(table, profile, out or experiments.STORES[profile], not lookup, quiet, data_root)
+    store = (experiments.there(out) if lookup else out) or experiments.STORES[profile]
+    entries = tables.collect(table, profile, store, not lookup, quiet, data_root)
     comparisons = compare(entries)
     click.echo(json.dumps(rows(comparisons), indent=1) if as_json else markdown(comparisons))
     if folder is None or not comparisons:
