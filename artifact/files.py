@@ -36,7 +36,7 @@ def replacing(path: Path) -> Iterator[Path]:
     """
     temporary = None
     if path.is_dir():
-        raise UserError("out", str(path), "a file; this is a folder")
+        raise UserError("out", str(path), "a file that can be written; this is a folder")
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
         os.close(handle)

@@ -113,10 +113,10 @@ class Store:
 
 
 def open_store(profile: str, folder: Path | None = None) -> Store:
-    """The profile's own store, or another folder. Raises UserError for an unknown profile or a folder not there."""
+    """The profile's own store, or another folder. Raises UserError for an unknown profile."""
     if profile not in experiments.STORES:
         raise UserError("profile", profile, ", ".join(experiments.STORES))
-    return Store(experiments.there(folder) or experiments.ROOT / experiments.STORES[profile])
+    return Store(folder or experiments.ROOT / experiments.STORES[profile])
 
 
 def _spent(cell: Cell, run: Run, target: float) -> Spent | None:

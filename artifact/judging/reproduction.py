@@ -263,7 +263,7 @@ def verdicts_command(
         raise UserError("accept", profile, f"the {verdicts.PROFILE} profile and its own store")
     ledger = claims.load()
     chosen = claims.select(ledger, ids, papers)
-    store = open_store(profile, out)
+    store = open_store(profile, experiments.there(out))
     found = verdicts.decide_all(chosen, profile, store)
     if accepting:
         click.echo("\n".join(accept(found, ledger)) or "the ledger expects these verdicts already")
