@@ -49,7 +49,7 @@ def _plot_line(axes: Axes, scenario: Scenario) -> None:
     for name, point in scenario.points.items():
         height, bend = float(average.value(np.array(point))), top_curvature(average, point)
         axes.plot(*point, height, "o", color="black", markersize=4)
-        text = f"{name}\naverage: f'' = {bend:.3g}"
+        text = f"{name}\nf'' of the average = {bend:.3g}"
         axes.annotate(text, (*point, height), (0, -26), textcoords="offset points", fontsize=7, ha="center")
     axes.margins(y=0.25)
     axes.set_xlabel("parameter")
