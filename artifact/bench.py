@@ -33,8 +33,8 @@ BACKENDS_FILE = Path(__file__).with_name("backends.toml")
 BACKENDS_OF = {
     "cpu": {
         "mlp": ("loop", "batched", "explicit", "onednn"),
-        "resnet18": ("loop", "cropped", "batched"),
-        "*": ("loop", "batched"),
+        "resnet18": ("loop", "cropped", "fourier", "batched"),
+        "*": ("loop", "fourier", "batched"),
     },
     "cuda": {
         "mlp": ("batched", "batched-graph", "explicit", "explicit-graph", "loop-graph"),

@@ -2,6 +2,7 @@
 
 Several backends give one answer. ``loop`` differentiates one client at a time, clients spread over threads that each
 use one core, or over the queues of a GPU; ``cropped`` is ``loop`` with convolutions fitted to images of a few pixels;
+``fourier`` is ``cropped`` with wide convolutions by their spectra (``artifact.fourier``);
 ``batched`` differentiates many clients in one call (``torch.func.vmap``), which makes their convolutions grouped ones;
 ``products`` is ``batched`` with convolutions as batched matrix products; ``explicit`` has hand-written gradients of
 fully connected networks, for many clients at once, and falls back on ``batched`` elsewhere; ``onednn`` is ``explicit``
@@ -12,6 +13,7 @@ with large products in float32 by another library. ``NAME-graph`` records the gr
 
 from __future__ import annotations
 
+import copy
 import os
 import threading
 import tomllib
@@ -33,13 +35,13 @@ from artifact.devices import gradient_memory, side_by_side
 from artifact.explicit import Perceptron
 from artifact.flat import Layout, buffers, parameters
 from artifact.graphs import Graphs, Tensors
-from artifact.replica import Replica, convolutions_as_products
+from artifact.replica import Replica, convolutions_as_products, pool_before_relu
 from artifact.taps import hidden_layers, mean_square_activations
 
 #: how a gradient is computed
-KINDS = ("loop", "cropped", "batched", "products", "explicit", "onednn")
+KINDS = ("loop", "cropped", "fourier", "batched", "products", "explicit", "onednn")
 #: those that take one client at a time, and those that take a whole cohort however many workers there are
-LOOPS, WHOLE = ("loop", "cropped"), ("batched", "products")
+LOOPS, WHOLE = ("loop", "cropped", "fourier"), ("batched", "products")
 RECORDED = "-graph"
 BACKENDS = (*KINDS, *(kind + RECORDED for kind in KINDS))
 
@@ -139,6 +141,8 @@ class Oracle:
         )
         if explicit and self._perceptron is None:
             self.kind, self.backend = "batched", "batched" + RECORDED * self.recorded
+        if self.kind == "fourier" and self.bfloat16:  # spectra are sums over all pixels, which eight bits do not hold
+            self.kind, self.backend = "cropped", "cropped" + RECORDED * self.recorded
         self._functional = convolutions_as_products(self.model) if self.kind == "products" else self.model
         if self._pool is not None and self.kind not in WHOLE:
             torch.set_num_threads(1)  # the workers keep the cores busy; a team of threads here would spin beside them
@@ -184,8 +188,7 @@ class Oracle:
     def loss(self, w: Tensor, b: dict[str, Tensor] | None, x: Tensor, y: Tensor, u: Tensor | None) -> Tensor:
         """Penalised loss at one flat vector, for ``torch.func``; the running statistics ``b`` are updated in place."""
         tensors = self.layout.views(w) | (b or {})
-        # functional_call swaps a module's tensors in place, so every worker needs its own
-        model = self._replica().model if hasattr(self._local, "worker") else self._functional
+        model = self._own() if hasattr(self._local, "worker") else self._functional
         return self._loss(model, lambda *inputs: functional_call(model, tensors, inputs), x, y, u)
 
     def gradients(self, W: Tensor, b: Tensor | None, group: Group) -> Tensor:
@@ -274,9 +277,17 @@ class Oracle:
 
     def _replica(self) -> Replica:
         if not hasattr(self._local, "replica"):
-            plain, crop = self.penalty.zeta == 0, self.kind == "cropped"
-            self._local.replica = Replica(self.model, self.layout, self.buffer_layout, plain, crop)
+            plain = self.penalty.zeta == 0
+            self._local.replica = Replica(self.model, self.layout, self.buffer_layout, plain, self.kind)
         return self._local.replica
+
+    def _own(self) -> nn.Module:
+        """This worker's model for functional_call, which swaps tensors in place, and whole ones."""
+        if not hasattr(self._local, "own"):
+            self._local.own = copy.deepcopy(self._functional)
+            if self.penalty.zeta == 0:
+                pool_before_relu(self._local.own)
+        return self._local.own
 
     def _batched(self, W: Tensor, b: Tensor | None, x: Tensor, y: Tensor, u: Tensor | None) -> Tensors:
         def client(w, own, x, y, u):

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from artifact.flat import Layout, buffers
+from artifact.fourier import FourierConv2d, pays
 from artifact.models import Chain, Model
 from artifact.taps import input_shapes
 
@@ -21,16 +22,18 @@ class Replica:
 
     pool_first: max-pooling moves before the ReLU that it follows, which gives the same outputs and gradients (both
     are monotone and ReLU is elementwise) from a quarter of the ReLUs. Not for callers that watch activations.
-    crop: convolutions are fitted to their images (``fit_to_images``): the same function up to rounding.
+    kind: the backend; "cropped" and "fourier" fit convolutions to their images (``fit_to_images``), the latter with
+    spectra: the same function up to rounding.
     """
 
-    def __init__(self, model: nn.Module, layout: Layout, buffer_layout: Layout, pool_first: bool, crop: bool = False):
+    def __init__(self, model: nn.Module, layout: Layout, buffer_layout: Layout, pool_first: bool, kind: str = "loop"):
         self.model = copy.deepcopy(model)
         for parameter in self.model.parameters():
             parameter.requires_grad_()
         if pool_first:
             pool_before_relu(self.model)
-        self.kept = fit_to_images(self.model) if crop and hasattr(model, "input_shape") else {}
+        fits = kind in ("cropped", "fourier") and hasattr(model, "input_shape")
+        self.kept = fit_to_images(self.model, spectra=kind == "fourier") if fits else {}
         self.layout, self.buffer_layout = layout, buffer_layout
         self.parameters = list(self.model.parameters())
         self.buffers = list(buffers(self.model).values())
@@ -64,13 +67,14 @@ def pool_before_relu(model: nn.Module) -> None:
     model._modules.update(layers)
 
 
-def fit_to_images(model: Model) -> dict[str, tuple]:
+def fit_to_images(model: Model, spectra: bool = False) -> dict[str, tuple]:
     """Fit the convolutions to the images that they get; index [O, C, k, k] of the taps kept, by name of the weight.
 
     Kernels keep the taps that ever meet their image. Where it has come down to one pixel, as in ResNet-18's last stage
     behind the ImageNet stem for 32x32 pixels, a 3x3 kernel is its centre: eight ninths of its products and of its
     gradient are zero. Weights that lose nothing are not in the result. Images of a few pixels lie in torch's default
-    layout: with hundreds of channels and nothing to slide over, convolutions are faster there.
+    layout: with hundreds of channels and nothing to slide over, convolutions are faster there. With ``spectra`` wide
+    ones on larger images go by these (``artifact.fourier``), where that takes far fewer multiplications.
     """
     kept, was_training = {}, model.training
     model.eval()  # running statistics stay
@@ -86,6 +90,8 @@ def fit_to_images(model: Model) -> dict[str, tuple]:
         if size != module.kernel_size:
             module.kernel_size, module.padding = size, padding
             kept[f"{name}.weight"] = (..., *taps)
+        elif spectra and pays(module, image):
+            module.__class__ = FourierConv2d  # the same tensors, another way to use them
         elif max(image) <= FEW_PIXELS * min(module.stride):
             module.register_forward_pre_hook(lambda _, inputs: (inputs[0].contiguous(),))
     return kept

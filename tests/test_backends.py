@@ -6,11 +6,11 @@ import tomllib
 import pytest
 import torch
 import torch.nn.functional as F
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from torch.func import functional_call
 
-from artifact import models
+from artifact import fourier, models
 from artifact.algorithms import ALGORITHMS
 from artifact.bench import merge
 from artifact.cohort import Context, LocalOptimiser
@@ -383,15 +383,16 @@ def test_useful_taps_are_all_that_the_outputs_and_gradients_need(n, k, stride, p
     assert not smaller or [*narrow] == [*range(k)[taps]], "cropped to exactly the taps that meet a pixel"
 
 
+@pytest.mark.parametrize(("backend", "tolerance"), [("cropped", 1e-12), ("fourier", 1e-11)])
 @pytest.mark.parametrize("name", ["resnet18-gn", "resnet18", "lenet"])
-def test_cropped_kernels_give_the_gradients_of_whole_ones(name):
+def test_convolutions_fitted_to_their_images_give_the_gradients_of_plain_ones(name, backend, tolerance):
     model, W, group = problem(name, shape=(3, 32, 32))
-    loop, cropped = (Oracle(model, Penalty(0.1), b) for b in ("loop", "cropped"))
+    loop, cropped = (Oracle(model, Penalty(0.1), b) for b in ("loop", backend))
     running = loop.buffer_layout.flatten(dict(model.named_buffers())).repeat(R, 1) if name == "resnet18" else None
     moved = [None if running is None else running.clone() for _ in range(2)]
     expected, found = (o.gradients(W, b, group) for o, b in zip((loop, cropped), moved, strict=True))
-    assert (expected - found).abs().max() <= 1e-12 * expected.abs().max()
-    assert running is None or torch.allclose(*moved, rtol=0, atol=1e-12)
+    assert (expected - found).abs().max() <= tolerance * expected.abs().max()
+    assert running is None or torch.allclose(*moved, rtol=0, atol=tolerance)
     own = None if running is None else running[0]
     with loop.evaluating(W[0], own) as one, cropped.evaluating(W[0], own) as other:
         assert torch.allclose(one(group.x[0]), other(group.x[0]), rtol=1e-10)
@@ -400,7 +401,7 @@ def test_cropped_kernels_give_the_gradients_of_whole_ones(name):
 def test_only_the_last_stage_of_a_resnet_on_small_images_is_cropped():
     model, W, _ = problem("resnet18-gn", shape=(3, 32, 32), dtype=torch.float32)
     oracle = Oracle(model)
-    replica = Replica(model, oracle.layout, oracle.buffer_layout, pool_first=False, crop=True)
+    replica = Replica(model, oracle.layout, oracle.buffer_layout, pool_first=False, kind="cropped")
     replica.point(W[1], None)
     sizes = {
         name: tuple(replica.model.get_submodule(name.removesuffix(".weight")).weight.shape[2:]) for name in replica.kept
@@ -414,7 +415,97 @@ def test_only_the_last_stage_of_a_resnet_on_small_images_is_cropped():
     assert [tuple(p.shape) for p in parameters(model).values()] == [*oracle.layout.shapes], "the model itself is whole"
     assert not Replica(model, oracle.layout, oracle.buffer_layout, pool_first=False).kept
     large = models.build("resnet18-gn", (3, 224, 224), 4, 0)
-    assert not Replica(large, oracle.layout, oracle.buffer_layout, pool_first=False, crop=True).kept
+    assert not Replica(large, oracle.layout, oracle.buffer_layout, pool_first=False, kind="cropped").kept
+
+
+@pytest.mark.parametrize("model", ["resnet18-gn", "lenet"])
+def test_a_worker_takes_whole_models_where_torch_func_does(model):
+    """FedRobust's three gradients are one call of ``vmap``; kernels without taps and spectra are not for that."""
+    names = {"resnet18-gn": "cropped", "lenet": "fourier"}
+    updates = [
+        Trainer(run, load_data(run)).play_round()["update_norm"]
+        for run in (
+            make(
+                dataset="cifar10",
+                model=model,
+                algorithm="fedrobust",
+                backend=backend,
+                dtype="float64",
+                train_size=40,
+                test_size=10,
+                clients=4,
+                cohort=2,
+                batch_size=5,
+                rounds=1,
+            )
+            for backend in ("loop", names[model])
+        )
+    ]
+    assert updates[0] == pytest.approx(updates[1], rel=1e-9) and updates[0] > 0
+
+
+# ---- convolutions by spectra ----------------------------------------------------------------------------------------
+
+
+def sizes(draw):
+    """(image, kernel, padding) along one axis."""
+    size, padding = draw(st.integers(1, 7)), draw(st.integers(0, 3))
+    return size, draw(st.integers(1, size + 2 * padding)), padding
+
+
+@settings(deadline=None)
+@given(data=st.data())
+def test_spectra_give_the_convolution_and_its_gradients(data):
+    (H, k, p), (W, m, q) = sizes(data.draw), sizes(data.draw)
+    layer = fourier.FourierConv2d(3, 2, (k, m), padding=(p, q)).double()
+    generator = torch.Generator().manual_seed(H + 10 * W + 100 * k)
+    x = torch.randn(4, 3, H, W, generator=generator, dtype=torch.float64, requires_grad=True)
+    expected = torch.conv2d(x, layer.weight, layer.bias, padding=(p, q))
+    found = layer(x)
+    d = torch.randn(expected.shape, generator=generator, dtype=torch.float64)
+    wanted = (x, layer.weight, layer.bias)
+    assert found.shape == expected.shape and torch.allclose(found, expected, rtol=0, atol=1e-12)
+    for one, other in zip(*(torch.autograd.grad(y, wanted, d) for y in (found, expected)), strict=True):
+        assert torch.allclose(one, other, rtol=0, atol=1e-11)
+
+
+def test_spectra_round_no_worse_than_the_convolution():
+    """In float32, against float64: outputs and both gradients of LeNet's second layer."""
+    generator = torch.Generator().manual_seed(0)
+    layer = fourier.FourierConv2d(64, 64, 5)
+    x = torch.randn(50, 64, 14, 14, generator=generator).requires_grad_()
+    d = torch.randn(50, 64, 10, 10, generator=generator)
+
+    def results(call, *tensors):
+        tensors = [t.detach().requires_grad_() for t in tensors]
+        y = call(*tensors)
+        return [y, *torch.autograd.grad(y, tensors, d.to(y.dtype))]
+
+    plan = layer.plan(x)
+    exact = results(torch.conv2d, x.double(), layer.weight.double())
+    plain = results(torch.conv2d, x, layer.weight)
+    spectra = results(lambda x, w: fourier._Convolution.apply(x, w, plan), x, layer.weight)
+    for truth, one, other in zip(exact, plain, spectra, strict=True):
+        errors = [((found - truth).norm() / truth.norm()).item() for found in (one, other)]
+        assert 0 < errors[1] <= max(2 * errors[0], 1e-6)
+
+
+def test_only_wide_convolutions_go_by_spectra():
+    def replaced(name, shape, backend="fourier"):
+        network = Oracle(models.build(name, shape, 10, 0), backend=backend)._replica().model
+        return [name for name, layer in network.named_modules() if isinstance(layer, fourier.FourierConv2d)]
+
+    assert replaced("lenet", (3, 32, 32)) == ["conv2"]
+    assert replaced("lenet", (3, 32, 32), "cropped") == [] == replaced("cnn-mnist", (1, 28, 28))
+    assert all(layer.startswith(("layer1", "layer2")) for layer in replaced("resnet18-gn", (3, 32, 32)))
+    for wrong in ({"stride": 2}, {"groups": 2}, {"dilation": 2}, {"padding_mode": "circular"}, {"padding": "same"}):
+        assert not fourier.pays(torch.nn.Conv2d(64, 64, 5, **wrong), (14, 14))
+    assert fourier.pays(torch.nn.Conv2d(64, 64, 5), (14, 14))
+    assert not fourier.pays(torch.nn.Conv2d(64, 64, 1), (14, 14)), "one tap has nothing to save"
+
+
+def test_spectra_are_not_for_bfloat16():
+    assert Oracle(models.build("lenet", (3, 32, 32), 10, 0), backend="fourier", bfloat16=True).backend == "cropped"
 
 
 # ---- the table of backends ------------------------------------------------------------------------------------------
