@@ -123,7 +123,9 @@ class RunConfig(BaseModel):
 
     @property
     def resolved_backend(self) -> str:
-        return default_backend(self.model, self.resolved_device) if self.backend == "auto" else self.backend
+        if self.backend != "auto":
+            return self.backend
+        return default_backend(self.model, self.resolved_device, self.dtype == "bfloat16")
 
     def canonical(self) -> dict[str, Any]:
         """The whole config, with method, hyper-parameters, discrepancies, device and backend as they are used."""

@@ -56,14 +56,16 @@ def measured_for(device: torch.device) -> str:
     return "cuda" if device.type == "cuda" else f"cpu {torch.backends.cpu.get_cpu_capability().lower()}"
 
 
-def default_backend(model: str, device: torch.device) -> str:
+def default_backend(model: str, device: torch.device, bfloat16: bool = False) -> str:
     """The fastest backend of a model on a device as ``backends.toml`` has it: its own entry, its family's, any.
 
-    What was not measured on processors of this kind is taken from the section for any.
+    What was not measured on processors of this kind is taken from the section for any. It is measured in float32; eight
+    bits are too few for spectra, which are sums over all pixels.
     """
     table, section = _measured(), measured_for(device)
     entries = table.get(section.split()[0], {}) | table.get(section, {})
-    return entries.get(model) or entries.get(f"{model.split('-')[0]}-*") or entries["*"]
+    fastest = entries.get(model) or entries.get(f"{model.split('-')[0]}-*") or entries["*"]
+    return "loop" if bfloat16 and fastest == "fourier" else fastest
 
 
 def usable_cores() -> int:
@@ -141,7 +143,7 @@ class Oracle:
         )
         if explicit and self._perceptron is None:
             self.kind, self.backend = "batched", "batched" + RECORDED * self.recorded
-        if self.kind == "fourier" and self.bfloat16:  # spectra are sums over all pixels, which eight bits do not hold
+        if self.kind == "fourier" and self.bfloat16:
             self.kind, self.backend = "cropped", "cropped" + RECORDED * self.recorded
         self._functional = convolutions_as_products(self.model) if self.kind == "products" else self.model
         if self._pool is not None and self.kind not in WHOLE:

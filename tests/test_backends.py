@@ -504,7 +504,10 @@ def test_only_wide_convolutions_go_by_spectra():
     assert not fourier.pays(torch.nn.Conv2d(64, 64, 1), (14, 14)), "one tap has nothing to save"
 
 
-def test_spectra_are_not_for_bfloat16():
+def test_spectra_are_not_for_bfloat16(monkeypatch):
+    monkeypatch.setattr("artifact.oracle._measured", lambda: {"cpu": {"*": "fourier"}})
+    chosen = [make(dataset="cifar10", model="lenet", algorithm="fedavg", dtype=d).resolved_backend for d in ("float32", "bfloat16")]
+    assert chosen == ["fourier", "loop"]
     assert Oracle(models.build("lenet", (3, 32, 32), 10, 0), backend="fourier", bfloat16=True).backend == "cropped"
 
 
