@@ -214,7 +214,7 @@ def bench(
     if scaling is not None:
         result = scaling_curves(turns, scaling)
     elif profile:
-        result = profiles([name for name in PROFILED if name in chosen])
+        result = profiles([name for name in PROFILED if name in chosen], kinds)
     elif precision:
         result = compare_precision()
     elif frameworks is not None:

@@ -2,13 +2,13 @@
 
 Several backends give one answer. ``loop`` differentiates one client at a time, clients spread over threads that each
 use one core, or over the queues of a GPU; ``cropped`` is ``loop`` with convolutions fitted to images of a few pixels;
-``fourier`` is ``cropped`` with wide convolutions by their spectra (``artifact.fourier``);
-``batched`` differentiates many clients in one call (``torch.func.vmap``), which makes their convolutions grouped ones;
-``products`` is ``batched`` with convolutions as batched matrix products; ``explicit`` has hand-written gradients of
-fully connected networks, for many clients at once, and falls back on ``batched`` elsewhere; ``onednn`` is ``explicit``
-with large products in float32 by another library. ``NAME-graph`` records the gradient of a cohort once and replays it
-(``artifact.graphs``). Which is fastest depends on model, device and processor: ``default_backend`` reads what
-``python -m artifact bench --write`` measured.
+``fourier`` is ``cropped`` with wide convolutions by their spectra (``artifact.fourier``); ``batched`` differentiates
+many clients in one call (``torch.func.vmap``), which makes their convolutions grouped ones; ``products`` is ``batched``
+with convolutions as batched matrix products; ``explicit`` has hand-written gradients of fully connected networks, for
+many clients at once, and falls back on ``batched`` elsewhere; ``onednn`` is ``explicit`` with large products in float32
+by another library. ``NAME-graph`` records the gradient of a cohort once and replays it (``artifact.graphs``). Which is
+fastest depends on model, device and processor: ``default_backend`` reads what ``python -m artifact bench --write``
+measured.
 """
 
 from __future__ import annotations

@@ -455,7 +455,7 @@ def test_spectra_give_the_convolution_and_its_gradients(data):
         assert torch.allclose(one, other, rtol=0, atol=1e-11)
 
 
-def test_spectra_round_no_worse_than_the_convolution():
+def test_spectra_round_like_the_convolution():
     """In float32, against float64: outputs and both gradients of LeNet's second layer."""
     generator = torch.Generator().manual_seed(0)
     layer = fourier.FourierConv2d(64, 64, 5)

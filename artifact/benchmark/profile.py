@@ -6,6 +6,7 @@ shapes, would need that long. It says how far any implementation on the same lib
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -48,15 +49,18 @@ KINDS = {
 CALLS = 40
 
 
-def measure(models: Sequence[str]) -> dict[str, Any]:
-    """Shares of a FedAvg round by kind of operation, and the layers' own rates, per model."""
+def measure(models: Sequence[str], kinds: Sequence[str] = ("auto",)) -> dict[str, Any]:
+    """Shares of a FedAvg round by kind of operation, and the layers' own rates, per model and backend.
+
+    The default backends are profiled in bfloat16 too.
+    """
     torch.set_num_threads(1)
     machine, found = limits(), []
-    halved = [name for name in HALVED if name in models]
+    halved = [name for name in HALVED if name in models and "auto" in kinds]
     if halved and not has_bfloat16(torch.device("cpu")):
         click.echo(f"{', '.join(halved)} in bfloat16: left out, this processor has no kernels for it", err=True)
         halved = []
-    for model, kind in [*((name, "auto") for name in models), *((name, "bfloat16") for name in halved)]:
+    for model, kind in [*itertools.product(models, kinds), *((name, "bfloat16") for name in halved)]:
         trainer = _trainer(model, kind)
         trainer.play_round()  # buffers and kernels are chosen in the first round
         began = time.process_time()
