@@ -34,7 +34,7 @@ BACKENDS_OF = {
     "cpu": {
         "mlp": ("loop", "batched", "explicit", "onednn"),
         "resnet18": ("loop", "cropped", "fourier", "batched"),
-        "*": ("loop", "fourier", "batched"),
+        "*": ("loop", "fourier", "tiles", "batched"),
     },
     "cuda": {
         "mlp": ("batched", "batched-graph", "explicit", "explicit-graph", "loop-graph"),

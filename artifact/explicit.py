@@ -9,8 +9,8 @@ oneDNN's rate on some processors; the operator behind oneDNN's is the one that t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 
 import torch
@@ -44,23 +44,41 @@ class Perceptron:
         """None for a model that has other layers."""
         if not isinstance(model, Chain):
             return None
-        layers = tuple((n, m) for n, m in model.named_children() if not isinstance(m, nn.Flatten))
+        plain = cls.of_layers(model.named_children(), layout)
+        return plain and replace(plain, watched=frozenset(watched) if zeta else frozenset(), zeta=zeta, onednn=onednn)
+
+    @classmethod
+    def of_layers(cls, layers: Iterable[tuple[str, nn.Module]], layout: Layout) -> Perceptron | None:
+        """The last layers of a network; None where there are others."""
+        layers = tuple((n, m) for n, m in layers if not isinstance(m, nn.Flatten))
         if not all(
             isinstance(m, (nn.ReLU, Dropout)) or (type(m) is nn.Linear and m.bias is not None) for _, m in layers
         ):
             return None
-        return cls(layers, layout, frozenset(watched) if zeta else frozenset(), zeta, onednn)
+        return cls(layers, layout)
 
     def gradients(self, W: Tensor, x: Tensor, y: Tensor, uniforms: Tensor | None) -> Tensor:
         """W: [R, P], x: [R, B, ...], y: [R, B], uniforms: [R, B, D] or None -> [R, P], of the mean loss per client."""
-        weights, out = self.layout.views(W), torch.empty_like(W)
-        inputs, outputs, masks = self._forward(weights, x.flatten(2), uniforms)
+        out = torch.empty_like(W)
+        self.fill(self.layout.views(W), self.layout.views(out), x.flatten(2), y, uniforms)
+        return out
+
+    def fill(
+        self,
+        weights: dict[str, Tensor],
+        gradients: dict[str, Tensor],
+        a: Tensor,
+        y: Tensor,
+        uniforms: Tensor | None,
+        inwards: bool = False,
+    ) -> Tensor:
+        """Write the gradients of these layers, from inputs a [R, B, I]; if ``inwards``, those in a are the result."""
+        inputs, outputs, masks = self._forward(weights, a, uniforms)
         logits = outputs[self.layers[-1][0]]
         d = torch.softmax(logits, -1)
         d.scatter_add_(2, y[..., None], d.new_full((*y.shape, 1), -1.0))
         d /= y.shape[1]
-        self._backward(weights, self.layout.views(out), d, inputs, outputs, masks)
-        return out
+        return self._backward(weights, gradients, d, inputs, outputs, masks, inwards)
 
     def _forward(self, weights: dict[str, Tensor], a: Tensor, uniforms: Tensor | None):
         """Inputs of the linear layers, outputs of all layers, dropout factors, by layer name."""
@@ -79,7 +97,7 @@ class Perceptron:
             outputs[name] = a
         return inputs, outputs, masks
 
-    def _backward(self, weights, gradients, d, inputs, outputs, masks) -> None:
+    def _backward(self, weights, gradients, d, inputs, outputs, masks, inwards) -> Tensor:
         """d: derivative of the loss in the logits; fills ``gradients``, the views of the result."""
         first = self.layers[0][0]
         for name, layer in reversed(self.layers):
@@ -89,11 +107,12 @@ class Perceptron:
             if isinstance(layer, nn.Linear):
                 self._outer(d, inputs[name], gradients[f"{name}.weight"])
                 torch.sum(d, 1, out=gradients[f"{name}.bias"])
-                d = torch.bmm(d, weights[f"{name}.weight"]) if name != first else d
+                d = torch.bmm(d, weights[f"{name}.weight"]) if inwards or name != first else d
             elif isinstance(layer, Dropout):
                 d = d * masks[name]
             else:
                 d = torch.ops.aten.threshold_backward(d, outputs[name], 0.0)
+        return d
 
     def _affine(self, a: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         """a: [R, B, I], weight: [R, O, I], bias: [R, O] -> [R, B, O]."""

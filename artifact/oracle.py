@@ -6,7 +6,8 @@ use one core, or over the queues of a GPU; ``cropped`` is ``loop`` with convolut
 many clients in one call (``torch.func.vmap``), which makes their convolutions grouped ones; ``products`` is ``batched``
 with convolutions as batched matrix products; ``explicit`` has hand-written gradients of fully connected networks, for
 many clients at once, and falls back on ``batched`` elsewhere; ``onednn`` is ``explicit`` with large products in float32
-by another library. ``NAME-graph`` records the gradient of a cohort once and replays it (``artifact.graphs``). Which is
+by another library; ``tiles`` has hand-written gradients of narrow convolutional networks (``artifact.tiles``) and falls
+back on ``loop``. ``NAME-graph`` records the gradient of a cohort once and replays it (``artifact.graphs``). Which is
 fastest depends on model, device and processor: ``default_backend`` reads what ``python -m artifact bench --write``
 measured.
 """
@@ -37,9 +38,10 @@ from artifact.flat import Layout, buffers, parameters
 from artifact.graphs import Graphs, Tensors
 from artifact.replica import Replica, convolutions_as_products, pool_before_relu
 from artifact.taps import hidden_layers, mean_square_activations
+from artifact.tiles import TiledNetwork, Tiling
 
 #: how a gradient is computed
-KINDS = ("loop", "cropped", "fourier", "batched", "products", "explicit", "onednn")
+KINDS = ("loop", "cropped", "fourier", "batched", "products", "explicit", "onednn", "tiles")
 #: those that take one client at a time, and those that take a whole cohort however many workers there are
 LOOPS, WHOLE = ("loop", "cropped", "fourier"), ("batched", "products")
 RECORDED = "-graph"
@@ -65,7 +67,7 @@ def default_backend(model: str, device: torch.device, bfloat16: bool = False) ->
     table, section = _measured(), measured_for(device)
     entries = table.get(section.split()[0], {}) | table.get(section, {})
     fastest = entries.get(model) or entries.get(f"{model.split('-')[0]}-*") or entries["*"]
-    return "loop" if bfloat16 and fastest == "fourier" else fastest
+    return "loop" if bfloat16 and fastest in ("fourier", "tiles") else fastest
 
 
 def usable_cores() -> int:
@@ -136,18 +138,31 @@ class Oracle:
         self._floats_per_sample: int | None = None
         watched = hidden_layers(self.model) if self.penalty.layers is None else self.penalty.layers
         self.kind, self.recorded = self.backend.removesuffix(RECORDED), self.backend.endswith(RECORDED)
-        explicit, onednn = self.kind in ("explicit", "onednn"), self.kind == "onednn"
-        by_hand = explicit and not self.bfloat16 and not self.penalty.variances
-        self._perceptron = (
-            Perceptron.of(self.model, self.layout, watched, self.penalty.zeta, onednn) if by_hand else None
-        )
-        if explicit and self._perceptron is None:
-            self.kind, self.backend = "batched", "batched" + RECORDED * self.recorded
+        autograd = self.bfloat16 or self.penalty.variances
+        self._by_hand = None if autograd else self._written(watched)
+        otherwise = {"explicit": "batched", "onednn": "batched", "tiles": "loop"}
+        if self.kind in otherwise and self._by_hand is None:
+            self._fall_back(otherwise[self.kind])
         if self.kind == "fourier" and self.bfloat16:
-            self.kind, self.backend = "cropped", "cropped" + RECORDED * self.recorded
+            self._fall_back("cropped")
         self._functional = convolutions_as_products(self.model) if self.kind == "products" else self.model
         if self._pool is not None and self.kind not in WHOLE:
             torch.set_num_threads(1)  # the workers keep the cores busy; a team of threads here would spin beside them
+
+    def _written(self, watched: Sequence[str]) -> Perceptron | TiledNetwork | None:
+        """The hand-written gradients of this kind, if the model has such."""
+        if self.kind in ("explicit", "onednn"):
+            return Perceptron.of(self.model, self.layout, watched, self.penalty.zeta, self.kind == "onednn")
+        return TiledNetwork.of(self.model, self.layout) if self.kind == "tiles" and self.penalty.zeta == 0 else None
+
+    @property
+    def tilings(self) -> dict[str, Tiling]:
+        """The convolutions that this backend does by tiles, by name of the layer."""
+        blocks = self._by_hand.blocks if isinstance(self._by_hand, TiledNetwork) else ()
+        return {block.name: block.tiling for block in blocks}
+
+    def _fall_back(self, kind: str) -> None:
+        self.kind, self.backend = kind, kind + RECORDED * self.recorded
 
     def enlist(self) -> None:
         """What a worker does first: one core each, so that results do not depend on their number; its own model."""
@@ -218,8 +233,8 @@ class Oracle:
         """(gradients [R, P], running statistics [R, Q] after the pass, perhaps ``b`` itself)."""
         if self.kind in LOOPS:
             return self._loop(W, b, x, y, u), b
-        if self._perceptron is not None:
-            return self._perceptron.gradients(W, x, y, u), b
+        if self._by_hand is not None:
+            return self._by_hand.gradients(W, x, y, u), b
         return self._batched(W, b, x, y, u)
 
     def _loop(self, W: Tensor, b: Tensor | None, x: Tensor, y: Tensor, u: Tensor | None) -> Tensor:

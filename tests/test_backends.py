@@ -2,6 +2,7 @@
 
 import itertools
 import tomllib
+from dataclasses import replace
 
 import pytest
 import torch
@@ -24,6 +25,7 @@ from artifact.replica import Replica, useful_taps
 from artifact.rows import ClientRows, pack, unpack
 from artifact.session import load_data
 from artifact.taps import hidden_layers
+from artifact.tiles import Tiling
 
 R, B = 3, 5
 
@@ -418,7 +420,9 @@ def test_only_the_last_stage_of_a_resnet_on_small_images_is_cropped():
     assert not Replica(large, oracle.layout, oracle.buffer_layout, pool_first=False, kind="cropped").kept
 
 
-@pytest.mark.parametrize(("name", "backend"), [("resnet18-gn", "cropped"), ("lenet", "fourier")])
+@pytest.mark.parametrize(
+    ("name", "backend"), [("resnet18-gn", "cropped"), ("lenet", "fourier"), ("cnn-cifar", "tiles")]
+)
 def test_a_worker_takes_a_whole_model_where_torch_func_does(name, backend):
     """FedRobust's three gradients are one call of ``vmap``; kernels without taps and spectra are not for that."""
     model, W, group = problem(name, shape=(3, 32, 32))
@@ -498,6 +502,116 @@ def test_spectra_are_not_for_bfloat16(monkeypatch):
     ]
     assert chosen == ["fourier", "loop"]
     assert Oracle(models.build("lenet", (3, 32, 32), 10, 0), backend="fourier", bfloat16=True).backend == "cropped"
+
+
+# ---- convolutions by tiles ------------------------------------------------------------------------------------------
+
+TILED = [
+    ("cnn-mnist", (1, 28, 28)),
+    ("cnn-mnist", (2, 17, 19)),
+    ("cnn-cifar", (3, 32, 32)),
+    ("cnn-emnist", (1, 12, 12)),
+]
+
+
+@pytest.mark.parametrize(("name", "shape"), [*TILED, ("lenet", (3, 32, 32))])
+def test_tiled_gradients_are_those_of_autograd(name, shape):
+    """Also where all pixels of a region are equal, so that pooling has a choice."""
+    model, W, group = problem(name, shape=shape)
+    group.x[..., : shape[1] // 2] = 0.3
+    loop, tiles = (Oracle(model, backend=b) for b in ("loop", "tiles"))
+    expected, found = (oracle.gradients(W, None, group) for oracle in (loop, tiles))
+    assert tiles.backend == "tiles" and [*tiles.tilings] == ["conv1", "conv2"] and not loop.tilings
+    assert expected.abs().max() > 1e-4
+    assert (expected - found).abs().max() <= 1e-12
+    apart = [tiles.gradients(W[i : i + 1], None, part(group, i)) for i in range(R)]
+    assert (torch.cat(apart) - found).abs().max() <= 1e-12
+
+
+def part(group, i):
+    """The group of one client."""
+    uniforms = None if group.uniforms is None else group.uniforms[i : i + 1]
+    return Group(None, group.x[i : i + 1], group.y[i : i + 1], uniforms)
+
+
+@settings(deadline=None)
+@given(data=st.data())
+def test_a_tiling_is_the_convolution_and_its_pooling(data):
+    """Small integers make every sum exact and most windows tied: torch takes the first, and so do tiles."""
+    kernel, pool = data.draw(st.tuples(st.integers(1, 3), st.integers(1, 3))), data.draw(st.integers(1, 3))
+    image = tuple(data.draw(st.integers(k + pool - 1, 9)) for k in kernel)
+    layer = torch.nn.Conv2d(2, 3, kernel, bias=False)
+    generator = torch.Generator().manual_seed(image[0] + 10 * image[1])
+
+    def whole(*shape):
+        return torch.randint(-1, 2, shape, generator=generator).double()
+
+    x, weight = whole(R, B, 2, *image).requires_grad_(), whole(R, 3, 2, *kernel).requires_grad_()
+    expected = torch.stack([F.max_pool2d(F.conv2d(*one), pool) for one in zip(x, weight, strict=True)])
+    d = whole(*expected.shape)
+    wanted = torch.autograd.grad(expected, (x, weight), d)
+    best = Tiling.of(layer, image, pool)
+    sizes = ([m for m in range(1, size + 1) if size % m == 0] for size in best.pooled)
+    for tiling in (best, *(replace(best, tile=tile) for tile in itertools.product(*sizes))):
+        assert tiling._cost() >= best._cost()
+        found, kept = tiling.forward(x.detach().permute(0, 2, 3, 4, 1), weight.detach())
+        assert torch.equal(found.permute(0, 4, 1, 2, 3), expected)
+        gradient = torch.empty_like(weight)
+        dx = tiling.backward(d.permute(0, 2, 3, 4, 1).contiguous(), kept, gradient, inwards=True)
+        assert torch.equal(dx.permute(0, 4, 1, 2, 3), wanted[0]) and torch.equal(gradient, wanted[1])
+
+
+def test_tiles_round_like_the_loop():
+    """In float32, against float64."""
+    model, W, group = problem("cnn-mnist", shape=(1, 28, 28))
+    exact = Oracle(model, backend="loop").gradients(W, None, group)
+    model, W = model.float(), W.float()
+    group = Group(None, group.x.float(), group.y, group.uniforms.float())
+    errors = [
+        ((Oracle(model, backend=b).gradients(W, None, group) - exact).norm() / exact.norm()).item()
+        for b in ("loop", "tiles")
+    ]
+    assert 0 < errors[1] <= max(2 * errors[0], 1e-6)
+
+
+def test_what_is_not_written_by_tiles_is_left_to_the_loop(monkeypatch):
+    model = models.build("cnn-mnist", (1, 28, 28), 10, 0)
+    for wrong in ({"penalty": Penalty(0.1)}, {"bfloat16": True}):
+        assert Oracle(model, backend="tiles", **wrong).backend == "loop"
+    assert Oracle(model, backend="tiles-graph", bfloat16=True).backend == "loop-graph"
+    for name in ("cnn-fmnist", "convnet-tiny", "resnet18-gn", "mlp"):
+        assert Oracle(models.build(name, (1, 8, 8), 4, 0), backend="tiles").backend == "loop"
+    monkeypatch.setattr("artifact.oracle._measured", lambda: {"cpu": {"*": "tiles"}})
+    assert [default_backend("cnn-mnist", torch.device("cpu"), bfloat16) for bfloat16 in (False, True)] == [
+        "tiles",
+        "loop",
+    ]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"conv1": torch.nn.Conv2d(1, 4, 3, padding=1)},
+        {"conv1": torch.nn.Conv2d(1, 4, 3, stride=2)},
+        {"conv1": torch.nn.Conv2d(1, 4, 3, bias=False)},
+        {"pool1": torch.nn.MaxPool2d(3, 2)},
+        {"pool1": torch.nn.MaxPool2d(2, ceil_mode=True)},
+        {"pool1": torch.nn.AvgPool2d(2)},
+        {"relu1": torch.nn.Sigmoid()},
+    ],
+    ids=lambda wrong: str(*wrong.values()),
+)
+def test_only_plain_layers_are_tiled(wrong):
+    layers = {"conv1": torch.nn.Conv2d(1, 4, 3), "relu1": torch.nn.ReLU(), "pool1": torch.nn.MaxPool2d(2)}
+
+    def network(layers):
+        model = models.Chain(layers | {"flatten": torch.nn.Flatten(), "fc": torch.nn.LazyLinear(3)})
+        model(torch.zeros(1, 1, 9, 9))
+        model.input_shape = (1, 9, 9)
+        return model
+
+    assert Oracle(network(layers), backend="tiles").backend == "tiles"
+    assert Oracle(network(layers | wrong), backend="tiles").backend == "loop"
 
 
 # ---- the table of backends ------------------------------------------------------------------------------------------

@@ -36,6 +36,7 @@ from artifact.errors import UserError
 from artifact.fourier import FourierConv2d
 from artifact.session import load_data
 from artifact.store import environment
+from artifact.tiles import Tiling
 
 DIGITS = {"dataset": "digits", "train_size": 100, "test_size": 60, "clients": 5, "cohort": 2, "batch_size": 10}
 DIGITS |= {"local_epochs": 1}
@@ -152,11 +153,23 @@ def test_a_convolution_alone_does_what_the_network_does(layer, monkeypatch):
     for first, gradients in ((True, [False, True]), (False, [True, True])):
         times = itertools.chain([3.0] * 4, itertools.repeat(0.0))  # of the two layouts, then spectra are the fastest
         monkeypatch.setattr(profile, "_quiet", lambda call, times=times: next(times))
-        calls = profile._convolution(
-            profile._Seen("conv", layer, (5, 3, 8, 8), first), x.detach(), layer.weight.detach()
-        )
+        seen = profile._Seen("conv", layer, (5, 3, 8, 8), first, None)
+        calls = profile._convolution(seen, x.detach(), layer.weight.detach())
+        assert profile._outputs(seen) == layer(x)[0].numel()
         assert torch.allclose(calls["forward"](), layer(x), atol=1e-6)
         assert [g is not None and g.numel() > 0 for g in calls["backward"]()][:2] == gradients
+
+
+def test_a_convolution_by_tiles_alone_has_its_pooling(monkeypatch):
+    layer, x = torch.nn.Conv2d(3, 4, 3, bias=False), torch.rand(5, 3, 8, 8)
+    tiling, times = Tiling.of(layer, (8, 8), 2), itertools.chain([3.0] * 4, itertools.repeat(0.0))
+    monkeypatch.setattr(profile, "_quiet", lambda call: next(times))
+    seen = profile._Seen("conv", layer, (5, 3, 8, 8), False, tiling)
+    calls = profile._convolution(seen, x, layer.weight.detach())
+    pooled = torch.max_pool2d(layer(x), 2)
+    assert torch.allclose(calls["forward"]()[0].permute(3, 0, 1, 2), pooled, atol=1e-6)
+    assert calls["backward"]().shape == (1, 3, 8, 8, 5)
+    assert profile._outputs(seen) == 4 * 6 * 6
 
 
 # ---- other frameworks -----------------------------------------------------------------------------------------------

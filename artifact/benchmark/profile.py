@@ -31,6 +31,7 @@ from artifact.session import load_data
 from artifact.store import environment
 from artifact.streams import stream
 from artifact.taps import input_shapes
+from artifact.tiles import Tiling
 
 MODELS = ("lenet", "resnet18-gn", "cnn-mnist", "mlp-200")
 #: models that are profiled in bfloat16 too
@@ -113,6 +114,7 @@ class _Seen:
     module: nn.Module
     shape: tuple[int, ...]
     first: bool
+    tiling: Tiling | None
 
 
 def _layers(trainer: Trainer) -> Iterator[dict[str, Any]]:
@@ -123,9 +125,7 @@ def _layers(trainer: Trainer) -> Iterator[dict[str, Any]]:
         weight = torch.rand(seen.module.weight.shape, generator=stream(0, "bench/profile", 1)).to(dtype)
         calls = _convolution(seen, x, weight) if isinstance(seen.module, nn.Conv2d) else _product(seen, x, weight)
         timed = {name: _quiet(call) for name, call in calls.items()}
-        with torch.no_grad():
-            outputs = calls["forward"]().numel() // len(x)
-        flops = 2 * len(x) * outputs * weight[0].numel()
+        flops = 2 * len(x) * _outputs(seen) * weight[0].numel()
         backward = flops * (1 if seen.first else 2)
         yield {
             "layer": seen.name,
@@ -142,13 +142,28 @@ def _watched(trainer: Trainer) -> list[_Seen]:
     x = pixels_last(torch.zeros(trainer.config.batch_size, *trainer.data.input_shape))
     with trainer.oracle.evaluating(trainer.w, trainer.statistics) as network:
         seen = input_shapes(network, x, (nn.Conv2d, nn.Linear))
-    return [_Seen(name, module, tuple(shape), number == 0) for number, (name, module, shape) in enumerate(seen)]
+    return [
+        _Seen(name, module, tuple(shape), number == 0, trainer.oracle.tilings.get(name))
+        for number, (name, module, shape) in enumerate(seen)
+    ]
+
+
+def _outputs(seen: _Seen) -> int:
+    """Numbers that the layer puts out for one sample, before any pooling."""
+    if not isinstance(seen.module, nn.Conv2d):
+        return seen.module.out_features
+    images, weight = torch.empty(seen.shape, device="meta"), torch.empty_like(seen.module.weight, device="meta")
+    return torch.conv2d(images, weight, None, *_place(seen.module))[0].numel()
+
+
+def _place(module: nn.Conv2d) -> tuple:
+    return module.stride, module.padding, module.dilation
 
 
 def _convolution(seen: _Seen, x: Tensor, weight: Tensor) -> dict[str, Callable[[], Any]]:
-    """With the channels innermost, in torch's default layout or, where the backend does, by spectra: the fastest."""
+    """The channels innermost, torch's default layout or, where the backend has them, spectra or tiles: the fastest."""
     module, wanted = seen.module, (not seen.first, True, False)
-    place = (module.stride, module.padding, module.dilation)
+    place = _place(module)
     d = torch.rand(torch.conv2d(x, weight, None, *place).shape, generator=stream(0, "bench/profile", 2)).to(x.dtype)
 
     def forward(x: Tensor) -> Callable[[], Any]:
@@ -169,7 +184,20 @@ def _convolution(seen: _Seen, x: Tensor, weight: Tensor) -> dict[str, Callable[[
                 "backward": lambda: fourier.gradients(d, X, K, plan, wanted),
             }
         )
+    if seen.tiling is not None:
+        ways.append(_tiled(seen.tiling, x, weight, not seen.first))
     return min(ways, key=lambda way: sum(map(_quiet, way.values())))
+
+
+def _tiled(tiling: Tiling, x: Tensor, weight: Tensor, inwards: bool) -> dict[str, Callable[[], Any]]:
+    """By tiles, with the max-pooling that is part of them."""
+    x, weight, gradient = x.permute(1, 2, 3, 0).contiguous()[None], weight[None], torch.empty_like(weight[None])
+    pooled, kept = tiling.forward(x, weight)
+    d = torch.rand(pooled.shape, generator=stream(0, "bench/profile", 3))
+    return {
+        "forward": lambda: tiling.forward(x, weight)[0],
+        "backward": lambda: tiling.backward(d, kept, gradient, inwards),
+    }
 
 
 def _product(seen: _Seen, x: Tensor, weight: Tensor) -> dict[str, Callable[[], Any]]:

@@ -1,0 +1,271 @@
+"""Hand-written gradients of narrow convolutional networks: a tile of outputs is one column of a matrix product.
+
+A convolution of few channels gives the kernels of a library little to do at a time. Neighbouring outputs share most of
+their pixels: a tile of them sees one patch of the image and is its product with a matrix that holds the kernel once per
+output, shifted, and zeros elsewhere. With 5 x 5 taps and tiles of 2 x 2 outputs nearly a third of the matrix is zeros,
+but one large product over all tiles runs at the processor's full rate, patches overlap less than those of single
+outputs, and what a max-pooling compares lies in different rows: the pooling is a maximum of matrices.
+
+The batch is innermost, [R, C, H, W, B] for R clients: patches are cut and joined in runs of B numbers, and to the fully
+connected layers behind it the last image is a matrix of columns.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from artifact.explicit import Perceptron
+from artifact.flat import Layout
+from artifact.models import Chain, Dropout
+
+#: rows of a matrix below which products do not reach their rate
+_ROWS = 64
+
+
+class Kept(NamedTuple):
+    """What the way back needs of a tiled convolution.
+
+    matrix: [R, rows, patch].  patches: [R, patch, tiles B].  candidates: [R, p p, rows / (p p), tiles B], of which
+    pooling has taken the largest, [R, rows / (p p), tiles B].
+    """
+
+    matrix: Tensor
+    patches: Tensor
+    candidates: Tensor
+    largest: Tensor
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """A convolution without padding, and the max-pooling of p x p behind it (p = 1: none).
+
+    image: height and width that it gets.  tile: pooled outputs that are computed together, along each axis.
+    """
+
+    channels: int
+    outputs: int
+    kernel: tuple[int, int]
+    image: tuple[int, int]
+    pool: int
+    tile: tuple[int, int]
+
+    @classmethod
+    def of(cls, layer: nn.Conv2d, image: tuple[int, int], pool: int) -> Tiling:
+        """The tiling of these layers with the fewest multiplications, where narrow products count more."""
+        shape = layer.in_channels, layer.out_channels, layer.kernel_size, image, pool
+        pooled = cls(*shape, (1, 1)).pooled
+        tiles = itertools.product(*([m for m in range(1, size + 1) if size % m == 0] for size in pooled))
+        return min((cls(*shape, tile) for tile in tiles), key=cls._cost)
+
+    @property
+    def pooled(self) -> tuple[int, int]:
+        """Height and width behind the pooling."""
+        return tuple((n - k + 1) // self.pool for n, k in zip(self.image, self.kernel, strict=True))
+
+    @property
+    def step(self) -> tuple[int, int]:
+        """Pixels from one tile to the next."""
+        return self.pool * self.tile[0], self.pool * self.tile[1]
+
+    @property
+    def patch(self) -> tuple[int, int]:
+        """Pixels that one tile sees."""
+        return tuple(s + k - 1 for s, k in zip(self.step, self.kernel, strict=True))
+
+    def _cost(self) -> float:
+        rows = math.prod(self.step) * self.outputs
+        return rows * math.prod(self.patch) / math.prod(self.tile) / min(1, rows / _ROWS)
+
+    def forward(self, x: Tensor, weight: Tensor) -> tuple[Tensor, Kept]:
+        """x: [R, C, H, W, B], weight: [R, O, C, k, l] -> ([R, O, h, w, B] without bias, what ``backward`` needs)."""
+        matrix, patches = self._spread(weight), self._cut(x)
+        candidates = torch.bmm(matrix, patches).unflatten(1, (self.pool**2, -1))
+        largest = reduce(torch.maximum, candidates.unbind(1))
+        return self._join(largest, x.shape[-1]), Kept(matrix, patches, candidates, largest)
+
+    def backward(self, d: Tensor, kept: Kept, weight: Tensor, inwards: bool) -> Tensor | None:
+        """Derivatives of the loss, from those in the outputs, d [R, O, h, w, B], which ``kept`` serves once.
+
+        Those in the kernels are written to weight [R, O, C, k, l]; those in the images are the result if ``inwards``.
+        """
+        dy = self._unpool(self._split(d), kept)
+        torch.sum(torch.stack([*self._places(torch.bmm(dy, kept.patches.mT))]), 0, out=weight)
+        return self._mend(torch.bmm(kept.matrix.mT, dy), d.shape[-1]) if inwards else None
+
+    def _places(self, matrix: Tensor) -> Iterator[Tensor]:
+        """Where a matrix [R, rows, patch] holds the kernel: views [R, O, C, k, l], one per output of a tile."""
+        p, (m, n), (high, wide) = self.pool, self.tile, self.kernel
+        blocks = matrix.view(len(matrix), p, p, m, n, self.outputs, self.channels, *self.patch)
+        for a, b, i, j in itertools.product(range(p), range(p), range(m), range(n)):
+            top, left = i * p + a, j * p + b
+            yield blocks[:, a, b, i, j, ..., top : top + high, left : left + wide]
+
+    def _spread(self, weight: Tensor) -> Tensor:
+        """[R, O, C, k, l] -> [R, rows, patch]."""
+        rows, columns = math.prod(self.step) * self.outputs, self.channels * math.prod(self.patch)
+        matrix = weight.new_zeros(len(weight), rows, columns)
+        for place in self._places(matrix):
+            place.copy_(weight)
+        return matrix
+
+    def _cut(self, x: Tensor) -> Tensor:
+        """[R, C, H, W, B] -> [R, patch, tiles B]."""
+        for axis, patch, step in zip((2, 3), self.patch, self.step, strict=True):
+            x = x.unfold(axis, patch, step)  # the pixels of a patch become the last axis
+        return x.permute(0, 1, 5, 6, 2, 3, 4).flatten(4).flatten(1, 3)
+
+    def _mend(self, patches: Tensor, batch: int) -> Tensor:
+        """The adjoint of ``_cut``: overlapping patches add up, along one axis, then along the other."""
+        (high, wide), (down, right), (h, w) = self.patch, self.step, self._tiles
+        parts = patches.view(len(patches), self.channels, high, wide, h, w, batch)
+        rows = patches.new_zeros(len(patches), self.channels, self.image[0], wide, w, batch)
+        for i in range(high):
+            rows[:, :, i : i + down * h : down] += parts[:, :, i].transpose(2, 3)
+        x = patches.new_zeros(len(patches), self.channels, *self.image, batch)
+        for j in range(wide):
+            x[:, :, :, j : j + right * w : right] += rows[:, :, :, j]
+        return x
+
+    def _join(self, largest: Tensor, batch: int) -> Tensor:
+        """[R, m n O, tiles B] -> [R, O, h, w, B]."""
+        (m, n), (h, w) = self.tile, self._tiles
+        parts = largest.view(len(largest), m, n, self.outputs, h, w, batch)
+        return parts.permute(0, 3, 4, 1, 5, 2, 6).reshape(len(largest), self.outputs, h * m, w * n, batch)
+
+    def _split(self, d: Tensor) -> Tensor:
+        """[R, O, h, w, B] -> [R, m n O, tiles B]."""
+        (m, n), (h, w) = self.tile, self._tiles
+        parts = d.view(len(d), self.outputs, h, m, w, n, d.shape[-1])
+        return parts.permute(0, 3, 5, 1, 2, 4, 6).flatten(4).flatten(1, 3)
+
+    @property
+    def _tiles(self) -> tuple[int, int]:
+        return tuple(size // m for size, m in zip(self.pooled, self.tile, strict=True))
+
+    def _unpool(self, d: Tensor, kept: Kept) -> Tensor:
+        """[R, rows / (p p), tiles B] -> [R, rows, tiles B]: of equal candidates the first one, as in torch."""
+        below = kept.candidates.sub_(kept.largest[:, None])
+        dy, nearly_zero = torch.empty_like(below), -torch.finfo(d.dtype).tiny
+        for candidate, place in zip(below.unbind(1)[:-1], dy.unbind(1), strict=False):
+            torch.ops.aten.threshold_backward.grad_input(d, candidate, nearly_zero, grad_input=place)
+            d = d - place
+        dy[:, -1] = d
+        return dy.flatten(1, 2)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A convolution with its pooling, and the layers behind: ReLU and dropout of channels, which commute with it."""
+
+    name: str
+    tiling: Tiling
+    behind: tuple[nn.Module, ...]
+
+    @property
+    def units(self) -> int:
+        """Uniform numbers per sample that dropout takes."""
+        return sum(layer.units for layer in self.behind if isinstance(layer, Dropout))
+
+    def forward(
+        self, x: Tensor, weights: dict[str, Tensor], uniforms: Tensor
+    ) -> tuple[Tensor, tuple[Kept, list[Tensor]]]:
+        """x: [R, C, H, W, B], uniforms: [R, B, units] -> ([R, O, h, w, B], what ``backward`` needs)."""
+        outputs, kept = self.tiling.forward(x, weights[f"{self.name}.weight"])
+        a, seen, used = outputs + weights[f"{self.name}.bias"][..., None, None, None], [], 0
+        for layer in self.behind:
+            if isinstance(layer, Dropout):
+                draws, used = uniforms[..., used : used + layer.units].mT, used + layer.units
+                seen.append((draws >= layer.p).to(a.dtype)[:, :, None, None] / (1 - layer.p))
+                a = a * seen[-1]
+            else:
+                a = a.relu()
+                seen.append(a)
+        return a, (kept, seen)
+
+    def backward(
+        self, d: Tensor, passed: tuple[Kept, list[Tensor]], gradients: dict[str, Tensor], inwards: bool
+    ) -> Tensor | None:
+        """Fills its entries of ``gradients``; the derivatives in x are the result if ``inwards``."""
+        kept, seen = passed
+        for layer, factor in zip(reversed(self.behind), reversed(seen), strict=True):
+            dropped = isinstance(layer, Dropout)
+            d = d * factor if dropped else torch.ops.aten.threshold_backward(d, factor, 0.0)
+        torch.sum(d, (2, 3, 4), out=gradients[f"{self.name}.bias"])
+        return self.tiling.backward(d, kept, gradients[f"{self.name}.weight"], inwards)
+
+
+@dataclass(frozen=True)
+class TiledNetwork:
+    """Convolutions by tiles, then fully connected layers."""
+
+    blocks: tuple[Block, ...]
+    head: Perceptron
+    layout: Layout
+
+    @classmethod
+    def of(cls, model: nn.Module, layout: Layout) -> TiledNetwork | None:
+        """None for a model that has other layers."""
+        if not isinstance(model, Chain) or not hasattr(model, "input_shape"):
+            return None
+        layers, blocks, image = list(model.named_children()), [], tuple(model.input_shape[1:])
+        while layers and _plain(layers[0][1]):
+            blocks.append(_take_block(layers, image))
+            image = blocks[-1].tiling.pooled
+        head = Perceptron.of_layers(layers, layout)
+        return cls(tuple(blocks), head, layout) if blocks and head else None
+
+    def gradients(self, W: Tensor, x: Tensor, y: Tensor, uniforms: Tensor | None) -> Tensor:
+        """W: [R, P], x: [R, B, C, H, W], y: [R, B], uniforms: [R, B, D] or None -> [R, P], of mean losses."""
+        out = torch.empty_like(W)
+        weights, gradients = self.layout.views(W), self.layout.views(out)
+        *draws, rest = self._shares(x.new_empty(*y.shape, 0) if uniforms is None else uniforms)
+        a, passed = x.permute(0, 2, 3, 4, 1).contiguous(), []
+        for block, share in zip(self.blocks, draws, strict=True):
+            a, seen = block.forward(a, weights, share)
+            passed.append(seen)
+        d = self.head.fill(weights, gradients, a.flatten(1, 3).mT, y, rest, inwards=True)
+        d = d.mT.contiguous().view(a.shape)
+        for block, seen in zip(reversed(self.blocks), reversed(passed), strict=True):
+            d = block.backward(d, seen, gradients, inwards=block is not self.blocks[0])
+        return out
+
+    def _shares(self, uniforms: Tensor) -> tuple[Tensor, ...]:
+        """Each block's uniform numbers, then those of the fully connected layers."""
+        units = [block.units for block in self.blocks]
+        return uniforms.split([*units, uniforms.shape[-1] - sum(units)], -1)
+
+
+def _take_block(layers: list[tuple[str, nn.Module]], image: tuple[int, int]) -> Block:
+    """The convolution that the list of layers begins with and what belongs to it; they leave the list."""
+    (name, convolution), pool, behind = layers.pop(0), 1, []
+    for _, layer in layers:
+        if isinstance(layer, nn.ReLU) or (isinstance(layer, Dropout) and layer.units == convolution.out_channels):
+            behind.append(layer)
+        elif isinstance(layer, nn.MaxPool2d) and pool == 1 and _square(layer):
+            pool = layer.kernel_size
+        else:
+            break
+    del layers[: len(behind) + (pool > 1)]
+    return Block(name, Tiling.of(convolution, image, pool), tuple(behind))
+
+
+def _plain(layer: nn.Module) -> bool:
+    """Whether it is a convolution of the only kind that is written here."""
+    if type(layer) is not nn.Conv2d or layer.bias is None or layer.groups != 1:
+        return False
+    return {*layer.stride, *layer.dilation} == {1} and tuple(layer.padding) == (0, 0)
+
+
+def _square(layer: nn.MaxPool2d) -> bool:
+    """Whether its windows are squares of more than a pixel that lie side by side."""
+    side: int | Sequence[int] = layer.kernel_size
+    apart = layer.stride == side and layer.padding == 0 and layer.dilation == 1 and not layer.ceil_mode
+    return isinstance(side, int) and side > 1 and apart
