@@ -19,6 +19,8 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from artifact.models import plain_convolution
+
 #: images of a batch for which multiplications are counted
 _BATCH = 50
 #: channels below which the products are too narrow to reach their rate
@@ -180,8 +182,7 @@ def pays(layer: nn.Conv2d, image: Sequence[int]) -> bool:
     Counted are, of one pass over a batch, the three products (outputs, derivatives in images and in kernels) and the
     transforms of images, kernels and outputs, each there and back.
     """
-    plain = type(layer) is nn.Conv2d and layer.groups == 1 and layer.padding_mode == "zeros"
-    if not plain or isinstance(layer.padding, str) or {*layer.stride, *layer.dilation} != {1}:
+    if not plain_convolution(layer) or {*layer.stride, *layer.dilation} != {1}:
         return False
     out, channels = layer.weight.shape[:2]
     (P, N), (Q, M) = (circle_of(*axis) for axis in zip(image, layer.kernel_size, layer.padding, strict=True))

@@ -61,6 +61,13 @@ class BatchNorm(nn.BatchNorm2d):
         self.num_batches_tracked = None
 
 
+def plain_convolution(layer: nn.Module) -> bool:
+    """Whether it is torch's own convolution of images, over all channels, with zeros (a number of them) around."""
+    if type(layer) is not nn.Conv2d or isinstance(layer.padding, str):
+        return False
+    return layer.groups == 1 and layer.padding_mode == "zeros"
+
+
 class Model(nn.Module):
     """Base class.
 

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from artifact.flat import Layout, buffers
 from artifact.fourier import FourierConv2d, pays
-from artifact.models import Chain, Model
+from artifact.models import Chain, Model, plain_convolution
 from artifact.taps import input_shapes
 
 #: pixels along a side of outputs that are small to a convolution
@@ -123,7 +123,6 @@ def convolutions_as_products(model: nn.Module) -> nn.Module:
     """A copy of the model whose plain convolutions are matrix products, which a cohort turns into batched ones."""
     own = copy.deepcopy(model)
     for module in own.modules():
-        plain = type(module) is nn.Conv2d and module.groups == 1 and module.padding_mode == "zeros"
-        if plain and not isinstance(module.padding, str):
+        if plain_convolution(module):
             module.__class__ = ProductConv2d  # the same tensors, another way to use them
     return own

@@ -24,7 +24,7 @@ from torch import Tensor, nn
 
 from artifact.explicit import Perceptron
 from artifact.flat import Layout
-from artifact.models import Chain, Dropout
+from artifact.models import Chain, Dropout, plain_convolution
 
 #: rows of a matrix below which products do not reach their rate
 _ROWS = 64
@@ -216,7 +216,7 @@ class TiledNetwork:
         if not isinstance(model, Chain) or not hasattr(model, "input_shape"):
             return None
         layers, blocks, image = list(model.named_children()), [], tuple(model.input_shape[1:])
-        while layers and _plain(layers[0][1]):
+        while layers and _written(layers[0][1]):
             blocks.append(_take_block(layers, image))
             image = blocks[-1].tiling.pooled
         head = Perceptron.of_layers(layers, layout)
@@ -257,11 +257,11 @@ def _take_block(layers: list[tuple[str, nn.Module]], image: tuple[int, int]) -> 
     return Block(name, Tiling.of(convolution, image, pool), tuple(behind))
 
 
-def _plain(layer: nn.Module) -> bool:
+def _written(layer: nn.Module) -> bool:
     """Whether it is a convolution of the only kind that is written here."""
-    if type(layer) is not nn.Conv2d or layer.bias is None or layer.groups != 1:
+    if not plain_convolution(layer) or layer.bias is None:
         return False
-    return {*layer.stride, *layer.dilation} == {1} and tuple(layer.padding) == (0, 0)
+    return {*layer.stride, *layer.dilation} == {1} and {*layer.padding} == {0}
 
 
 def _square(layer: nn.MaxPool2d) -> bool:

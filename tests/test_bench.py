@@ -160,15 +160,15 @@ def test_a_convolution_alone_does_what_the_network_does(layer, monkeypatch):
         assert [g is not None and g.numel() > 0 for g in calls["backward"]()][:2] == gradients
 
 
-def test_a_convolution_by_tiles_alone_has_its_pooling(monkeypatch):
+def test_a_convolution_by_tiles_alone_is_its_products(monkeypatch):
     layer, x = torch.nn.Conv2d(3, 4, 3, bias=False), torch.rand(5, 3, 8, 8)
     tiling, times = Tiling.of(layer, (8, 8), 2), itertools.chain([3.0] * 4, itertools.repeat(0.0))
     monkeypatch.setattr(profile, "_quiet", lambda call: next(times))
     seen = profile._Seen("conv", layer, (5, 3, 8, 8), False, tiling)
     calls = profile._convolution(seen, x, layer.weight.detach())
-    pooled = torch.max_pool2d(layer(x), 2)
-    assert torch.allclose(calls["forward"]()[0].permute(3, 0, 1, 2), pooled, atol=1e-6)
-    assert calls["backward"]().shape == (1, 3, 8, 8, 5)
+    _, kept = tiling.forward(x.permute(1, 2, 3, 0)[None], layer.weight.detach()[None])
+    assert torch.equal(calls["forward"](), kept.candidates.flatten(1, 2))
+    assert [product.shape for product in calls["backward"]()] == [kept.matrix.shape, kept.patches.shape]
     assert profile._outputs(seen) == 4 * 6 * 6
 
 

@@ -190,13 +190,12 @@ def _convolution(seen: _Seen, x: Tensor, weight: Tensor) -> dict[str, Callable[[
 
 
 def _tiled(tiling: Tiling, x: Tensor, weight: Tensor, inwards: bool) -> dict[str, Callable[[], Any]]:
-    """By tiles, with the max-pooling that is part of them."""
-    x, weight, gradient = x.permute(1, 2, 3, 0).contiguous()[None], weight[None], torch.empty_like(weight[None])
-    pooled, kept = tiling.forward(x, weight)
-    d = torch.rand(pooled.shape, generator=stream(0, "bench/profile", 3))
+    """The products of tiles, without what cuts patches, pools and mends."""
+    _, (matrix, patches, candidates, _) = tiling.forward(x.permute(1, 2, 3, 0)[None], weight[None])
+    dy = torch.rand_like(candidates).flatten(1, 2)
     return {
-        "forward": lambda: tiling.forward(x, weight)[0],
-        "backward": lambda: tiling.backward(d, kept, gradient, inwards),
+        "forward": lambda: torch.bmm(matrix, patches),
+        "backward": lambda: (torch.bmm(dy, patches.mT), torch.bmm(matrix.mT, dy) if inwards else None),
     }
 
 
