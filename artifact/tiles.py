@@ -1,10 +1,10 @@
-"""Hand-written gradients of narrow convolutional networks: a tile of outputs is one column of a matrix product.
+"""Hand-written gradients of narrow convolutional networks: what a pooling compares is one column of a matrix product.
 
-A convolution of few channels gives the kernels of a library little to do at a time. Neighbouring outputs share most of
-their pixels: a tile of them sees one patch of the image and is its product with a matrix that holds the kernel once per
-output, shifted, and zeros elsewhere. With 5 x 5 taps and tiles of 2 x 2 outputs nearly a third of the matrix is zeros,
-but one large product over all tiles runs at the processor's full rate, patches overlap less than those of single
-outputs, and what a max-pooling compares lies in different rows: the pooling is a maximum of matrices.
+A convolution of few channels gives the kernels of a library little to do at a time. The outputs in one window of a
+max-pooling, a tile, share most of their pixels: they see one patch of the image and are its product with a matrix that
+holds the kernel once per output, shifted, and zeros elsewhere. With 5 x 5 taps and windows of 2 x 2 nearly a third of
+the matrix is zeros, but one large product over all tiles runs at the processor's full rate, patches overlap less than
+those of single outputs, and what the pooling compares lies in different rows: it is a maximum of matrices.
 
 The batch is innermost, [R, C, H, W, B] for R clients: patches are cut and joined in runs of B numbers, and to the fully
 connected layers behind it the last image is a matrix of columns.
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
 from typing import NamedTuple
@@ -26,15 +26,12 @@ from artifact.explicit import Perceptron
 from artifact.flat import Layout
 from artifact.models import Chain, Dropout, plain_convolution
 
-#: rows of a matrix below which products do not reach their rate
-_ROWS = 64
-
 
 class Kept(NamedTuple):
     """What the way back needs of a tiled convolution.
 
-    matrix: [R, rows, patch].  patches: [R, patch, tiles B].  candidates: [R, p p, rows / (p p), tiles B], of which
-    pooling has taken the largest, [R, rows / (p p), tiles B].
+    matrix: [R, p p O, patch].  patches: [R, patch, tiles B].  candidates: [R, p p, O, tiles B], of which pooling has
+    taken the largest, [R, O, tiles B].
     """
 
     matrix: Tensor
@@ -47,7 +44,7 @@ class Kept(NamedTuple):
 class Tiling:
     """A convolution without padding, and the max-pooling of p x p behind it (p = 1: none).
 
-    image: height and width that it gets.  tile: pooled outputs that are computed together, along each axis.
+    image: height and width that it gets.
     """
 
     channels: int
@@ -55,15 +52,6 @@ class Tiling:
     kernel: tuple[int, int]
     image: tuple[int, int]
     pool: int
-    tile: tuple[int, int]
-
-    @classmethod
-    def of(cls, layer: nn.Conv2d, image: tuple[int, int], pool: int) -> Tiling:
-        """The tiling of these layers with the fewest multiplications, where narrow products count more."""
-        shape = layer.in_channels, layer.out_channels, layer.kernel_size, image, pool
-        pooled = cls(*shape, (1, 1)).pooled
-        tiles = itertools.product(*([m for m in range(1, size + 1) if size % m == 0] for size in pooled))
-        return min((cls(*shape, tile) for tile in tiles), key=cls._cost)
 
     @property
     def pooled(self) -> tuple[int, int]:
@@ -71,46 +59,36 @@ class Tiling:
         return tuple((n - k + 1) // self.pool for n, k in zip(self.image, self.kernel, strict=True))
 
     @property
-    def step(self) -> tuple[int, int]:
-        """Pixels from one tile to the next."""
-        return self.pool * self.tile[0], self.pool * self.tile[1]
-
-    @property
     def patch(self) -> tuple[int, int]:
         """Pixels that one tile sees."""
-        return tuple(s + k - 1 for s, k in zip(self.step, self.kernel, strict=True))
-
-    def _cost(self) -> float:
-        rows = math.prod(self.step) * self.outputs
-        return rows * math.prod(self.patch) / math.prod(self.tile) / min(1, rows / _ROWS)
+        return tuple(self.pool + k - 1 for k in self.kernel)
 
     def forward(self, x: Tensor, weight: Tensor) -> tuple[Tensor, Kept]:
         """x: [R, C, H, W, B], weight: [R, O, C, k, l] -> ([R, O, h, w, B] without bias, what ``backward`` needs)."""
         matrix, patches = self._spread(weight), self._cut(x)
         candidates = torch.bmm(matrix, patches).unflatten(1, (self.pool**2, -1))
         largest = reduce(torch.maximum, candidates.unbind(1))
-        return self._join(largest, x.shape[-1]), Kept(matrix, patches, candidates, largest)
+        return largest.unflatten(2, (*self.pooled, x.shape[-1])), Kept(matrix, patches, candidates, largest)
 
     def backward(self, d: Tensor, kept: Kept, weight: Tensor, inwards: bool) -> Tensor | None:
         """Derivatives of the loss, from those in the outputs, d [R, O, h, w, B], which ``kept`` serves once.
 
         Those in the kernels are written to weight [R, O, C, k, l]; those in the images are the result if ``inwards``.
         """
-        dy = self._unpool(self._split(d), kept)
+        dy = self._unpool(d.flatten(2), kept)
         torch.sum(torch.stack([*self._places(torch.bmm(dy, kept.patches.mT))]), 0, out=weight)
         return self._mend(torch.bmm(kept.matrix.mT, dy), d.shape[-1]) if inwards else None
 
     def _places(self, matrix: Tensor) -> Iterator[Tensor]:
-        """Where a matrix [R, rows, patch] holds the kernel: views [R, O, C, k, l], one per output of a tile."""
-        p, (m, n), (high, wide) = self.pool, self.tile, self.kernel
-        blocks = matrix.view(len(matrix), p, p, m, n, self.outputs, self.channels, *self.patch)
-        for a, b, i, j in itertools.product(range(p), range(p), range(m), range(n)):
-            top, left = i * p + a, j * p + b
-            yield blocks[:, a, b, i, j, ..., top : top + high, left : left + wide]
+        """Where a matrix [R, p p O, patch] holds the kernel: views [R, O, C, k, l], one per output of a tile."""
+        p, (high, wide) = self.pool, self.kernel
+        blocks = matrix.view(len(matrix), p, p, self.outputs, self.channels, *self.patch)
+        for i, j in itertools.product(range(p), range(p)):
+            yield blocks[:, i, j, ..., i : i + high, j : j + wide]
 
     def _spread(self, weight: Tensor) -> Tensor:
-        """[R, O, C, k, l] -> [R, rows, patch]."""
-        rows, columns = math.prod(self.step) * self.outputs, self.channels * math.prod(self.patch)
+        """[R, O, C, k, l] -> [R, p p O, patch]."""
+        rows, columns = self.pool**2 * self.outputs, self.channels * math.prod(self.patch)
         matrix = weight.new_zeros(len(weight), rows, columns)
         for place in self._places(matrix):
             place.copy_(weight)
@@ -118,40 +96,24 @@ class Tiling:
 
     def _cut(self, x: Tensor) -> Tensor:
         """[R, C, H, W, B] -> [R, patch, tiles B]."""
-        for axis, patch, step in zip((2, 3), self.patch, self.step, strict=True):
-            x = x.unfold(axis, patch, step)  # the pixels of a patch become the last axis
+        for axis, patch in zip((2, 3), self.patch, strict=True):
+            x = x.unfold(axis, patch, self.pool)  # the pixels of a patch become the last axis
         return x.permute(0, 1, 5, 6, 2, 3, 4).flatten(4).flatten(1, 3)
 
     def _mend(self, patches: Tensor, batch: int) -> Tensor:
         """The adjoint of ``_cut``: overlapping patches add up, along one axis, then along the other."""
-        (high, wide), (down, right), (h, w) = self.patch, self.step, self._tiles
+        p, (high, wide), (h, w) = self.pool, self.patch, self.pooled
         parts = patches.view(len(patches), self.channels, high, wide, h, w, batch)
         rows = patches.new_zeros(len(patches), self.channels, self.image[0], wide, w, batch)
         for i in range(high):
-            rows[:, :, i : i + down * h : down] += parts[:, :, i].transpose(2, 3)
+            rows[:, :, i : i + p * h : p] += parts[:, :, i].transpose(2, 3)
         x = patches.new_zeros(len(patches), self.channels, *self.image, batch)
         for j in range(wide):
-            x[:, :, :, j : j + right * w : right] += rows[:, :, :, j]
+            x[:, :, :, j : j + p * w : p] += rows[:, :, :, j]
         return x
 
-    def _join(self, largest: Tensor, batch: int) -> Tensor:
-        """[R, m n O, tiles B] -> [R, O, h, w, B]."""
-        (m, n), (h, w) = self.tile, self._tiles
-        parts = largest.view(len(largest), m, n, self.outputs, h, w, batch)
-        return parts.permute(0, 3, 4, 1, 5, 2, 6).reshape(len(largest), self.outputs, h * m, w * n, batch)
-
-    def _split(self, d: Tensor) -> Tensor:
-        """[R, O, h, w, B] -> [R, m n O, tiles B]."""
-        (m, n), (h, w) = self.tile, self._tiles
-        parts = d.view(len(d), self.outputs, h, m, w, n, d.shape[-1])
-        return parts.permute(0, 3, 5, 1, 2, 4, 6).flatten(4).flatten(1, 3)
-
-    @property
-    def _tiles(self) -> tuple[int, int]:
-        return tuple(size // m for size, m in zip(self.pooled, self.tile, strict=True))
-
     def _unpool(self, d: Tensor, kept: Kept) -> Tensor:
-        """[R, rows / (p p), tiles B] -> [R, rows, tiles B]: of equal candidates the first one, as in torch."""
+        """[R, O, tiles B] -> [R, p p O, tiles B]: of equal candidates the first one, as in torch."""
         below = kept.candidates.sub_(kept.largest[:, None])
         dy, nearly_zero = torch.empty_like(below), -torch.finfo(d.dtype).tiny
         for candidate, place in zip(below.unbind(1)[:-1], dy.unbind(1), strict=False):
@@ -254,7 +216,8 @@ def _take_block(layers: list[tuple[str, nn.Module]], image: tuple[int, int]) -> 
         else:
             break
     del layers[: len(behind) + (pool > 1)]
-    return Block(name, Tiling.of(convolution, image, pool), tuple(behind))
+    tiling = Tiling(convolution.in_channels, convolution.out_channels, convolution.kernel_size, image, pool)
+    return Block(name, tiling, tuple(behind))
 
 
 def _written(layer: nn.Module) -> bool:
@@ -266,6 +229,6 @@ def _written(layer: nn.Module) -> bool:
 
 def _square(layer: nn.MaxPool2d) -> bool:
     """Whether its windows are squares of more than a pixel that lie side by side."""
-    side: int | Sequence[int] = layer.kernel_size
+    side = layer.kernel_size
     apart = layer.stride == side and layer.padding == 0 and layer.dilation == 1 and not layer.ceil_mode
     return isinstance(side, int) and side > 1 and apart

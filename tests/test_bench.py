@@ -162,7 +162,7 @@ def test_a_convolution_alone_does_what_the_network_does(layer, monkeypatch):
 
 def test_a_convolution_by_tiles_alone_is_its_products(monkeypatch):
     layer, x = torch.nn.Conv2d(3, 4, 3, bias=False), torch.rand(5, 3, 8, 8)
-    tiling, times = Tiling.of(layer, (8, 8), 2), itertools.chain([3.0] * 4, itertools.repeat(0.0))
+    tiling, times = Tiling(3, 4, (3, 3), (8, 8), 2), itertools.chain([3.0] * 4, itertools.repeat(0.0))
     monkeypatch.setattr(profile, "_quiet", lambda call: next(times))
     seen = profile._Seen("conv", layer, (5, 3, 8, 8), False, tiling)
     calls = profile._convolution(seen, x, layer.weight.detach())
