@@ -24,7 +24,6 @@ CASES: dict[str, dict[str, Any]] = {
     "mlp": {"dataset": "fashion-mnist"},
     "cnn-fmnist": {"dataset": "fashion-mnist"},
     "cnn-mnist": {"dataset": "fashion-mnist"},
-    "cnn-cifar": {"dataset": "cifar10"},
     "lenet": {"dataset": "cifar10", "augment": "flip-crop"},
     "resnet18-gn": {"dataset": "cifar10", "augment": "flip-crop"},
 }

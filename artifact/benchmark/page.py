@@ -144,6 +144,7 @@ def profiles(result: dict[str, Any]) -> list[str]:
     lines = table(header, body)
     header = [
         "model",
+        "backend",
         "precision",
         "layer",
         "input",
@@ -153,7 +154,7 @@ def profiles(result: dict[str, Any]) -> list[str]:
         "ms per batch of 50",
     ]
     body = [
-        [one["model"], one["dtype"], layer["layer"], layer["input"], layer["weight"]]
+        [one["model"], one["backend"], one["dtype"], layer["layer"], layer["input"], layer["weight"]]
         + [f"{layer[f'{way}_gflops']:.0f}" for way in ("forward", "backward")]
         + [f"{layer['milliseconds']:.2f}"]
         for one in found
