@@ -527,6 +527,17 @@ def test_tiled_gradients_are_those_of_autograd(name, shape):
     assert (torch.cat(apart) - found).abs().max() <= 1e-12
 
 
+@pytest.mark.parametrize("name", ["fedsmoo", "fedlesam-d", "fedrobust"])
+def test_training_by_tiles_is_training_by_the_loop(name):
+    """Unequal pools, so batches of several lengths; the cohort in one call, and shared between two workers."""
+    options = {"algorithm": name, "model": "cnn-emnist"}
+    loop, whole, shared = (trained(n, backend=b, **options)[0] for n, b in ((0, "loop"), (0, "tiles"), (2, "tiles")))
+    assert whole.oracle.backend == "tiles" and shared.oracle.teams(5) == [[0, 1, 2], [3, 4]]
+    for tiles in (whole, shared):
+        assert (tiles.w - loop.w).abs().max() <= 1e-12
+    assert (loop.w - trained(0, rounds=1, backend="loop", **options)[0].w).abs().max() > 1e-4
+
+
 def part(group, i):
     """The group of one client."""
     uniforms = None if group.uniforms is None else group.uniforms[i : i + 1]
