@@ -233,6 +233,9 @@ class Oracle:
         """(gradients [R, P], running statistics [R, Q] after the pass, perhaps ``b`` itself)."""
         if self.kind in LOOPS:
             return self._loop(W, b, x, y, u), b
+        if isinstance(self._by_hand, TiledNetwork):
+            memory = self.memory or gradient_memory(x.device)
+            return self._by_hand.gradients(W, x, y, u, memory // max(1, self.threads)), b
         if self._by_hand is not None:
             return self._by_hand.gradients(W, x, y, u), b
         return self._batched(W, b, x, y, u)

@@ -63,6 +63,12 @@ class Tiling:
         """Pixels that one tile sees."""
         return tuple(self.pool + k - 1 for k in self.kernel)
 
+    @property
+    def numbers(self) -> int:
+        """What a pass holds at its peak for one sample: patches and their derivatives, three matrices of candidates."""
+        tall = 2 * self.channels * math.prod(self.patch) + 3 * self.pool**2 * self.outputs
+        return tall * math.prod(self.pooled)
+
     def forward(self, x: Tensor, weight: Tensor) -> tuple[Tensor, Kept]:
         """x: [R, C, H, W, B], weight: [R, O, C, k, l] -> ([R, O, h, w, B] without bias, what ``backward`` needs)."""
         matrix, patches = self._spread(weight), self._cut(x)
@@ -184,8 +190,19 @@ class TiledNetwork:
         head = Perceptron.of_layers(layers, layout)
         return cls(tuple(blocks), head, layout) if blocks and head else None
 
-    def gradients(self, W: Tensor, x: Tensor, y: Tensor, uniforms: Tensor | None) -> Tensor:
-        """W: [R, P], x: [R, B, C, H, W], y: [R, B], uniforms: [R, B, D] or None -> [R, P], of mean losses."""
+    def gradients(self, W: Tensor, x: Tensor, y: Tensor, uniforms: Tensor | None, memory: int) -> Tensor:
+        """W: [R, P], x: [R, B, C, H, W], y: [R, B], uniforms: [R, B, D] or None -> [R, P], of mean losses.
+
+        As many clients in one call as fit into ``memory`` bytes, one at least.
+        """
+        per_client = x.element_size() * x.shape[1] * sum(block.tiling.numbers for block in self.blocks)
+        size = max(1, memory // per_client)
+        if size >= len(W):
+            return self._in_one_call(W, x, y, uniforms)
+        given = [None] * -(-len(W) // size) if uniforms is None else uniforms.split(size)
+        return torch.cat([*map(self._in_one_call, W.split(size), x.split(size), y.split(size), given)])
+
+    def _in_one_call(self, W: Tensor, x: Tensor, y: Tensor, uniforms: Tensor | None) -> Tensor:
         out = torch.empty_like(W)
         weights, gradients = self.layout.views(W), self.layout.views(out)
         *draws, rest = self._shares(x.new_empty(*y.shape, 0) if uniforms is None else uniforms)

@@ -24,7 +24,7 @@ from artifact.replica import Replica, useful_taps
 from artifact.rows import ClientRows, pack, unpack
 from artifact.session import load_data
 from artifact.taps import hidden_layers
-from artifact.tiles import Tiling
+from artifact.tiles import TiledNetwork, Tiling
 
 R, B = 3, 5
 
@@ -542,6 +542,27 @@ def part(group, i):
     """The group of one client."""
     uniforms = None if group.uniforms is None else group.uniforms[i : i + 1]
     return Group(None, group.x[i : i + 1], group.y[i : i + 1], uniforms)
+
+
+def test_tiles_of_many_clients_go_by_parts_that_fit_the_memory(monkeypatch):
+    """One client at least, however little there is; every worker has its part of the memory."""
+    model, W, group = problem("cnn-mnist", shape=(1, 17, 19))
+    oracle, sizes = Oracle(model, backend="tiles", memory=1), []
+    together = Oracle(model, backend="tiles").gradients(W, None, group)
+    whole = TiledNetwork._in_one_call
+    monkeypatch.setattr(TiledNetwork, "_in_one_call", lambda self, W, *of: sizes.append(len(W)) or whole(self, W, *of))
+    assert (oracle.gradients(W, None, group) - together).abs().max() <= 1e-12 and sizes == [1, 1, 1]
+    sizes.clear()
+    tilings = oracle.tilings.values()
+    oracle.memory = 2 * 8 * B * sum(tiling.numbers for tiling in tilings)
+    assert (oracle.gradients(W, None, group) - together).abs().max() <= 1e-12 and sizes == [2, 1]
+    oracle.threads = 2
+    sizes.clear()
+    oracle.gradients(W, None, group)
+    assert sizes == [1, 1, 1]
+    patches = [t.channels * t.patch[0] * t.patch[1] * t.pooled[0] * t.pooled[1] for t in tilings]
+    assert patches == [1 * 6 * 6 * 6 * 7, 10 * 6 * 6 * 1 * 1]
+    assert all(tiling.numbers > 2 * numbers for tiling, numbers in zip(tilings, patches, strict=True))
 
 
 @settings(deadline=None)
