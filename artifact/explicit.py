@@ -42,15 +42,16 @@ class Perceptron:
         cls, model: nn.Module, layout: Layout, watched: Sequence[str], zeta: float, onednn: bool = False
     ) -> Perceptron | None:
         """None for a model that has other layers."""
-        if not isinstance(model, Chain):
-            return None
-        plain = cls.of_layers(model.named_children(), layout)
+        layers = layers_in_a_row(model, layout)
+        plain = cls.of_layers(layers[1:], layout) if layers and is_flatten(layers[0][1]) else None
         return plain and replace(plain, watched=frozenset(watched) if zeta else frozenset(), zeta=zeta, onednn=onednn)
 
     @classmethod
     def of_layers(cls, layers: Iterable[tuple[str, nn.Module]], layout: Layout) -> Perceptron | None:
-        """The last layers of a network; None where there are others."""
-        layers = tuple((n, m) for n, m in layers if not isinstance(m, nn.Flatten))
+        """The layers of a network on rows of numbers; None where there are others."""
+        layers = tuple((n, m) for n, m in layers if not is_flatten(m))
+        if not any(type(m) is nn.Linear for _, m in layers):
+            return None
         if not all(
             isinstance(m, (nn.ReLU, Dropout)) or (type(m) is nn.Linear and m.bias is not None) for _, m in layers
         ):
@@ -137,6 +138,20 @@ class Perceptron:
         if not (self.onednn and large and a.dtype == torch.float32 and a.device.type == "cpu"):
             return None
         return onednn_linear()
+
+
+def layers_in_a_row(model: nn.Module, layout: Layout) -> list[tuple[str, nn.Module]] | None:
+    """The layers of a plain chain that hold all its parameters, each its own; None for any other model."""
+    if not isinstance(model, Chain) or type(model).forward is not Chain.forward:
+        return None
+    layers = list(model.named_children())
+    held = [f"{name}.{own}" for name, layer in layers for own, _ in layer.named_parameters()]
+    return layers if held == list(layout.names) else None
+
+
+def is_flatten(layer: nn.Module) -> bool:
+    """Whether it makes one row of a sample."""
+    return type(layer) is nn.Flatten and (layer.start_dim, layer.end_dim) == (1, -1)
 
 
 @cache

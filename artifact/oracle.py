@@ -113,7 +113,8 @@ def _enlist(oracle: weakref.ref[Oracle]) -> None:
 class Oracle:
     """Gradients of the mean cross-entropy, plus MAN's penalty, of one architecture.
 
-    memory: bytes that one batched call may take for activations and gradients; None: what suits the device.
+    memory: bytes that one batched call may take for activations and gradients, of tiles those of all workers together;
+    None: what suits the device.
     threads: workers, one core each, so that the loop's results do not depend on their number; 0 works inline.
     passes: minibatch gradients evaluated so far, summed over clients (the measured cost of a method).
     """

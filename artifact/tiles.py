@@ -22,9 +22,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from artifact.explicit import Perceptron
+from artifact.explicit import Perceptron, is_flatten, layers_in_a_row
 from artifact.flat import Layout
-from artifact.models import Chain, Dropout, plain_convolution
+from artifact.models import Dropout, plain_convolution
 
 
 class Kept(NamedTuple):
@@ -65,7 +65,7 @@ class Tiling:
 
     @property
     def numbers(self) -> int:
-        """What a pass holds at its peak for one sample: patches and their derivatives, three matrices of candidates."""
+        """About what a pass holds for one sample: patches and their derivatives, three matrices of candidates."""
         tall = 2 * self.channels * math.prod(self.patch) + 3 * self.pool**2 * self.outputs
         return tall * math.prod(self.pooled)
 
@@ -181,14 +181,15 @@ class TiledNetwork:
     @classmethod
     def of(cls, model: nn.Module, layout: Layout) -> TiledNetwork | None:
         """None for a model that has other layers."""
-        if not isinstance(model, Chain) or not hasattr(model, "input_shape"):
+        layers, blocks = layers_in_a_row(model, layout), []
+        if not layers or not hasattr(model, "input_shape"):
             return None
-        layers, blocks, image = list(model.named_children()), [], tuple(model.input_shape[1:])
+        image = tuple(model.input_shape[1:])
         while layers and _written(layers[0][1]):
             blocks.append(_take_block(layers, image))
             image = blocks[-1].tiling.pooled
-        head = Perceptron.of_layers(layers, layout)
-        return cls(tuple(blocks), head, layout) if blocks and head else None
+        head = Perceptron.of_layers(layers, layout) if blocks and _makes_rows(layers, blocks[-1].tiling) else None
+        return head and cls(tuple(blocks), head, layout)
 
     def gradients(self, W: Tensor, x: Tensor, y: Tensor, uniforms: Tensor | None, memory: int) -> Tensor:
         """W: [R, P], x: [R, B, C, H, W], y: [R, B], uniforms: [R, B, D] or None -> [R, P], of mean losses.
@@ -235,6 +236,15 @@ def _take_block(layers: list[tuple[str, nn.Module]], image: tuple[int, int]) -> 
     del layers[: len(behind) + (pool > 1)]
     tiling = Tiling(convolution.in_channels, convolution.out_channels, convolution.kernel_size, image, pool)
     return Block(name, tiling, tuple(behind))
+
+
+def _makes_rows(layers: list[tuple[str, nn.Module]], last: Tiling) -> bool:
+    """Whether the last image becomes a row, with nothing before but what takes every number by itself."""
+    size = last.outputs * math.prod(last.pooled)
+    for _, layer in layers:
+        if not isinstance(layer, nn.ReLU) and not (isinstance(layer, Dropout) and layer.units == size):
+            return is_flatten(layer)
+    return False
 
 
 def _written(layer: nn.Module) -> bool:

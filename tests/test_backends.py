@@ -640,6 +640,65 @@ def test_only_plain_layers_are_tiled(wrong):
     assert Oracle(network(layers | wrong), backend="tiles").backend == "loop"
 
 
+class Scaled(models.Chain):
+    """A chain that does more than its layers."""
+
+    def forward(self, x, uniforms=None):
+        return super().forward(x / 255, uniforms)
+
+
+def chain(*layers, of=models.Chain):
+    model = of({str(number): layer for number, layer in enumerate(layers)})
+    model.input_shape = (1, 6, 6)
+    return model
+
+
+def odd_models():
+    """Models on 6 x 6 pixels that look like what is written by hand and are not."""
+
+    def convolution():
+        return torch.nn.Conv2d(1, 4, 3)
+
+    def flatten(*dims):
+        return torch.nn.Flatten(*dims)
+
+    linear = torch.nn.Linear
+    shared = chain(torch.nn.Conv2d(1, 1, 3), torch.nn.Conv2d(1, 1, 3), flatten(), linear(4, 3))
+    shared.get_submodule("1").weight = shared.get_submodule("0").weight
+    extra = chain(convolution(), flatten(), linear(64, 3))
+    extra.extra = torch.nn.Parameter(torch.ones(3))
+    return {
+        "no linear layer": chain(torch.nn.Conv2d(1, 3, 6), flatten()),
+        "no layer but flatten": chain(flatten()),
+        "own forward": chain(convolution(), flatten(), linear(64, 3), of=Scaled),
+        "own forward, dense": chain(flatten(), linear(36, 3), of=Scaled),
+        "shared weights": shared,
+        "parameter of no layer": extra,
+        "linear on rows of pixels": chain(convolution(), linear(4, 2), flatten(), linear(32, 3)),
+        "linear on rows of pixels, dense": chain(linear(6, 2), flatten(), linear(12, 3)),
+        "half a flatten": chain(convolution(), flatten(2), linear(16, 2), flatten(), linear(8, 3)),
+        "channels behind numbers": chain(convolution(), Dropout(0.5, 64), Dropout(0.5, 4), flatten(), linear(64, 3)),
+    }
+
+
+@pytest.mark.parametrize("name", odd_models())
+def test_models_that_only_look_written_are_left_to_autograd(name):
+    model = odd_models()[name]
+    assert Oracle(model, backend="tiles").backend == "loop" and Oracle(model, backend="explicit").backend == "batched"
+
+
+def test_dropout_of_numbers_before_they_become_a_row():
+    model = chain(
+        torch.nn.Conv2d(1, 4, 3), Dropout(0.5, 64), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(64, 3)
+    )
+    oracle = Oracle(model.double(), backend="tiles")
+    W, generator = torch.cat([p.detach().flatten() for p in model.parameters()])[None], torch.Generator().manual_seed(0)
+    x, u = (torch.rand(1, B, *shape, generator=generator).double() for shape in ((1, 6, 6), (64,)))
+    group = Group(None, x, torch.zeros(1, B, dtype=torch.long), u)
+    found, expected = (o.gradients(W, None, group) for o in (oracle, Oracle(model, backend="loop")))
+    assert oracle.backend == "tiles" and (found - expected).abs().max() <= 1e-12 < expected.abs().max()
+
+
 # ---- the table of backends ------------------------------------------------------------------------------------------
 
 
