@@ -142,7 +142,7 @@ def test_profile_adds_up_and_knows_the_layers(digits, tmp_path):
     assert "mlp-200" in profile.line(one)
     (tmp_path / "profile.json").write_text(json.dumps(result))
     text = page.section(tmp_path / "profile.json")
-    assert "| mlp-200 | float32 | fc1 | 64 | 200x64 |" in text and "products and convolutions alone" in text
+    assert "| mlp-200 | explicit | float32 | fc1 | 64 | 200x64 |" in text and "products and convolutions alone" in text
 
 
 @pytest.mark.parametrize(
