@@ -91,7 +91,7 @@ class Perceptron:
             elif isinstance(layer, Dropout):
                 draws = uniforms[..., used : used + layer.units]
                 used += layer.units
-                masks[name] = (draws >= layer.p).to(a.dtype) / (1 - layer.p)
+                masks[name] = layer.factors(draws, a.dtype)
                 a = a * masks[name]
             else:
                 a = a.relu()

@@ -45,6 +45,10 @@ class Dropout(nn.Module):
         super().__init__()
         self.p, self.units = p, units
 
+    def factors(self, uniforms: Tensor, dtype: torch.dtype) -> Tensor:
+        """What gradients written by hand multiply the units with, shaped as the uniforms: 0 or 1 / (1 - p)."""
+        return (uniforms >= self.p).to(dtype) / (1 - self.p)
+
     def forward(self, x: Tensor, uniforms: Tensor) -> Tensor:
         """x: [B, ...]; uniforms: [B, units] in [0, 1); a number u keeps its unit where u >= p."""
         whole = math.prod(x.shape[1:])

@@ -62,7 +62,7 @@ def default_backend(model: str, device: torch.device, bfloat16: bool = False) ->
     """The fastest backend of a model on a device as ``backends.toml`` has it: its own entry, its family's, any.
 
     What was not measured on processors of this kind is taken from the section for any. It is measured in float32; eight
-    bits are too few for spectra, which are sums over all pixels.
+    bits are too few for spectra, which are sums over all pixels, and gradients written by hand have no autocast.
     """
     table, section = _measured(), measured_for(device)
     entries = table.get(section.split()[0], {}) | table.get(section, {})
@@ -140,7 +140,7 @@ class Oracle:
         watched = hidden_layers(self.model) if self.penalty.layers is None else self.penalty.layers
         self.kind, self.recorded = self.backend.removesuffix(RECORDED), self.backend.endswith(RECORDED)
         autograd = self.bfloat16 or self.penalty.variances
-        self._by_hand = None if autograd else self._written(watched)
+        self._by_hand = None if autograd else self._hand_written(watched)
         otherwise = {"explicit": "batched", "onednn": "batched", "tiles": "loop"}
         if self.kind in otherwise and self._by_hand is None:
             self._fall_back(otherwise[self.kind])
@@ -150,7 +150,7 @@ class Oracle:
         if self._pool is not None and self.kind not in WHOLE:
             torch.set_num_threads(1)  # the workers keep the cores busy; a team of threads here would spin beside them
 
-    def _written(self, watched: Sequence[str]) -> Perceptron | TiledNetwork | None:
+    def _hand_written(self, watched: Sequence[str]) -> Perceptron | TiledNetwork | None:
         """The hand-written gradients of this kind, if the model has such."""
         if self.kind in ("explicit", "onednn"):
             return Perceptron.of(self.model, self.layout, watched, self.penalty.zeta, self.kind == "onednn")

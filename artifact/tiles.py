@@ -151,7 +151,7 @@ class Block:
         for layer in self.behind:
             if isinstance(layer, Dropout):
                 draws, used = uniforms[..., used : used + layer.units].mT, used + layer.units
-                seen.append((draws >= layer.p).to(a.dtype)[:, :, None, None] / (1 - layer.p))
+                seen.append(layer.factors(draws, a.dtype)[:, :, None, None])
                 a = a * seen[-1]
             else:
                 a = a.relu()

@@ -505,15 +505,17 @@ def test_spectra_are_not_for_bfloat16(monkeypatch):
 
 # ---- convolutions by tiles ------------------------------------------------------------------------------------------
 
-TILED = [
-    ("cnn-mnist", (1, 28, 28)),
-    ("cnn-mnist", (2, 17, 19)),
-    ("cnn-cifar", (3, 32, 32)),
-    ("cnn-emnist", (1, 12, 12)),
-]
 
-
-@pytest.mark.parametrize(("name", "shape"), [*TILED, ("lenet", (3, 32, 32))])
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [
+        ("cnn-mnist", (1, 28, 28)),
+        ("cnn-mnist", (2, 17, 19)),
+        ("cnn-cifar", (3, 32, 32)),
+        ("cnn-emnist", (1, 12, 12)),
+        ("lenet", (3, 32, 32)),
+    ],
+)
 def test_tiled_gradients_are_those_of_autograd(name, shape):
     """Also where all pixels of a region are equal, so that pooling has a choice."""
     model, W, group = problem(name, shape=shape)
@@ -597,7 +599,7 @@ def test_tiles_round_like_the_loop():
         ((Oracle(model, backend=b).gradients(W, None, group) - exact).norm() / exact.norm()).item()
         for b in ("loop", "tiles")
     ]
-    assert 0 < errors[1] <= max(2 * errors[0], 1e-6)
+    assert 0 < errors[1] <= 2 * errors[0] <= 1e-5
 
 
 def test_what_is_not_written_by_tiles_is_left_to_the_loop(monkeypatch):
