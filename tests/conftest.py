@@ -18,6 +18,24 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     torch.set_num_threads(1)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """With ``--dist loadfile``: beside the tests of a file also those of checks/ and of the report go to one process.
+
+    What they share takes minutes to make. (Groups of pytest-xdist 3.8 have no effect with pytest 9.2.)
+    """
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class Together(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = super()._split_scope(nodeid)
+            return next((name for name in ("checks/", "tests/test_report") if file.startswith(name)), file)
+
+    return Together(config, log)
+
+
 def stores_now() -> str:
     """Fingerprint of the stores, which other processes may add to."""
     return inputs.digest([], inputs.records(ROOT / store for store in experiments.STORES.values()))
