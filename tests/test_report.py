@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from collections import Counter
@@ -15,7 +16,7 @@ from conftest import stores_now
 from artifact import algorithms, inputs, notebook
 from artifact.errors import UserError
 from artifact.judging import claims
-from artifact.report import charts, command, evidence, plots
+from artifact.report import charts, command, evidence, pictures, plots
 from artifact.report.build import build
 from artifact.report.command import report_command
 from artifact.report.content import ROOT, Content, Record
@@ -315,6 +316,20 @@ def test_the_fingerprint_follows_profile_pictures_and_notebook_pages(tmp_path, m
 
 
 # ---- figures ---------------------------------------------------------------------------------------------------------
+
+
+def test_figures_are_drawn_once_and_again_when_their_evidence_changes(content, tmp_path, monkeypatch):
+    names = ["qu22-ass1", "thesis-data-dir"]
+    few = [one for one in pictures._drawings(content) if one.name in names]
+    monkeypatch.setattr(pictures, "_drawings", lambda _: few)
+    elsewhere = dataclasses.replace(content, drawn=tmp_path)
+    assert sorted(pictures.draw(elsewhere)) == names
+    for name in names:
+        assert (tmp_path / "claims" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert (tmp_path / "claims" / f"{name}.pdf").read_bytes().startswith(b"%PDF")
+    assert list(pictures.draw(elsewhere)) == []
+    few[0] = dataclasses.replace(few[0], fingerprint="of other evidence")
+    assert list(pictures.draw(elsewhere)) == [few[0].name]
 
 
 def landscape(title: str, lines: dict[str, float], surface: float = 1.0) -> dict:

@@ -7,16 +7,21 @@ import importlib
 import inspect
 import io
 import json
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from joblib import Parallel, delayed
 from PIL import Image
 
 from artifact.files import write_atomic
 from artifact.report.content import Content, Record
 
 COLOURS, SMALL_WIDTH = 48, 620
+#: before the name of a counterexample, in that of the figure of its losses
+_LOSS = "loss-"
 
 
 @dataclass(frozen=True)
@@ -85,30 +90,57 @@ def _reduced(content: bytes) -> bytes:
 def draw(content: Content) -> Iterator[str]:
     """Draw the figures of checks and counterexamples that are missing or older than their evidence; yields each name.
 
-    They take minutes together, so a build does not wait for them.
+    They take minutes together, so a build does not wait for them; every core draws.
     """
-    registry, figures, summary, losses, paths = _theory()
     folder = content.root / content.drawn / "claims"
     folder.mkdir(parents=True, exist_ok=True)
+    stale = [one for one in _drawings(content) if not one.is_in(folder)]
+    workers = min(os.cpu_count() or 1, len(stale))
+    if workers:
+        yield from Parallel(workers, return_as="generator_unordered")(delayed(one.draw)(folder) for one in stale)
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure to draw.
+
+    name: of its files.  fingerprint: of all that it is drawn from.  stored: verdict, evidence and repair of a claim;
+    None for the losses of a counterexample.
+    """
+
+    name: str
+    fingerprint: str
+    stored: Mapping[str, Any] | None = None
+
+    def is_in(self, folder: Path) -> bool:
+        mark = self._mark(folder)
+        return mark.is_file() and mark.read_text(encoding="utf-8") == self.fingerprint
+
+    def draw(self, folder: Path) -> str:
+        """Write PNG and PDF, then the mark that they are there; returns the name."""
+        _, figures, summary, *_ = _theory()
+        for path in (folder / f"{self.name}.{suffix}" for suffix in ("png", "pdf")):
+            if self.stored is None:
+                summary.draw_scenario(self.name.removeprefix(_LOSS), path)
+            else:
+                figures.draw(self.name, self.stored, path)
+        write_atomic(self._mark(folder), self.fingerprint)
+        return self.name
+
+    def _mark(self, folder: Path) -> Path:
+        return folder / f"{self.name}.evidence"
+
+
+def _drawings(content: Content) -> Iterator[Drawing]:
+    registry, _, _, losses, paths = _theory()
     for record in content.records.values():
         check = registry.checks.get(record.claim.id)
-        if check is None or check.figure is None or not record.evidence:
-            continue
-        mark, fingerprint = folder / f"{record.claim.id}.evidence", _fingerprint(record, check.figure)
-        if not mark.is_file() or mark.read_text(encoding="utf-8") != fingerprint:
+        if check is not None and check.figure is not None and record.evidence:
             stored = {"verdict": record.verdict, "evidence": record.evidence, "repaired": record.repaired}
-            for suffix in ("png", "pdf"):
-                figures.draw(record.claim.id, stored, folder / f"{record.claim.id}.{suffix}")
-            write_atomic(mark, fingerprint)
-            yield record.claim.id
+            yield Drawing(record.claim.id, _fingerprint(record, check.figure), stored)
     scenery = _hash(inspect.getsource(losses), inspect.getsource(paths))
     for name in losses.SCENARIOS:
-        mark = folder / f"loss-{name}.evidence"
-        if not mark.is_file() or mark.read_text(encoding="utf-8") != scenery:
-            for suffix in ("png", "pdf"):
-                summary.draw_scenario(name, folder / f"loss-{name}.{suffix}")
-            write_atomic(mark, scenery)
-            yield f"loss-{name}"
+        yield Drawing(_LOSS + name, scenery)
 
 
 def _theory() -> tuple:
