@@ -18,11 +18,15 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     torch.set_num_threads(1)
 
 
+#: beginnings of files that share what takes minutes to make, or that must not look at a store while the others fill it
+TOGETHER = (("checks/",), ("tests/test_report", "tests/test_notebooks"))
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """With ``--dist loadfile``: beside the tests of a file also those of checks/ and of the report go to one process.
+    """With ``--dist loadfile`` some files go to one process together, as if they were one.
 
-    What they share takes minutes to make. (Groups of pytest-xdist 3.8 have no effect with pytest 9.2.)
+    (Groups of pytest-xdist 3.8 have no effect with pytest 9.2.)
     """
     if config.getvalue("dist") != "loadfile":
         return None
@@ -31,7 +35,7 @@ def pytest_xdist_make_scheduler(config, log):
     class Together(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file = super()._split_scope(nodeid)
-            return next((name for name in ("checks/", "tests/test_report") if file.startswith(name)), file)
+            return next((names[0] for names in TOGETHER if file.startswith(names)), file)
 
     return Together(config, log)
 

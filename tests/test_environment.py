@@ -26,6 +26,7 @@ DISTRIBUTIONS = {
     "PIL": "pillow",
     "curvlinops": "curvlinops-for-pytorch",
     "sklearn": "scikit-learn",
+    "xdist": "pytest-xdist",
     "yaml": "pyyaml",
     "z3": "z3-solver",
 }
