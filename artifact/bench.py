@@ -25,6 +25,7 @@ from artifact.benchmark.profile import measure as profiles
 from artifact.benchmark.scaling import measure as scaling_curves
 from artifact.errors import UserError
 from artifact.files import write_atomic
+from artifact.options import Place
 from artifact.oracle import BACKENDS, measured_for
 from artifact.store import environment
 
@@ -172,18 +173,18 @@ def merge(text: str, section: str, fastest: dict[str, tuple[str, str]], result: 
 )
 @click.option("--cores", type=click.IntRange(1), help="Cores that every contender may use; default all.")
 @click.option("--visited", is_flag=True, help="Every client has state already, as after many rounds (memory).")
-@click.option("--reference", type=click.Path(path_type=Path), help="Checkout of the released FL-Simulator to time too.")
+@click.option("--reference", type=Place(), help="Checkout of the released FL-Simulator to time too.")
 @click.option("--write", is_flag=True, help="Write the fastest backend of each model to artifact/backends.toml.")
-@click.option("--scaling", type=click.Path(path_type=Path), help="Measure how cost scales; data and figure go here.")
+@click.option("--scaling", type=Place(), help="Measure how cost scales; data and figure go here.")
 @click.option("--profile", is_flag=True, help="Where a round's time goes on one core, and the rates of its layers.")
 @click.option("--precision", is_flag=True, help="Accuracy of bfloat16 against float32, three paired seeds.")
 @click.option(
     "--frameworks",
-    type=click.Path(path_type=Path),
+    type=Place(),
     help="Python of an environment with pfl-research and Flower to time too (docs/performance/frameworks).",
 )
-@click.option("--render", type=click.Path(path_type=Path, exists=True), help="Page whose tables are made anew.")
-@click.option("--out", type=click.Path(path_type=Path), help="File for the JSON result.")
+@click.option("--render", type=Place(exists=True), help="Page whose tables are made anew.")
+@click.option("--out", type=Place(), help="File for the JSON result.")
 @click.option("--json", "as_json", is_flag=True, help="Print the JSON result.")
 def bench(
     models: tuple[str, ...],

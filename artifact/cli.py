@@ -21,6 +21,7 @@ from artifact.costs import costs_command
 from artifact.data.figures import partition_heatmap
 from artifact.errors import UserError
 from artifact.judging.reproduction import verdicts_command
+from artifact.options import Place
 from artifact.oracle import BACKENDS
 from artifact.papers import experiments, listing, tables
 from artifact.papers.compare import compare_command
@@ -33,7 +34,7 @@ from artifact.surfaces import landscape_command
 from artifact.sweeps.sweep import sweep_command
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
-DATA_ROOT = click.option("--data", "data_root", type=click.Path(path_type=Path), help="Folder of the data sets.")
+DATA_ROOT = click.option("--data", "data_root", type=Place(), help="Folder of the data sets.")
 
 
 def commands(arguments: Sequence[str]) -> click.Group:
@@ -228,8 +229,8 @@ def run_command() -> click.Command:
         many, boolean = name == "switches", field.annotation is bool
         options.append(click.Option([flag, name], help=default, multiple=many, is_flag=boolean, default=None))
     options += [
-        click.Option(["--out"], type=click.Path(path_type=Path), default=Path("out/runs"), help="Store of the runs."),
-        click.Option(["--data", "data_root"], type=click.Path(path_type=Path), help="Folder of the data sets."),
+        click.Option(["--out"], type=Place(), default=Path("out/runs"), help="Store of the runs."),
+        click.Option(["--data", "data_root"], type=Place(), help="Folder of the data sets."),
         click.Option(["--add"], multiple=True, help="Python file with a method of your own; may be repeated."),
         click.Option(["--resume"], is_flag=True, help="Go on with a run that was begun."),
         click.Option(
@@ -319,8 +320,8 @@ def _number(name: str, text: str) -> float | bool:
 
 
 @click.command("replay", help="Replay a case file: explicit data, batches and cohorts in, trajectory out.")
-@click.argument("case", type=click.Path(path_type=Path))
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="Trajectory, .npz.")
+@click.argument("case", type=Place())
+@click.option("--out", required=True, type=Place(), help="Trajectory, .npz.")
 @click.option("--variant", type=click.Choice(["paper", "released"]), help="Default: what the file was made with.")
 @click.option("--backend", type=click.Choice(BACKENDS), default="batched", show_default=True)
 @AS_JSON
@@ -378,7 +379,7 @@ def data_fetch(name: str, data_root: Path | None) -> None:
 @click.option("--clients", type=click.IntRange(1), default=100, show_default=True)
 @click.option("--sizes", default="equal", show_default=True, help="equal or lognormal:SIGMA.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
-@click.option("--figure", type=click.Path(path_type=Path), help="Heat map of clients by classes, .png or .pdf.")
+@click.option("--figure", type=Place(), help="Heat map of clients by classes, .png or .pdf.")
 @DATA_ROOT
 @AS_JSON
 def data_split(
@@ -403,7 +404,7 @@ def data_split(
 
 @data_group.command("import", help="Take over an .npz file with train_x, train_y, test_x, test_y, classes.")
 @click.argument("name")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=Place())
 @DATA_ROOT
 def data_import(name: str, file: Path, data_root: Path | None) -> None:
     click.echo(f"{name}: {data.import_npz(name, file, data_root)}")

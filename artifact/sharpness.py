@@ -26,6 +26,7 @@ from artifact.engine import Trainer
 from artifact.errors import UserError
 from artifact.files import write_atomic
 from artifact.memory import peak_memory
+from artifact.options import Place
 from artifact.session import load_data
 from artifact.store import GLOBAL_MODEL, Run, dumps, read_checkpoint, runs
 
@@ -352,7 +353,7 @@ def _written(value: Any) -> str:
 @click.command("sharpness", help="Eigenvalues, trace, density, layers and SAM sharpness of stored models.")
 @click.argument("references", metavar="CHECKPOINT_OR_RUN", nargs=-1)
 @click.option("--where", multiple=True, metavar="FIELD=VALUE", help="All finished runs of the store with this value.")
-@click.option("--out", "store", type=click.Path(path_type=Path), default=Path("results"), help="Store of the runs.")
+@click.option("--out", "store", type=Place(), default=Path("results"), help="Store of the runs.")
 @click.option("--parts", default=",".join(PARTS), show_default=True, help="What to measure.")
 @click.option("--k", default=10, show_default=True, help="Number of top eigenvalues.")
 @click.option("--tol", default=1e-2, show_default=True, help="Relative residual of an eigenvalue.")
@@ -364,11 +365,11 @@ def _written(value: Any) -> str:
 @click.option("--m", default=100, show_default=True, help="Group size of the m-sharpness.")
 @click.option("--memory", default=1024, show_default=True, help="MiB for one pass over the data.")
 @click.option("--seed", default=0, show_default=True, help="Of the random vectors.")
-@click.option("--data", "data_root", type=click.Path(path_type=Path), help="Folder of the data sets.")
+@click.option("--data", "data_root", type=Place(), help="Folder of the data sets.")
 @click.option(
     "--record", "keep", is_flag=True, help="Store top eigenvalue and trace beside the run; skips what is there."
 )
-@click.option("--against", type=click.Path(path_type=Path), help="Folder of PyHessian: time at equal accuracy.")
+@click.option("--against", type=Place(), help="Folder of PyHessian: time at equal accuracy.")
 @click.option("--add", multiple=True, expose_value=False, help="Python file with the method of a run; may be repeated.")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
 def sharpness_command(

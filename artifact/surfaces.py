@@ -18,6 +18,7 @@ from artifact import curvature
 from artifact.curvature import EmpiricalRisk, figures
 from artifact.errors import UserError
 from artifact.files import write_atomic
+from artifact.options import Place
 from artifact.sharpness import Target, open_target
 from artifact.store import dumps
 
@@ -115,7 +116,7 @@ def _labels(targets: Sequence[Target], given: Sequence[str]) -> list[str]:
 
 @click.command("landscape", help="Loss surfaces of stored models along shared directions, on one colour scale.")
 @click.argument("references", metavar="RUN", nargs=-1, required=True)
-@click.option("--out", "store", type=click.Path(path_type=Path), default=Path("results"), help="Store of the runs.")
+@click.option("--out", "store", type=Place(), default=Path("results"), help="Store of the runs.")
 @click.option("--directions", type=click.Choice(list(DIRECTIONS)), default="filter", show_default=True)
 @click.option("--axes", type=click.Choice(["1", "2"]), default="2", show_default=True, help="A line or a plane.")
 @click.option("--points", default=21, show_default=True, help="Grid points per axis, an odd number.")
@@ -124,9 +125,9 @@ def _labels(targets: Sequence[Target], given: Sequence[str]) -> list[str]:
 @click.option("--ceiling", type=float, help="Loss of the top colour; default the lowest of the panels' maxima.")
 @click.option("--label", multiple=True, help="Name of a model, in order.")
 @click.option("--seed", default=0, show_default=True, help="Of the random directions.")
-@click.option("--folder", type=click.Path(path_type=Path), default=Path("out/landscapes"), show_default=True)
+@click.option("--folder", type=Place(), default=Path("out/landscapes"), show_default=True)
 @click.option("--name", help="Stem of the files; default made of the directions and the models.")
-@click.option("--data", "data_root", type=click.Path(path_type=Path), help="Folder of the data sets.")
+@click.option("--data", "data_root", type=Place(), help="Folder of the data sets.")
 @click.option("--add", multiple=True, expose_value=False, help="Python file with the method of a run; may be repeated.")
 @click.option("--json", "as_json", is_flag=True, help="Print what is stored.")
 def landscape_command(

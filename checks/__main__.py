@@ -7,7 +7,6 @@ import math
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import click
@@ -16,6 +15,7 @@ from tqdm import tqdm
 from artifact.errors import UserError
 from artifact.files import require_writable
 from artifact.judging.claims import Claim, load, select
+from artifact.options import Place
 from checks import report, runner
 
 
@@ -37,7 +37,7 @@ class OneLine(click.Command):
 @click.option("--claim", "ids", multiple=True, metavar="ID", help="Only this claim; may be repeated, adds to --paper.")
 @click.option("--paper", "papers", multiple=True, metavar="KEY", help="Only this paper (stem of its ledger file).")
 @click.option("--json", "as_json", is_flag=True, help="Print the list of verdicts with their evidence.")
-@click.option("--figures", type=click.Path(file_okay=False), help="Draw one PNG per claim into this folder.")
+@click.option("--figures", type=Place(file_okay=False), help="Draw one PNG per claim into this folder.")
 @click.option("--readme", is_flag=True, help="Print the README's table of verdicts from the stored evidence.")
 @click.option("--findings", is_flag=True, help="Write docs/findings.md and its figures from the stored evidence.")
 @click.option(
@@ -56,7 +56,7 @@ def main(ids, papers, as_json, figures, readme, findings, limit, workers, store)
     ledger = load()
     claims = select(ledger, ids, papers)
     if figures is not None:
-        require_writable(Path(figures))
+        require_writable(figures)
     if readme:
         click.echo(report.readme(ledger, runner.stored()), nl=False)
         return

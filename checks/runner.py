@@ -145,7 +145,7 @@ def wall_limit(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, previous)
 
 
-def execute(job: Job, limit: float = WALL_LIMIT_SECONDS, figures: str | None = None) -> dict[str, Any]:
+def execute(job: Job, limit: float = WALL_LIMIT_SECONDS, figures: Path | None = None) -> dict[str, Any]:
     """Run one job in this process: verdict as plain data, or the text of what went wrong. Never raises."""
     from theory.kit.certificates import MissingSolver
     from theory.kit.verdict import registry
@@ -169,13 +169,13 @@ def execute(job: Job, limit: float = WALL_LIMIT_SECONDS, figures: str | None = N
     return result
 
 
-def _draw_all(job: Job, result: Mapping[str, Any], folder: str, limit: float) -> dict[str, str]:
+def _draw_all(job: Job, result: Mapping[str, Any], folder: Path, limit: float) -> dict[str, str]:
     """Figures of a job's claims from plain evidence: claim id -> path, or the error text after "error: "."""
     from checks.figures import draw
 
     drawn = {}
     for claim in job.claims:
-        path = Path(folder) / f"{claim}.png"
+        path = folder / f"{claim}.png"
         try:
             with wall_limit(limit):
                 draw(claim, result, path)
@@ -211,7 +211,7 @@ def run_jobs(
     papers: Sequence[str] = PAPERS,
     limit: float = WALL_LIMIT_SECONDS,
     workers: int = WORKERS,
-    figures: str | None = None,
+    figures: Path | None = None,
     progress: Callable[[Job, dict[str, Any]], None] = lambda job, result: None,
 ) -> dict[Job, dict[str, Any]]:
     """Run jobs in ``workers`` processes with one thread each; progress is called for every result.
@@ -292,14 +292,14 @@ def run_claims(
     return in_order
 
 
-def _draw_undecided(outcomes: Iterable[Outcome], folder: str) -> None:
+def _draw_undecided(outcomes: Iterable[Outcome], folder: Path) -> None:
     """Figures of the claims that no check function decides: their comparisons, or a card with the reason."""
     from checks.figures import draw_card, draw_comparisons
 
     for outcome in outcomes:
         if outcome.claim.decided_by != "experiments" and not outcome.skipped:
             continue
-        path = Path(folder) / f"{outcome.claim.id}.png"
+        path = folder / f"{outcome.claim.id}.png"
         if outcome.evidence.get("comparisons"):
             draw_comparisons(outcome.claim, outcome.evidence, outcome.verdict, path)
         else:

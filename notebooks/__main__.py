@@ -21,6 +21,7 @@ from nbformat import NotebookNode
 from artifact import inputs, notebook
 from artifact.errors import UserError
 from artifact.files import write_atomic
+from artifact.options import Place
 from artifact.papers import experiments
 from checks.__main__ import OneLine
 from notebooks import page, shape
@@ -37,14 +38,14 @@ class Failed(Exception):
 @click.command(cls=OneLine, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--out",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=Place(file_okay=False),
     default=Path("out/notebooks"),
     show_default=True,
     help="Folder of the pages, one per notebook; artifact report takes them over from there.",
 )
 @click.option("--only", "chosen", multiple=True, metavar="NAME", help="Only this notebook; may be repeated.")
 @click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, help="Kernels at the same time.")
-@click.option("--folder", type=click.Path(file_okay=False, path_type=Path), default=notebook.FOLDER, help="Notebooks.")
+@click.option("--folder", type=Place(file_okay=False), default=notebook.FOLDER, help="Notebooks.")
 @click.option("--force", is_flag=True, help="Execute also notebooks whose page is up to date.")
 @click.option("--refresh", is_flag=True, help="Write headings and locations from the ledger anew; run nothing.")
 def main(out: Path, chosen: Sequence[str], jobs: int, folder: Path, force: bool, refresh: bool) -> None:

@@ -243,6 +243,23 @@ def test_bad_line_is_refused_in_one_line(line, named, places, tmp_path, capsys):
     assert before == {path: path.read_bytes() for path in places["file"].parent.rglob("*") if path.is_file()}
 
 
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["run", "--algorithm", "fedavg", "--out", ""], "out"),
+        (["run", "--algorithm", "fedavg", "--out="], "out"),
+        (["table", "kakoun2024/5.3", "--figures", ""], "figures"),
+        (["table", "kakoun2024/5.3", "--data", ""], "data"),
+        (["readme", ""], "files"),
+    ],
+)
+def test_an_empty_name_of_a_folder_is_refused_and_nothing_is_written(words, named, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(words) == 2
+    _is_one_line(capsys.readouterr().err, (f"{named}: ''",))
+    assert list(tmp_path.iterdir()) == []
+
+
 IN_A_PROCESS = [
     (f"{SMALL} --algorithm fedfoo", ("algorithm", "fedfoo", "fedsmoo")),
     (f"{FEDSAM} --rho -0.5", ("rho", "-0.5")),

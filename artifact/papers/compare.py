@@ -21,6 +21,7 @@ import click
 from artifact import algorithms, figures
 from artifact.errors import UserError
 from artifact.files import write_atomic
+from artifact.options import Place
 from artifact.papers import experiments, tables
 from artifact.papers.declared import Line, Paper, Table, slug
 from artifact.papers.tables import Comparison, Entry
@@ -298,7 +299,7 @@ def forest(found: list[Beside], title: str, folder: Path, stem: str) -> list[Pat
 
 @click.command("compare", help="A method of your own beside all methods of PAPER/TABLE, paired by seed.")
 @click.argument("name")
-@click.option("--add", required=True, type=click.Path(path_type=Path), help="Python file that defines the method.")
+@click.option("--add", required=True, type=Place(), help="Python file that defines the method.")
 @click.option("--algorithm", help="Which method of the file, where it defines several.")
 @click.option(
     "--hyper", multiple=True, metavar="NAME=VALUE", help="Of the own method; also " + ", ".join(TUNABLE) + "."
@@ -306,11 +307,11 @@ def forest(found: list[Beside], title: str, folder: Path, stem: str) -> list[Pat
 @click.option("--column", "columns", multiple=True, help="Column by id or label; default: all that the profile runs.")
 @click.option("--profile", type=click.Choice(experiments.PROFILES), default="quick", show_default=True)
 @click.option("--format", "style", type=click.Choice(list(RENDER)), default="markdown", show_default=True)
-@click.option("--figures", "folder", type=click.Path(path_type=Path), help="Draw curves and differences into it.")
+@click.option("--figures", "folder", type=Place(), help="Draw curves and differences into it.")
 @click.option("--lookup", is_flag=True, help="Show what is in the stores, run nothing.")
 @click.option("--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, show_default="cores")
-@click.option("--out", type=click.Path(path_type=Path), help="Store; default out/quick, or results for other profiles.")
-@click.option("--data", "data_root", type=click.Path(path_type=Path), help="Folder of the data sets.")
+@click.option("--out", type=Place(), help="Store; default out/quick, or results for other profiles.")
+@click.option("--data", "data_root", type=Place(), help="Folder of the data sets.")
 @click.option("--quiet", is_flag=True, help="No progress.")
 @click.option("--json", "as_json_too", is_flag=True, help="The same as --format json.")
 def compare_command(

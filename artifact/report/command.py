@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from artifact import inputs
+from artifact.options import Place
 from artifact.papers import experiments
 from artifact.report import MARK
 
@@ -19,18 +20,18 @@ PICTURES = ("out/figures", "docs/findings", "docs/figures")
 
 
 @click.command("report", help="Build the static report site; it opens from the file system, offline.")
-@click.option("--out", type=click.Path(path_type=Path), default=Path("out/report"), show_default=True, help="Folder.")
+@click.option("--out", type=Place(), default=Path("out/report"), show_default=True, help="Folder.")
 @click.option("--profile", type=click.Choice(experiments.PROFILES), default="laptop", show_default=True)
 @click.option(
     "--notebooks",
-    type=click.Path(path_type=Path),
+    type=Place(),
     default=Path("out/notebooks"),
     show_default=True,
     help="Folder of rendered notebooks, taken over and linked.",
 )
 @click.option("--draw", is_flag=True, help="First draw the figures of checks that are missing or out of date.")
 @click.option("--force", is_flag=True, help="Build it anew even if nothing that it is made from has changed.")
-@click.option("--picture", type=click.Path(path_type=Path), help="PNG of the front page (needs playwright, chromium).")
+@click.option("--picture", type=Place(), help="PNG of the front page (needs playwright, chromium).")
 @click.option("--open", "show", is_flag=True, help="Open it in the browser.")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
 def report_command(

@@ -7,13 +7,12 @@ import importlib
 import inspect
 import io
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from joblib import Parallel, delayed
+from joblib import Parallel, cpu_count, delayed
 from PIL import Image
 
 from artifact.files import write_atomic
@@ -95,7 +94,7 @@ def draw(content: Content) -> Iterator[str]:
     folder = content.root / content.drawn / "claims"
     folder.mkdir(parents=True, exist_ok=True)
     stale = [one for one in _drawings(content) if not one.is_in(folder)]
-    workers = min(os.cpu_count() or 1, len(stale))
+    workers = min(cpu_count(), len(stale))
     if workers:
         yield from Parallel(workers, return_as="generator_unordered")(delayed(one.draw)(folder) for one in stale)
 

@@ -1,0 +1,26 @@
+"""Types of command-line options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from artifact.errors import UserError
+
+
+class Place(click.Path):
+    """A file or folder. An empty word, mostly a shell variable that is not set, would be the current folder.
+
+    Raises UserError for it.
+    """
+
+    def __init__(self, **rules: Any):
+        super().__init__(path_type=Path, **rules)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            name = param.opts[0].lstrip("-") if param else "path"
+            raise UserError(name, "", "the name of a file or folder")
+        return super().convert(value, param, ctx)
