@@ -21,7 +21,7 @@ from artifact.costs import costs_command
 from artifact.data.figures import partition_heatmap
 from artifact.errors import UserError
 from artifact.judging.reproduction import verdicts_command
-from artifact.options import Place
+from artifact.options import DATA_ROOT, Place
 from artifact.oracle import BACKENDS
 from artifact.papers import experiments, listing, tables
 from artifact.papers.compare import compare_command
@@ -34,7 +34,6 @@ from artifact.surfaces import landscape_command
 from artifact.sweeps.sweep import sweep_command
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
-DATA_ROOT = click.option("--data", "data_root", type=Place(), help="Folder of the data sets.")
 
 
 def commands(arguments: Sequence[str]) -> click.Group:

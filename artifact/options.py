@@ -1,4 +1,4 @@
-"""Types of command-line options that several commands share."""
+"""Command-line options, and types of them, that several commands share."""
 
 from __future__ import annotations
 
@@ -24,3 +24,7 @@ class Place(click.Path):
             name = param.opts[0].lstrip("-") if param else "path"
             raise UserError(name, "", "the name of a file or folder")
         return super().convert(value, param, ctx)
+
+
+DATA_ROOT = click.option("--data", "data_root", type=Place(), help="Folder of the data sets.")
+STORE = click.option("--out", type=Place(), help="Store; default out/quick, or results for other profiles.")

@@ -26,7 +26,7 @@ from artifact.engine import Trainer
 from artifact.errors import UserError
 from artifact.files import write_atomic
 from artifact.memory import peak_memory
-from artifact.options import Place
+from artifact.options import DATA_ROOT, Place
 from artifact.session import load_data
 from artifact.store import GLOBAL_MODEL, Run, dumps, read_checkpoint, runs
 
@@ -365,7 +365,7 @@ def _written(value: Any) -> str:
 @click.option("--m", default=100, show_default=True, help="Group size of the m-sharpness.")
 @click.option("--memory", default=1024, show_default=True, help="MiB for one pass over the data.")
 @click.option("--seed", default=0, show_default=True, help="Of the random vectors.")
-@click.option("--data", "data_root", type=Place(), help="Folder of the data sets.")
+@DATA_ROOT
 @click.option(
     "--record", "keep", is_flag=True, help="Store top eigenvalue and trace beside the run; skips what is there."
 )

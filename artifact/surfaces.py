@@ -18,7 +18,7 @@ from artifact import curvature
 from artifact.curvature import EmpiricalRisk, figures
 from artifact.errors import UserError
 from artifact.files import write_atomic
-from artifact.options import Place
+from artifact.options import DATA_ROOT, Place
 from artifact.sharpness import Target, open_target
 from artifact.store import dumps
 
@@ -127,7 +127,7 @@ def _labels(targets: Sequence[Target], given: Sequence[str]) -> list[str]:
 @click.option("--seed", default=0, show_default=True, help="Of the random directions.")
 @click.option("--folder", type=Place(), default=Path("out/landscapes"), show_default=True)
 @click.option("--name", help="Stem of the files; default made of the directions and the models.")
-@click.option("--data", "data_root", type=Place(), help="Folder of the data sets.")
+@DATA_ROOT
 @click.option("--add", multiple=True, expose_value=False, help="Python file with the method of a run; may be repeated.")
 @click.option("--json", "as_json", is_flag=True, help="Print what is stored.")
 def landscape_command(

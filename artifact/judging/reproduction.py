@@ -20,7 +20,7 @@ from artifact.judging.claims import Claim
 from artifact.judging.ends import Tail
 from artifact.judging.evidence import LAST, Store, open_store
 from artifact.judging.verdicts import SYMBOLS, Verdict
-from artifact.options import Place
+from artifact.options import STORE
 from artifact.papers import experiments
 from artifact.papers.declared import Table
 
@@ -245,7 +245,7 @@ def _with_expected(block: str, claim: Claim, verdict: str) -> str:
 @click.option("--paper", "papers", multiple=True, metavar="KEY", help="Only this paper; may be repeated.")
 @click.option("--claim", "ids", multiple=True, metavar="ID", help="Only this claim; may be repeated.")
 @click.option("--profile", type=click.Choice(experiments.PROFILES), default=verdicts.PROFILE, show_default=True)
-@click.option("--out", type=Place(), help="Store; default out/quick, or results for other profiles.")
+@STORE
 @click.option("--json", "as_json", is_flag=True, help="Verdicts with cells, runs and every comparison.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="The generated part of docs/reproduction.md.")
 @click.option("--counts", "only_counts", is_flag=True, help="The generated part of README.md: papers against verdicts.")

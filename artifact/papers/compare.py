@@ -21,7 +21,7 @@ import click
 from artifact import algorithms, figures
 from artifact.errors import UserError
 from artifact.files import write_atomic
-from artifact.options import Place
+from artifact.options import DATA_ROOT, STORE, Place
 from artifact.papers import experiments, tables
 from artifact.papers.declared import Line, Paper, Table, slug
 from artifact.papers.tables import Comparison, Entry
@@ -310,8 +310,8 @@ def forest(found: list[Beside], title: str, folder: Path, stem: str) -> list[Pat
 @click.option("--figures", "folder", type=Place(), help="Draw curves and differences into it.")
 @click.option("--lookup", is_flag=True, help="Show what is in the stores, run nothing.")
 @click.option("--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, show_default="cores")
-@click.option("--out", type=Place(), help="Store; default out/quick, or results for other profiles.")
-@click.option("--data", "data_root", type=Place(), help="Folder of the data sets.")
+@STORE
+@DATA_ROOT
 @click.option("--quiet", is_flag=True, help="No progress.")
 @click.option("--json", "as_json_too", is_flag=True, help="The same as --format json.")
 def compare_command(

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from artifact import figures
-from artifact.options import Place
+from artifact.options import DATA_ROOT, STORE, Place
 from artifact.papers import experiments
 from artifact.papers.declared import Line, Metric, Paper, Table
 from artifact.papers.entries import SYMBOLS, Comparison, Entry, by_seed, collect, compare, look_up, reference_of
@@ -286,9 +286,9 @@ RENDER: dict[str, Callable[..., str]] = {"markdown": markdown, "csv": as_csv, "l
 @click.option("--format", "style", type=click.Choice(FORMATS), default="markdown", show_default=True)
 @click.option("--lookup", is_flag=True, help="Show what is in the store, run nothing.")
 @click.option("--everything", is_flag=True, help="Also run the cells that the profile marks as not run here.")
-@click.option("--out", type=Place(), help="Store; default out/quick, or results for other profiles.")
+@STORE
 @click.option("--figures", "folder", type=Place(), help="Draw the curves into this folder.")
-@click.option("--data", "data_root", type=Place(), help="Folder of the data sets.")
+@DATA_ROOT
 @click.option("--quiet", is_flag=True)
 @click.option("--json", "json_output", is_flag=True, help="The same as --format json.")
 def table_command(

@@ -14,7 +14,7 @@ import numpy as np
 
 from artifact import figures
 from artifact.files import write_atomic
-from artifact.options import Place
+from artifact.options import DATA_ROOT, STORE, Place
 from artifact.papers import experiments, tables
 from artifact.papers.tables import Entry
 from artifact.stats import Interval, holm, paired_difference, sign_flip_p, t_interval
@@ -184,9 +184,9 @@ def draw_perturbation(
 @click.command("variants", help="Every method in both variants with paired seeds: accuracy and perturbation.")
 @click.option("--profile", type=click.Choice(["quick", "laptop"]), default="quick", show_default=True)
 @click.option("--lookup", is_flag=True, help="Show what is in the store, run nothing.")
-@click.option("--out", type=Place(), help="Store; default out/quick, or results for laptop.")
+@STORE
 @click.option("--figures", "folder", type=Place(), help="Draw the figures into this folder.")
-@click.option("--data", "data_root", type=Place(), help="Folder of the data sets.")
+@DATA_ROOT
 @click.option("--quiet", is_flag=True)
 @click.option("--json", "as_json", is_flag=True)
 def variants_command(

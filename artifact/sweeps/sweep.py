@@ -24,7 +24,7 @@ from tqdm import tqdm
 from artifact.config import RunConfig, remarks
 from artifact.errors import UserError
 from artifact.files import require_writable
-from artifact.options import Place
+from artifact.options import DATA_ROOT, STORE
 from artifact.papers import experiments, wanted
 from artifact.store import Run, dumps, runs
 from artifact.sweeps.estimate import Estimator
@@ -255,8 +255,8 @@ def run_missing(
 )
 @click.option("--gpus", type=click.FloatRange(0), default=0.0, show_default=True, help="Per run, on Ray; may be 0.25.")
 @click.option("--nodes-data", help="Folder of the data sets on the nodes, on Ray; default: each node's own default.")
-@click.option("--out", type=Place(), help="Store; default out/quick, or results for other profiles.")
-@click.option("--data", "data_root", type=Place(), help="Folder of the data sets.")
+@STORE
+@DATA_ROOT
 @click.option("--add", multiple=True, help="Python file with a method of your own; may be repeated.")
 @click.option("--checkpoint-seconds", type=click.FloatRange(0), default=20.0, show_default=True)
 @click.option("--everything", is_flag=True, help="Also the cells that the profile leaves out for want of machine time.")

@@ -15,7 +15,7 @@ import numpy as np
 
 from artifact import figures
 from artifact.files import write_atomic
-from artifact.options import Place
+from artifact.options import DATA_ROOT, STORE, Place
 from artifact.papers import experiments
 from artifact.papers.panels import drawing
 from artifact.papers.panels.records import Record, finite, record, state
@@ -137,9 +137,9 @@ def _names(name: str) -> list[str]:
 @click.option("--profile", type=click.Choice(experiments.PROFILES), default="quick", show_default=True)
 @click.option("--lookup", is_flag=True, help="Draw what is in the store; train and measure nothing.")
 @click.option("--measure", is_flag=True, help="Train nothing, but measure models that have a checkpoint.")
-@click.option("--out", type=Place(), help="Store; default out/quick, or results for other profiles.")
+@STORE
 @click.option("--folder", type=Place(), default=Path("out/figures"), show_default=True)
-@click.option("--data", "data_root", type=Place(), help="Folder of the data sets.")
+@DATA_ROOT
 @click.option("--quiet", is_flag=True)
 @click.option("--json", "as_json", is_flag=True, help="Print the panels' records.")
 def figure_command(
