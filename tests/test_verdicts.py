@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from stored import stored_run
 from artifact.errors import UserError
 from artifact.judging import claims, ends, predicates, reproduction
 from artifact.judging.claims import Claim
-from artifact.judging.evidence import MEASURES, Missing, Spent, Store, open_store, reader
+from artifact.judging.evidence import MEASURES, Missing, Spent, Store, at_point, open_store, reader
 from artifact.judging.hypotheses import ALPHA
 from artifact.judging.verdicts import decide, decide_all
 from artifact.papers import experiments
@@ -181,6 +182,41 @@ def test_a_mean_is_taken_over_places_and_never_over_pairs(planted):
     assert decide(claim(**{**pairs, "pairs": [["A", "B"], ["B", "A"]]}), "laptop", Planted(numbers)).verdict == (
         "contradicted"
     )
+
+
+def test_a_pair_is_held_against_the_best_of_several_at_each_seed(planted):
+    numbers = {("A", "X"): [60.0, 61.0, 62.0], ("B", "X"): [59.0, 50.0, 61.0], ("C", "X"): [50.0, 60.1, 52.0]}
+    pairs = {"type": "difference", "pairs": [["A", ["B", "C"]]]}
+    found = decide(claim(**pairs), "laptop", Planted(numbers))
+    assert found.verdict == "reproduced" and found.decided_by == "A - best of B, C"
+    assert found.interval == t_interval([1.0, 61.0 - 60.1, 1.0])
+    lowest = decide(claim(**pairs, better="lower"), "laptop", Planted(numbers))
+    assert lowest.interval.mean == pytest.approx((50 - 60 + 50 - 61 + 52 - 62) / 3)
+    numbers |= {(row, "Y"): [value + 2 * (row == "A") for value in numbers[row, "X"]] for row in "ABC"}
+    lead = decide(claim(**pairs, within=["Y", "X"], lead=["Y", "X"]), "laptop", Planted(numbers))
+    assert [row["mean"] for row in lead.comparisons] == pytest.approx([2.0])
+
+
+def test_cells_are_held_against_their_printed_numbers(planted, monkeypatch):
+    printed = {("a", "x", "accuracy"): SimpleNamespace(value=62.0), ("b", "x", "accuracy"): SimpleNamespace(value=70.0)}
+    monkeypatch.setattr(experiments, "printed", lambda table: printed)
+    numbers = {("A", "X"): [60.9, 61.0, 61.1], ("B", "X"): [65.9, 66.0, 66.1], ("C", "X"): [1.0, 1.1, 1.2]}
+
+    def verdict(*labels, short):
+        wanted = claim(type="value", labels=list(labels), short_of_printed=short)
+        return decide(wanted, "laptop", Planted(numbers))
+
+    assert verdict("A", short=2.0).verdict == "reproduced"
+    assert verdict("A", "B", short=2.0).verdict == "contradicted"
+    assert verdict("A", "B", short=5.0).verdict == "reproduced"
+    assert verdict("C", short=2.0).verdict == "not-run"  # nothing is printed for it
+
+
+def test_the_mean_of_a_curve_does_not_weigh_rounds_by_how_often_they_are_evaluated():
+    line = {"x": [0, 10, 11, 12], "values": [[0.0, 10.0, 10.0, 10.0], [2.0, 2.0, 2.0, 2.0]]}
+    assert at_point(line, "mean", over_rounds=True) == pytest.approx([(10 * 5 + 2 * 10) / 12, 2.0])
+    assert at_point(line, "mean", over_rounds=False) == pytest.approx([7.5, 2.0])
+    assert at_point(line, "11", over_rounds=True) == pytest.approx([10.0, 2.0])
 
 
 def test_a_claim_on_several_tables_must_hold_in_each(planted, monkeypatch):

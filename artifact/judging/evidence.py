@@ -25,6 +25,9 @@ LAST = 10
 #: quantities that are counted up to a target accuracy and are therefore censored, with their unit
 UP_TO_TARGET = {"rounds-to": "rounds", "communication-to": "1e9 parameters", "seconds-to": "s"}
 
+#: kinds of panels whose lines go over rounds
+OVER_ROUNDS = ("curves", "probe")
+
 #: seed -> value, in the unit of the metric
 BySeed = Mapping[int, float]
 #: (run, evaluated model) -> number, None where the run does not have it
@@ -276,6 +279,14 @@ class Evidence:
         cell = self.cell(compared, within)
         return self._checked(cell, self.store.values(cell, self.predicate.measure))
 
+    def printed(self, compared: str, within: str) -> float:
+        """The paper's number of a cell. Raises Missing where it has none."""
+        cell = self.cell(compared, within)
+        number = experiments.printed(cell.table).get((cell.row.id, cell.column.id, cell.metric.id))
+        if number is None or number.value is None:
+            raise Missing(f"{cell.id} has no printed number")
+        return number.value
+
     def spent(self, compared: str, within: str) -> Mapping[int, Spent]:
         cell = self.cell(compared, within)
         if cell.target is None:
@@ -311,7 +322,7 @@ class Evidence:
         if line is None or len(line["seeds"]) < FEWEST_SEEDS:
             self.missing[name] = panel.not_run or f"{len(line['seeds']) if line else 0} seeds finished or measured"
             return {}
-        chosen = _at(line, at)
+        chosen = at_point(line, at, panel.panel.kind in OVER_ROUNDS)
         if chosen is None:
             self.missing[name] = f"no runs at {at}"
             return {}
@@ -348,10 +359,15 @@ class Evidence:
         return self.names.get(id, id)
 
 
-def _at(line: Mapping[str, Any], at: str) -> np.ndarray | None:
-    """[n] values of a line; None where it has no such point."""
+def at_point(line: Mapping[str, Any], at: str, over_rounds: bool) -> np.ndarray | None:
+    """[n] values of a line; None where it has no such point.
+
+    over_rounds: the mean is the curve's mean height, since the last rounds are evaluated more often than the others.
+    """
     values = np.array(line["values"], dtype=float)
-    if at in ("mean", "last"):
-        return values[:, 0 if at == "mean" else -LAST :].mean(1)
+    if at == "mean":
+        return np.array([area_under_curve(line["x"], one) for one in values]) if over_rounds else values.mean(1)
+    if at == "last":
+        return values[:, -LAST:].mean(1)
     near = [i for i, x in enumerate(line["x"]) if math.isclose(x, float(at), rel_tol=1e-5)]
     return values[:, near[0]] if near else None

@@ -16,7 +16,7 @@ from artifact.papers.declared import PROFILES, ProfileName
 
 Labels = Annotated[tuple[str, ...], Field(min_length=1)]
 Margin = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-#: a place in an order: one label, or several that are not compared with each other
+#: one label, or several: in an order they are not compared with each other, in a pair the best of them counts
 Place = str | Labels
 
 
@@ -25,7 +25,8 @@ class Predicate(BaseModel):
 
     says: the tested statement in plain words; it may be narrower than the claim's.  table: ``paper/table``, or
     ``paper/figure/panel`` (``paper/figure`` for all its panels), whose rows are its lines and whose columns are points
-    of its axis, their ``mean``, or ``last`` for the last ten.  also: other tables of these labels where it must hold.
+    of its axis, their ``mean`` (of curves over rounds the mean height), or ``last`` for the last ten.  also: other
+    tables of these labels where it must hold.
     within: labels on the other axis; the predicate must hold for each.  along: the axis that is compared.
     metrics: ids of the table's metrics, its first by default; the predicate must hold for each.
     measure: what is read off a run, ``metric`` for the table's own number or one of ``judging.evidence.MEASURES``.
@@ -64,7 +65,7 @@ class Ordering(Predicate):
 
 
 class Difference(Predicate):
-    """In every pair the first is better than the second.
+    """In every pair the first is better than the second, or than the best of several at each seed.
 
     mean: of each pair's average over ``within`` instead of at every place.  equal: the pairs are equal within the
     margin.
@@ -72,7 +73,7 @@ class Difference(Predicate):
     """
 
     type: Literal["difference"]
-    pairs: Annotated[tuple[tuple[str, str], ...], Field(min_length=1)]
+    pairs: Annotated[tuple[tuple[str, Place], ...], Field(min_length=1)]
     mean: bool = False
     equal: bool = False
     lead: tuple[str, str] | None = None
@@ -112,17 +113,21 @@ class Trend(Predicate):
 
 
 class Value(Predicate):
-    """The cells of ``labels`` lie in a range; margin does not apply."""
+    """The cells of ``labels`` lie in a range; margin does not apply.
+
+    short_of_printed: every cell lies above the paper's own number for it, less this.
+    """
 
     type: Literal["value"]
     labels: Labels
     above: float | None = None
     below: float | None = None
+    short_of_printed: Margin | None = None
 
     @model_validator(mode="after")
     def _bounded(self):
-        if self.above is None and self.below is None:
-            raise ValueError("one of above and below is needed")
+        if self.above is None and self.below is None and self.short_of_printed is None:
+            raise ValueError("one of above, below and short_of_printed is needed")
         return self
 
 

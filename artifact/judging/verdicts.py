@@ -33,7 +33,7 @@ from artifact.judging.hypotheses import (
     somewhere_falling,
     verdict,
 )
-from artifact.judging.predicates import AnyPredicate, Cost, Difference, Ordering, Predicate, Trend, Value
+from artifact.judging.predicates import AnyPredicate, Cost, Difference, Ordering, Place, Predicate, Trend, Value
 from artifact.stats import (
     Interval,
     first_to_target,
@@ -120,11 +120,20 @@ def _labelled(evidence: Evidence, text: str, within: str) -> str:
     return f"{text} ({'; '.join(where)})" if where else text
 
 
-def _differences(predicate: Predicate, evidence: Evidence, a: str, b: str, within: str) -> BySeed:
-    """Seed -> how much better a is than b."""
-    mine, theirs = evidence.values(a, within), evidence.values(b, within)
+def _differences(predicate: Predicate, evidence: Evidence, a: str, b: Place, within: str) -> BySeed:
+    """Seed -> how much better a is than b, or than the best of several."""
+    mine, theirs = evidence.values(a, within), _best_of(predicate, evidence, b, within)
     sign = 1 if predicate.better == "higher" else -1
     return {seed: sign * (mine[seed] - theirs[seed]) for seed in evidence.shared(mine, theirs)}
+
+
+def _best_of(predicate: Predicate, evidence: Evidence, names: Place, within: str) -> BySeed:
+    """Seed -> the value, of several the best one at that seed."""
+    if isinstance(names, str):
+        return evidence.values(names, within)
+    found = [evidence.values(name, within) for name in names]
+    best = max if predicate.better == "higher" else min
+    return {seed: best(values[seed] for values in found) for seed in evidence.shared(*found)}
 
 
 def _ordering(predicate: Ordering, evidence: Evidence) -> list[Node]:
@@ -152,26 +161,27 @@ def _difference(predicate: Difference, evidence: Evidence) -> list[Node]:
     return [Comparison(label, tuple(values.values()), predicate.margin) for label, values in found]
 
 
-def _at_place(predicate: Difference, evidence: Evidence, a: str, b: str, within: str) -> tuple[str, BySeed]:
+def _at_place(predicate: Difference, evidence: Evidence, a: str, b: Place, within: str) -> tuple[str, BySeed]:
     """Seed -> how much better a is than b; the names for the label are known once the values are."""
     values = _differences(predicate, evidence, a, b, within)
     return _labelled(evidence, _minus(evidence, a, b), within), values
 
 
-def _averaged(predicate: Difference, evidence: Evidence, a: str, b: str) -> tuple[str, BySeed]:
+def _averaged(predicate: Difference, evidence: Evidence, a: str, b: Place) -> tuple[str, BySeed]:
     """Seed -> how much better a is than b in the mean over ``within``."""
     places = [_differences(predicate, evidence, a, b, within) for within in predicate.within]
     label = f"{_minus(evidence, a, b)} (mean over {' and '.join(evidence.name(within) for within in predicate.within)})"
     return label, {s: float(np.mean([values[s] for values in places])) for s in evidence.shared(*places)}
 
 
-def _minus(evidence: Evidence, a: str, b: str) -> str:
+def _minus(evidence: Evidence, a: str, b: Place) -> str:
     """How much better a is than b, in words that hold for both directions."""
-    a, b = evidence.name(a), evidence.name(b)
+    several = () if isinstance(b, str) else b
+    a, b = evidence.name(a), f"best of {', '.join(map(evidence.name, several))}" if several else evidence.name(b)
     return f"{a} - {b}" if evidence.predicate.better == "higher" else f"{b} - {a}"
 
 
-def _lead(predicate: Difference, evidence: Evidence, a: str, b: str) -> Node:
+def _lead(predicate: Difference, evidence: Evidence, a: str, b: Place) -> Node:
     first, second = (_differences(predicate, evidence, a, b, within) for within in predicate.lead)
     shared = evidence.shared(first, second)
     at = [evidence.name(within) for within in predicate.lead]
@@ -225,6 +235,9 @@ def _value(predicate: Value, evidence: Evidence) -> list[Node]:
             parts.append(Comparison(f"{name} above {predicate.above:g}", tuple(values - predicate.above)))
         if predicate.below is not None:
             parts.append(Comparison(f"{name} below {predicate.below:g}", tuple(predicate.below - values)))
+        if predicate.short_of_printed is not None:
+            bound = evidence.printed(label, within) - predicate.short_of_printed
+            parts.append(Comparison(f"{name} above {bound:g}", tuple(values - bound)))
     return parts
 
 
