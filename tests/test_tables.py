@@ -294,7 +294,7 @@ def test_every_config_is_run_once_seed_by_seed(trained, tmp_path):
 
 
 def test_what_the_profile_does_not_run_is_run_only_when_asked_for(trained, tmp_path):
-    declared = experiments.find("kakoun2024/5.5")[1]
+    declared = experiments.find("kakoun2024/5.6")[1]
     tables.collect(declared, "laptop", tmp_path, True, True, None)
     assert trained == []
     tables.collect(declared, "laptop", tmp_path, True, True, None, everything=True)
