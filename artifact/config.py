@@ -33,8 +33,6 @@ Measured = Literal[
     "layers",
 ]
 
-EVALUATED = ("server", "active", "all")
-
 
 class RunConfig(BaseModel):
     """Everything that can change a number of a run.

@@ -64,9 +64,8 @@ def test_five_by_five_kernels_need_sixteen_pixels(name):
 
 
 def test_registry_rows_build():
-    for name, info in models.MODELS.items():
-        if name != "vit-b-32":
-            assert models.build(name, info.default_input, 10, seed=0).name == name
+    for name in models.MODELS.keys() - {"vit-b-32"}:
+        assert models.build(name, (3, 32, 32), 10, seed=0).name == name
 
 
 @pytest.mark.parametrize(

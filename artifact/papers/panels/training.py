@@ -33,10 +33,6 @@ QUANTITIES = {
 _LAST = 10
 
 
-def unit_of(quantity: str) -> str:
-    return QUANTITIES[quantity][2]
-
-
 def _read(line: Mapping[str, Any], quantity: str) -> float | None:
     """The quantity of one metrics line in its unit; None where the round was not evaluated or has no such value."""
     probe, _, name = quantity.partition(".")
