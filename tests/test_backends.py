@@ -339,14 +339,6 @@ def test_a_checkpoint_holds_written_rows_once():
     assert torch.equal(again[11], torch.ones(3)) and torch.equal(packed["mu.row.9"], torch.ones(3))
 
 
-def test_a_whole_matrix_is_read_too():
-    matrix = torch.zeros(5, 3)
-    matrix[2] = torch.arange(3.0)
-    rows = ClientRows(5, torch.zeros(3))
-    unpack({"mu": matrix}, {"mu": rows})
-    assert rows.written == (2,) and torch.equal(rows.dense(), matrix)
-
-
 def test_state_is_kept_for_visited_clients_only():
     """1,000 clients: two rounds touch at most ten of them, and so does the checkpoint."""
     options = {"split": "iid", "dataset": "digits", "train_size": 1000, "clients": 1000, "evaluate": ("server", "all")}
