@@ -284,7 +284,7 @@ def test_settled_entries():
     w = torch.zeros(2)
     c = Context(w, 0.1, mu=torch.arange(6.0).view(3, 2), s=torch.ones(2))
     untouched, rows = c.mu, (slice(0, 2), slice(2, 3))
-    for part, where in [(c.part(r, 3), r) for r in rows]:
+    for part, where in [(c.select(r, 3), r) for r in rows]:
         part.mu = part.mu + 10
         part.e = part.mu * 2
         c.settle(part, where, 3)
