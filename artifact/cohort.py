@@ -172,20 +172,14 @@ class Context:
         step = self.lr * self.optimiser.update(d, self)
         return torch.sub(W, step, out=step)  # W - lr * d with one buffer less
 
-    def select(self, rows: Tensor, size: int) -> Context:
-        """The context of some of the ``size`` clients."""
-        part = Context.__new__(Context)
-        vars(part).update({name: v[rows] if _is_row(v, size) else v for name, v in vars(self).items()})
-        return part
-
-    def part(self, rows: slice, size: int) -> Context:
-        """As ``select``, for neighbouring clients, without copying."""
+    def select(self, rows: Tensor | slice, size: int) -> Context:
+        """The context of some of the ``size`` clients; a slice of them is not copied."""
         part = Context.__new__(Context)
         vars(part).update({name: v[rows] if _is_row(v, size) else v for name, v in vars(self).items()})
         return part
 
     def settle(self, part: Context, rows: slice, size: int) -> None:
-        """Take the entries of some clients, as their steps have left them, out of a part made by ``part``."""
+        """Take the entries of some clients, as their steps have left them, out of a part made by ``select``."""
         part.forget()
         for name, value in list(vars(part).items()):
             if not _is_row(value, rows.stop - rows.start):

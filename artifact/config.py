@@ -33,8 +33,6 @@ Measured = Literal[
     "layers",
 ]
 
-EVALUATED = ("server", "active", "all")
-
 
 class RunConfig(BaseModel):
     """Everything that can change a number of a run.
@@ -146,7 +144,7 @@ class RunConfig(BaseModel):
         numbers and therefore needs a higher ``artifact.NUMBERS``.
         """
         defaults = {name: field.default for name, field in RunConfig.model_fields.items()}
-        changed = {name: v for name, v in self.canonical().items() if v != _plain(defaults[name])}
+        changed = {name: v for name, v in self.canonical().items() if v != as_json(defaults[name])}
         content = {"config": changed, "data": fingerprint, "numbers": NUMBERS}
         if added := self.build_algorithm().added_digest:  # the name alone would find what an earlier text has computed
             content["added"] = added
@@ -162,7 +160,8 @@ def finite_rates(lr: float, decay: float, rounds: int) -> bool:
         return False
 
 
-def _plain(value: Any) -> Any:
+def as_json(value: Any) -> Any:
+    """A default as a stored config has it: JSON knows no tuples."""
     return list(value) if isinstance(value, tuple) else value
 
 

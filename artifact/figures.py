@@ -22,7 +22,6 @@ import matplotlib.pyplot as plt
 
 #: Okabe and Ito's colours, told apart with any colour vision
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
-STYLES = ("-", "--", "-.", ":")
 
 #: colour and marker of every method, the same in every figure; a marker tells apart what two colours may not
 METHODS = {

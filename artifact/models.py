@@ -286,48 +286,38 @@ def _vit(input_shape: tuple, classes: int) -> Model:
 
 
 class ModelInfo(NamedTuple):
-    """One registry row: what it is, the papers that use it (keys of the claims ledger), usual input, builder."""
+    """One registry row: what it is, the papers that use it (keys of the claims ledger), builder."""
 
     title: str
     papers: tuple[str, ...]
-    default_input: tuple[int, int, int]
     builder: Callable[[tuple, int], Model]
 
 
-_GREY, _COLOUR, _LARGE = (1, 28, 28), (3, 32, 32), (3, 224, 224)
-
 MODELS: dict[str, ModelInfo] = {
-    "mlp": ModelInfo("input-64-classes, dropout 0.5, ReLU", ("kakoun2024",), _GREY, _mlp_dropout),
-    "mlp-200": ModelInfo(
-        "input-200-classes, ReLU; any width as the suffix", (), _GREY, lambda s, c: _dense({}, s, (200,), c)
-    ),
-    "cnn-mnist": ModelInfo("two 5x5 convolutions, dropout 0.5, FC 50", ("kakoun2024",), _GREY, _cnn_mnist),
-    "cnn-fmnist": ModelInfo("two 5x5 convolutions with BatchNorm", ("kakoun2024",), _GREY, _cnn_fmnist),
-    "cnn-cifar": ModelInfo("LeNet-5-like: 6, 16 channels, FC 120, 84", ("kakoun2024",), _COLOUR, _cnn_cifar),
-    "cnn-emnist": ModelInfo("two 3x3 convolutions, dropout 0.25 and 0.5, FC 128", ("qu2022",), _GREY, _cnn_emnist),
-    "lenet": ModelInfo("two 5x5 convolutions of 64 channels, FC 384, 192", ("yashwanth2023",), _COLOUR, _lenet),
-    "convnet-tiny": ModelInfo(
-        "three 3x3 convolutions, GroupNorm(4), FC 512, 384", ("yashwanth2023",), (3, 64, 64), _convnet_tiny
-    ),
+    "mlp": ModelInfo("input-64-classes, dropout 0.5, ReLU", ("kakoun2024",), _mlp_dropout),
+    "mlp-200": ModelInfo("input-200-classes, ReLU; any width as the suffix", (), lambda s, c: _dense({}, s, (200,), c)),
+    "cnn-mnist": ModelInfo("two 5x5 convolutions, dropout 0.5, FC 50", ("kakoun2024",), _cnn_mnist),
+    "cnn-fmnist": ModelInfo("two 5x5 convolutions with BatchNorm", ("kakoun2024",), _cnn_fmnist),
+    "cnn-cifar": ModelInfo("LeNet-5-like: 6, 16 channels, FC 120, 84", ("kakoun2024",), _cnn_cifar),
+    "cnn-emnist": ModelInfo("two 3x3 convolutions, dropout 0.25 and 0.5, FC 128", ("qu2022",), _cnn_emnist),
+    "lenet": ModelInfo("two 5x5 convolutions of 64 channels, FC 384, 192", ("yashwanth2023",), _lenet),
+    "convnet-tiny": ModelInfo("three 3x3 convolutions, GroupNorm(4), FC 512, 384", ("yashwanth2023",), _convnet_tiny),
     "resnet18-gn": ModelInfo(
         "ResNet-18, ImageNet stem, GroupNorm(2)",
         ("sun2023", "qu2022", "fan2024"),
-        _COLOUR,
         lambda s, c: _resnet18(s, c, _group_norm, imagenet_stem=True),
     ),
     "resnet18": ModelInfo(
         "ResNet-18, ImageNet stem, BatchNorm",
         ("kakoun2024",),
-        _COLOUR,
         lambda s, c: _resnet18(s, c, BatchNorm, imagenet_stem=True),
     ),
     "resnet18-cifar": ModelInfo(
         "ResNet-18, 3x3 stem without max-pool, GroupNorm(2)",
         (),
-        _COLOUR,
         lambda s, c: _resnet18(s, c, _group_norm, imagenet_stem=False),
     ),
-    "vit-b-32": ModelInfo("torchvision ViT-B/32, ImageNet weights, new head", ("fan2024",), _LARGE, _vit),
+    "vit-b-32": ModelInfo("torchvision ViT-B/32, ImageNet weights, new head", ("fan2024",), _vit),
 }
 
 

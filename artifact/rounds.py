@@ -74,7 +74,7 @@ def play(
     if len(teams) == 1:
         W = _local_steps(algorithm, w.repeat(size, 1), c, teams[0], steps, minibatches, probe)
     else:
-        own, taking = {team[0]: c.part(slice(team[0], team[-1] + 1), size) for team in teams}, threading.Lock()
+        own, taking = {team[0]: c.select(slice(team[0], team[-1] + 1), size) for team in teams}, threading.Lock()
 
         def train(team: list[int]) -> None:
             rows, part = slice(team[0], team[-1] + 1), own.pop(team[0])

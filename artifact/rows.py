@@ -108,14 +108,6 @@ class ClientRows:
         self._private.clear()
         self._rows = rows
 
-    def load_dense(self, matrix: Tensor) -> None:
-        """Take over a whole matrix [m, P]; rows equal to the default take no memory. Raises ValueError for another."""
-        if tuple(matrix.shape) != self.shape:
-            raise ValueError(f"a matrix of shape {list(matrix.shape)}, not {list(self.shape)}")
-        same = (matrix == self.default).all(1).tolist()
-        self._rows = {client: matrix[client].clone() for client in range(len(matrix)) if not same[client]}
-        self._private = set(self._rows)
-
 
 def pack(entries: Mapping[str, Tensor | ClientRows]) -> dict[str, Tensor]:
     """Plain tensors of a mixed dict; client rows become ``NAME.index`` and ``NAME.row.i``."""
@@ -129,15 +121,12 @@ def pack(entries: Mapping[str, Tensor | ClientRows]) -> dict[str, Tensor]:
 
 
 def unpack(tensors: Mapping[str, Tensor], rows: Mapping[str, ClientRows]) -> dict[str, Tensor | ClientRows]:
-    """Inverse of ``pack``, into client rows of the same names; a whole matrix [m, P] under a name is read too.
+    """Inverse of ``pack``, into client rows of the same names.
 
     Raises ValueError for client rows that are incomplete or of another size.
     """
     rest = dict(tensors)
     for name, target in rows.items():
-        if name in rest:
-            target.load_dense(rest.pop(name))
-            continue
         own = {key: rest.pop(key) for key in tensors if key.startswith(f"{name}.")}
         target.load({key.removeprefix(f"{name}."): tensor for key, tensor in own.items()})
     return rest | dict(rows)

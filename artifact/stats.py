@@ -77,28 +77,6 @@ def paired_difference(a: Sequence[float], b: Sequence[float], level: float = 0.9
     return t_interval(np.asarray(a, dtype=float) - np.asarray(b, dtype=float), level)
 
 
-def unpaired_difference(a: Sequence[float], b: Sequence[float], level: float = 0.95) -> Interval:
-    """Welch's interval of mean(a) - mean(b) for runs that share nothing; n is the smaller sample's size.
-
-    Raises UserError for a sample of fewer than two values.
-    """
-    if min(len(a), len(b)) < 2:
-        raise UserError("samples", (len(a), len(b)), "at least two values on each side")
-    mean = float(np.mean(a) - np.mean(b))
-    if np.ptp(a) == 0 and np.ptp(b) == 0:
-        return Interval(mean, mean, mean, min(len(a), len(b)), level)
-    interval = stats.ttest_ind(a, b, equal_var=False).confidence_interval(level)
-    return Interval(mean, float(interval.low), float(interval.high), min(len(a), len(b)), level)
-
-
-def simultaneous_intervals(samples: Sequence[Sequence[float]], level: float = 0.95) -> list[Interval]:
-    """t intervals of several means that hold together with the stated level (Bonferroni, any dependence).
-
-    The multiplicity of a table: all differences of its rows to one baseline, for example.
-    """
-    return [t_interval(sample, 1 - (1 - level) / len(samples)) for sample in samples]
-
-
 # ---- tests -----------------------------------------------------------------------------------------------------------
 
 
@@ -109,21 +87,6 @@ def sign_flip_p(differences: Sequence[float]) -> float:
         return 1.0
     result = stats.permutation_test(
         (data,), np.mean, permutation_type="samples", alternative="two-sided", n_resamples=np.inf
-    )
-    return float(result.pvalue)
-
-
-def permutation_p(a: Sequence[float], b: Sequence[float]) -> float:
-    """Exact two-sided p value for the difference of two unpaired means; smallest value 2 / C(n + m, n) for n = m."""
-    if min(len(a), len(b)) < 1:
-        raise UserError("samples", (len(a), len(b)), "at least one value on each side")
-    result = stats.permutation_test(
-        (np.asarray(a, dtype=float), np.asarray(b, dtype=float)),
-        lambda x, y, axis: np.mean(x, axis=axis) - np.mean(y, axis=axis),
-        permutation_type="independent",
-        alternative="two-sided",
-        n_resamples=np.inf,
-        vectorized=True,
     )
     return float(result.pvalue)
 
@@ -224,23 +187,17 @@ def restricted_difference(a: Sequence[Crossing], b: Sequence[Crossing], level: f
 
 @dataclass(frozen=True)
 class Wins:
-    """Pairs in which a reached the target first, b did, or it cannot be told; p: exact two-sided sign test."""
+    """Pairs in which a reached the target first, b did, or it cannot be told."""
 
     a: int
     b: int
     tied: int
-    p: float
 
 
 def first_to_target(a: Sequence[Crossing], b: Sequence[Crossing]) -> Wins:
-    """Paired win counts; a pair is tied when both are censored or both crossed between the same two evaluations.
-
-    Ties carry no sign, so the exact sign test leaves them out.
-    """
+    """Paired win counts; a pair is tied when both are censored or both crossed between the same two evaluations."""
     signs = [_sign(x, y) for x, y in zip(a, b, strict=True)]
-    wins, losses = signs.count(-1), signs.count(1)
-    p = float(stats.binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
-    return Wins(wins, losses, signs.count(0), p)
+    return Wins(signs.count(-1), signs.count(1), signs.count(0))
 
 
 def _sign(x: Crossing, y: Crossing) -> int:

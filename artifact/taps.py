@@ -42,12 +42,9 @@ def input_shapes(model: nn.Module, x: Tensor, kinds: tuple[type, ...]) -> list[t
     return seen
 
 
-def mean_square(activations: Tensor, sample_weights: Tensor | None = None) -> Tensor:
-    """A_l of one layer: activations [B, ...], sample_weights [B] (None: all equal) -> scalar, eq. (17)."""
-    if sample_weights is None:
-        return activations.square().mean()
-    per_sample = activations.square().flatten(1).mean(1)
-    return (per_sample * sample_weights).sum() / sample_weights.sum()
+def mean_square(activations: Tensor) -> Tensor:
+    """A_l of one layer: activations [B, ...] -> scalar, eq. (17)."""
+    return activations.square().mean()
 
 
 def batch_variance(activations: Tensor) -> Tensor:
@@ -59,16 +56,14 @@ def batch_variance(activations: Tensor) -> Tensor:
 def mean_square_activations(
     model: nn.Module,
     names: Iterable[str] | None = None,
-    sample_weights: Tensor | None = None,
     variances: Sequence[str] = (),
 ) -> Iterator[dict[str, Tensor]]:
     """Collects A_l while the model runs: ``with mean_square_activations(model) as squares: logits = model(x)``.
 
-    names: modules to watch, default ``hidden_layers(model)``. sample_weights [B]: for batches padded to a common
-    length, zero marks padding. The dict fills with {name: scalar with gradient} during the forward pass; under
-    ``torch.func`` transforms open the context inside the transformed function and use the values there. A module that
-    is called several times in one pass counts as several layers: name, name#2, ... variances: modules whose
-    ``batch_variance`` is collected too, as "variance of NAME".
+    names: modules to watch, default ``hidden_layers(model)``. The dict fills with {name: scalar with gradient} during
+    the forward pass; under ``torch.func`` transforms open the context inside the transformed function and use the
+    values there. A module that is called several times in one pass counts as several layers: name, name#2, ...
+    variances: modules whose ``batch_variance`` is collected too, as "variance of NAME".
 
     Raises UserError for a name that the model does not have.
     """
@@ -82,7 +77,7 @@ def mean_square_activations(
     def record(name: str):
         def hook(_module: nn.Module, _inputs: tuple, output: Tensor) -> None:
             calls = sum(key.split("#")[0] == name for key in squares)
-            squares[name if calls == 0 else f"{name}#{calls + 1}"] = mean_square(output, sample_weights)
+            squares[name if calls == 0 else f"{name}#{calls + 1}"] = mean_square(output)
 
         return hook
 

@@ -284,7 +284,7 @@ def test_settled_entries():
     w = torch.zeros(2)
     c = Context(w, 0.1, mu=torch.arange(6.0).view(3, 2), s=torch.ones(2))
     untouched, rows = c.mu, (slice(0, 2), slice(2, 3))
-    for part, where in [(c.part(r, 3), r) for r in rows]:
+    for part, where in [(c.select(r, 3), r) for r in rows]:
         part.mu = part.mu + 10
         part.e = part.mu * 2
         c.settle(part, where, 3)
@@ -337,14 +337,6 @@ def test_a_checkpoint_holds_written_rows_once():
     assert torch.equal(again.dense(), rows.dense()) and pack({"mu": again}).keys() == pack({"mu": rows}).keys()
     again[torch.tensor([9])] = torch.full((1, 3), 5.0)
     assert torch.equal(again[11], torch.ones(3)) and torch.equal(packed["mu.row.9"], torch.ones(3))
-
-
-def test_a_whole_matrix_is_read_too():
-    matrix = torch.zeros(5, 3)
-    matrix[2] = torch.arange(3.0)
-    rows = ClientRows(5, torch.zeros(3))
-    unpack({"mu": matrix}, {"mu": rows})
-    assert rows.written == (2,) and torch.equal(rows.dense(), matrix)
 
 
 def test_state_is_kept_for_visited_clients_only():

@@ -444,7 +444,8 @@ def publisher(tmp_path, monkeypatch) -> Iterator[Path]:
 
 
 def test_fetch_stores_what_the_publisher_offers(tmp_path, publisher):
-    data = load("mnist", tmp_path / "root", download=True)
+    fetch("mnist", tmp_path / "root")
+    data = load("mnist", tmp_path / "root")
     assert np.array_equal(data.train_x[:, 0], read_idx(publisher / "train-images-idx3-ubyte.gz"))
     assert sorted(p.name for p in (tmp_path / "root").iterdir()) == ["mnist.npz", "mnist.sha256"]
 
@@ -538,7 +539,6 @@ def test_augmentation_equals_the_loop_over_images(batch, channels, height, width
     for name, always in (("flip-crop", False), ("flip-crop-always", True)):
         result = POLICIES[name](images, uniforms, padding)
         assert np.array_equal(result.numpy(), one_by_one(images, uniforms, padding, always))
-    assert torch.equal(POLICIES["none"](images, uniforms), images)
 
 
 def test_augmentation_takes_clients_and_samples_at_once():

@@ -440,7 +440,6 @@ def run(tmp_path):
 @pytest.mark.parametrize(
     ("metric", "target", "expected"),
     [
-        ({"summary": "last"}, None, 80.0),
         ({}, None, 63.0),  # mean of rounds 3 to 12
         ({"quantity": "deviation"}, None, 10.0),
         ({"quantity": "rounds-to"}, 40.0, 4),
@@ -508,7 +507,7 @@ def test_relations_to_another_row(small, tmp_path):
 def test_a_pool_averages_over_its_columns_by_seed(small, tmp_path):
     table = small.table[1]
     pooled = declared.Line(id="pool", label="pool", pool=table.columns[:2])
-    cell = experiments.Cell(table, table.rows[0], pooled, Metric(summary="last"), "quick")
+    cell = experiments.Cell(table, table.rows[0], pooled, Metric(), "quick")
     for column, value in ((0, 0.2), (1, 0.6)):
         for c in cell.configs_by_member[column]:
             stored_run(tmp_path / "s", c, accuracies([value + 0.1 * c.seed]))

@@ -147,9 +147,6 @@ def test_figures_share_their_scale(tmp_path):
 
 
 def test_other_figures_and_bad_names(tmp_path):
-    loss, w, _, _ = quadratic(np.linspace(0, 1, 40))
-    drawn = figures.spectrum({"bowl": curvature.spectral_density(loss, w, probes=3, steps=20)})
-    assert figures.save(drawn, tmp_path / "density.png").exists()
     line = figures.profiles({"a": torch.arange(3.0), "b": torch.ones(3)}, torch.arange(3.0), "step")
     assert len(line.axes[0].lines) == 2
     with pytest.raises(UserError, match=r"^figure: "):

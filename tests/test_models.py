@@ -64,9 +64,8 @@ def test_five_by_five_kernels_need_sixteen_pixels(name):
 
 
 def test_registry_rows_build():
-    for name, info in models.MODELS.items():
-        if name != "vit-b-32":
-            assert models.build(name, info.default_input, 10, seed=0).name == name
+    for name in models.MODELS.keys() - {"vit-b-32"}:
+        assert models.build(name, (3, 32, 32), 10, seed=0).name == name
 
 
 @pytest.mark.parametrize(
@@ -207,17 +206,6 @@ def test_taps_equal_hand_computed_means():
     for value, activation in zip(squares.values(), (a1, a2, a3, a4), strict=True):
         assert value.item() == pytest.approx((activation**2).mean().item(), rel=1e-12)
     assert not any(module._forward_hooks for module in model.modules())
-
-
-def test_weighted_taps_ignore_padding():
-    model = models.build("cnn-emnist", (1, 8, 8), 10, seed=0).double().eval()
-    x = torch.rand(5, 1, 8, 8, dtype=torch.float64)
-    with taps.mean_square_activations(model) as short:
-        model(x[:3])
-    with taps.mean_square_activations(model, sample_weights=torch.tensor([1.0, 1, 1, 0, 0])) as padded:
-        model(x)
-    for name, value in short.items():
-        assert padded[name].item() == pytest.approx(value.item(), rel=1e-12)
 
 
 def test_repeated_calls_are_separate_layers():

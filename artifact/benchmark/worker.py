@@ -1,6 +1,6 @@
 """``python -m artifact.benchmark.worker JSON``: one contender. Each line on standard input plays one round.
 
-Answers are JSON lines: {"ready": facts}, then per round {"train": seconds, "evaluate": seconds, "cpu": seconds, ...}.
+Answers are JSON lines: {"ready": facts}, then what ``play`` returns of each round.
 """
 
 from __future__ import annotations

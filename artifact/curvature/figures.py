@@ -1,4 +1,4 @@
-"""Figures of surfaces and spectra. Every panel of one figure shares its axes and its colour scale."""
+"""Figures of surfaces. Every panel of one figure shares its axes and its colour scale."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from artifact.curvature.density import SpectralDensity
 from artifact.errors import UserError
 
 _FORMATS = (".png", ".pdf", ".svg")
@@ -100,19 +99,6 @@ def profiles(lines: Mapping[str, Tensor], grid: Tensor, label: str) -> Figure:
     for name, values in _arrays(lines, 1).items():
         panel.plot(np.asarray(grid), values, label=name)
     panel.set(xlabel=label, ylabel="loss")
-    panel.legend()
-    return figure
-
-
-def spectrum(densities: Mapping[str, SpectralDensity], floor: float = 1e-6, level: float = 0.95) -> Figure:
-    """Spectral densities {method: density} with their pointwise intervals, on shared logarithmic axes."""
-    figure = _figure(5, 3.6)
-    panel = figure.subplots()
-    for name, density in densities.items():
-        low, high = (np.clip(side.numpy(), floor, None) for side in density.interval(level))
-        (line,) = panel.semilogy(density.grid, np.clip(density.density.numpy(), floor, None), label=name, linewidth=1)
-        panel.fill_between(density.grid, low, high, alpha=0.25, color=line.get_color(), linewidth=0)
-    panel.set(xlabel="eigenvalue", ylabel=f"density (band: {level:.0%} interval)", ylim=(floor, None))
     panel.legend()
     return figure
 

@@ -46,6 +46,8 @@ def check_weights(w: Tensor) -> None:
 class Risk:
     """A weighted mean of pieces, sum_j c_j f_j(w) / sum_j c_j. Subclasses supply ``pieces``; the rest follows."""
 
+    memory = MEMORY
+
     def pieces(self) -> Iterator[tuple[float, Loss]]:
         """Yields (c_j, f_j); f_j is a scalar function of w [P]."""
         raise NotImplementedError
@@ -101,13 +103,13 @@ class Risk:
         """Rough size of the graphs of all pieces together; infinite when it cannot be known."""
         return 0.0
 
-    def linearise(self, w: Tensor, memory: int | None = None) -> Callable[[Tensor], Tensor]:
-        """The map V [k, P] -> H V [k, P] at w. Graphs that fit the memory (None: 2 GiB) are built once and kept.
+    def linearise(self, w: Tensor) -> Callable[[Tensor], Tensor]:
+        """The map V [k, P] -> H V [k, P] at w. Graphs that fit twice the memory of one pass are built once and kept.
 
         A product then costs a second backward pass only: 0.6 of its time for cnn-cifar and cnn-fmnist, 0.7 for
         resnet18-gn on one CPU core.
         """
-        if self.graph_bytes(w) > (2 * MEMORY if memory is None else memory):
+        if self.graph_bytes(w) > 2 * self.memory:
             return lambda V: self.hvp(w, V)
         kept = [(weight, *_slope(piece, w)) for weight, piece in self.pieces()]
         mass = sum(weight for weight, _, _ in kept)
@@ -295,10 +297,6 @@ class EmpiricalRisk(Risk):
     def graph_bytes(self, w: Tensor) -> float:
         each = self._bytes_per_sample() * w.element_size() / 8
         return len(self.data[0]) * each if self.tensors else float("inf")
-
-    def linearise(self, w: Tensor, memory: int | None = None) -> Callable[[Tensor], Tensor]:
-        """As in ``Risk``; None stands for twice the memory of one pass."""
-        return super().linearise(w, 2 * self.memory if memory is None else memory)
 
     def _bytes_per_sample(self) -> int:
         """Activations of one sample in float64, times 4 for the two backward passes and their temporaries."""

@@ -6,7 +6,7 @@ The random numbers come in from outside, so the same draws give the same images 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 
 import torch
 from torch import Tensor
@@ -56,13 +56,8 @@ def augment(images: Tensor, uniforms: Tensor, padding: int = 4, always_crop: boo
     return moved * inside[..., None, :, :]
 
 
-def _unchanged(images: Tensor, uniforms: Tensor, padding: int = 4) -> Tensor:
-    return images
-
-
-def _always(images: Tensor, uniforms: Tensor, padding: int = 4) -> Tensor:
-    return augment(images, uniforms, padding, always_crop=True)
-
-
 #: name -> function(images, uniforms, padding). "flip-crop" is the released policy.
-POLICIES: dict[str, Callable[..., Tensor]] = {"none": _unchanged, "flip-crop": augment, "flip-crop-always": _always}
+POLICIES: dict[str, Callable[..., Tensor]] = {
+    "flip-crop": augment,
+    "flip-crop-always": partial(augment, always_crop=True),
+}

@@ -136,19 +136,16 @@ def data_root(root: str | os.PathLike | None = None) -> Path:
     return Path(root or os.environ.get("FEDSHARP_DATA") or "data")
 
 
-def load(name: str, root: str | os.PathLike | None = None, download: bool = False) -> Dataset:
+def load(name: str, root: str | os.PathLike | None = None) -> Dataset:
     """Read a dataset from local files.
 
-    download: fetch it first when it is missing. Raises UserError when the data are missing, damaged or do not match
-    the registry entry; the text says how to get them.
+    Raises UserError when the data are missing, damaged or do not match the registry entry; the text says how to get
+    them.
     """
     source, root = describe(name), data_root(root)
     if source.kind == "digits":
         return _dataset(name, source, _digits())
     place = _locate(name, source, root)
-    if place is None and download:
-        fetch(name, root)
-        place = _locate(name, source, root)
     if place is None:
         raise UserError(
             "dataset", name, f"data that are present (nothing in {root}); {source.how.replace('NAME', name)}"

@@ -72,10 +72,11 @@ class Metric(Declared):
     """What a cell shows.
 
     quantity: what is measured on a run (``papers.measured``); accuracy and deviation over clients are in per cent, of
-    the evaluated model, in the last round or as the mean of the last ten evaluated rounds: the headline is never the
-    best round.  scale: from per cent, rounds, 1e9 parameters or seconds to the unit.  target: accuracy in per cent
-    per profile, where the column names none.  to, relation: label of the row (``against``: the row's own reference)
-    whose value in the same column it is held against: ``ratio`` own / other, ``inverse`` other / own, ``difference``.
+    the evaluated model, as the mean of the last ten evaluated rounds: the headline is never the best round.
+    scale: from per cent, rounds, 1e9 parameters or seconds to the unit.
+    target: accuracy in per cent per profile, where the column names none.
+    to, relation: label of the row (``against``: the row's own reference) whose value in the same column it is held
+    against: ``ratio`` own / other, ``inverse`` other / own, ``difference``.
     probes: what the runs have to measure for it.  samples: training images on which curvature is measured, a fixed
     random subset, per profile; all of them by default.  printed, field: lines and field of the CSV with the paper's
     numbers; no field where the paper prints none.  not_run: why it is not measured at any profile.
@@ -87,7 +88,6 @@ class Metric(Declared):
     scale: float = 1.0
     quantity: Quantity = "accuracy"
     model: Literal["server", "active", "all", "train"] = "server"
-    summary: Literal["last", "mean_last_10"] = "mean_last_10"
     target: dict[ProfileName, float] = {}
     to: str | None = None
     relation: Literal["ratio", "inverse", "difference"] = "ratio"
@@ -143,9 +143,9 @@ class Except(Declared):
 class Table(Declared):
     """A table of a paper: every row and column with every metric is a cell.
 
-    paper: its key.  csv: the transcription.  csv_rows, csv_columns: its fields that hold a line's label where the line
-    names no fields itself.  settings: common to all cells.  ours: settings that the paper leaves open, our choice and
-    why.
+    paper: its key.  csv: the transcription; its fields ``algorithm`` and ``split`` hold the label of a row and a column
+    that name no fields themselves.  settings: common to all cells.  ours: settings that the paper leaves open, our
+    choice and why.
     """
 
     id: Slug
@@ -153,8 +153,6 @@ class Table(Declared):
     title: str
     location: str
     csv: str | None = None
-    csv_rows: str = "algorithm"
-    csv_columns: str = "split"
     metrics: Annotated[tuple[Metric, ...], Field(min_length=1)] = (Metric(),)
     settings: Settings = {}
     ours: dict[str, str] = {}
@@ -163,7 +161,6 @@ class Table(Declared):
     exceptions: tuple[Except, ...] = ()
     profiles: dict[ProfileName, Profile]
     given: Given | None = None
-    note: str = ""
 
     @model_validator(mode="after")
     def _whole(self):
@@ -234,7 +231,6 @@ class Figure(Declared):
     panel: Annotated[tuple[Panel, ...], Field(min_length=1)]
     panels_per_row: int = 4
     claims: tuple[str, ...] = ()
-    note: str = ""
 
 
 class Paper(Declared):
@@ -300,8 +296,8 @@ def _merged(below: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
 def _table(table: dict[str, Any], shared: Mapping[str, Any]) -> dict[str, Any]:
     if "given" in table:
         return table
-    rows = {"rows": _known_references(lines(table.get("rows", []), shared["row"], table.get("csv_rows", "algorithm")))}
-    rows["columns"] = lines(table.get("columns", []), shared["column"], table.get("csv_columns", "split"))
+    rows = {"rows": _known_references(lines(table.get("rows", []), shared["row"], "algorithm"))}
+    rows["columns"] = lines(table.get("columns", []), shared["column"], "split")
     if "metrics" in table:
         rows["metrics"] = [_metric(metric, shared["metric"]) for metric in table["metrics"]]
     return table | rows

@@ -38,7 +38,6 @@ from artifact.papers.declared import (
     slug,
 )
 from artifact.papers.measured import measure
-from artifact.stats import Interval, t_interval
 from artifact.store import Finished, Run, dumps, runs
 
 __all__ = ["PROFILES", "Cell", "Figure", "Line", "Metric", "Panel", "Paper", "Profile", "Table"]
@@ -361,11 +360,6 @@ def _place(cell: Cell) -> tuple[str, str, str]:
     return (cell.row.id, cell.column.id, cell.metric.id)
 
 
-def number(cell: Cell) -> Number | None:
-    """The paper's number of a cell; None where it prints none."""
-    return printed(cell.table).get(_place(cell))
-
-
 # ---- what was run ----------------------------------------------------------------------------------------------------
 
 
@@ -452,12 +446,6 @@ def _related(own: float, other: float, relation: str) -> float:
         return own - other
     above, below = (own, other) if relation == "ratio" else (other, own)
     return above / below if math.isfinite(below) and below else math.nan
-
-
-def value(cell: Cell, stored: Mapping[str, list[Run]]) -> Interval | None:
-    """Mean over seeds of the cell's metric with its interval; None without runs or where a seed has not reached it."""
-    values = list(by_seed(cell, stored).values())
-    return t_interval(values) if values and all(map(math.isfinite, values)) else None
 
 
 def state(cell: Cell, stored: Mapping[str, list[Run]]) -> str:

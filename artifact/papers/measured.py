@@ -26,8 +26,8 @@ def measure(metric: Metric, run: Run, target: float | None = None, samples: int 
         if diverged(lines):
             return 0.0 if metric.quantity == "accuracy" else None
         field = "accuracy" if metric.quantity == "accuracy" else "client_sd"
-        value = _summary([line[metric.model][field] for line in lines if field in line.get(metric.model, {})], metric)
-        return None if value is None else 100 * value * metric.scale
+        tail = [line[metric.model][field] for line in lines if field in line.get(metric.model, {})][-10:]
+        return 100 * (sum(tail) / len(tail)) * metric.scale if tail else None
     if metric.quantity in ("top-eigenvalue", "trace"):
         record = curvature(run)
         found = record.get(metric.quantity.replace("-", "_"))
@@ -38,11 +38,6 @@ def measure(metric: Metric, run: Run, target: float | None = None, samples: int 
         probed = [line["consistency"]["to_sent"] for line in lines if "consistency" in line]
         return probed[-1] * metric.scale if probed else None
     return _spent(metric, run, lines, target)
-
-
-def _summary(values: list[float], metric: Metric) -> float | None:
-    tail = values[-1:] if metric.summary == "last" else values[-10:]
-    return sum(tail) / len(tail) if tail else None
 
 
 def _spent(metric: Metric, run: Run, lines: list[dict[str, Any]], target: float | None) -> float | None:

@@ -151,8 +151,7 @@ def _reason(entry: Entry) -> str:
 
 def _explain(metric: Metric, profile: str) -> str:
     where = f", {MODELS[metric.model]}" if metric.quantity in ("accuracy", "deviation", "rounds-to") else ""
-    what = {"last": "last round", "mean_last_10": "mean of the last ten evaluated rounds"}[metric.summary]
-    when = f", {what}" if metric.quantity in ("accuracy", "deviation") else ""
+    when = ", mean of the last ten evaluated rounds" if metric.quantity in ("accuracy", "deviation") else ""
     data = f", on {metric.samples[profile]:,} training images" if profile in metric.samples else ""
     to = "the row's reference" if metric.to == "against" else metric.to
     relation = "" if metric.to is None else f", {metric.relation} to {to}"

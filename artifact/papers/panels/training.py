@@ -24,17 +24,11 @@ QUANTITIES = {
     "server.loss": ("test loss", 1.0, ""),
     "train.loss": ("training loss", 1.0, ""),
     "drift.drift": ("perturbation drift PD", 1.0, ""),
-    "drift.cosine": ("cosine to the global perturbation", 1.0, ""),
     "ratios.mean": ("mean r over the active clients", 1.0, ""),
     "ratios.atypical": ("correlation of r with atypical labels", 1.0, ""),
     "sharpness.ascent": ("rise of the training loss", 1.0, ""),
-    "sharpness.one_step": ("rise of the training loss, one step", 1.0, ""),
 }
 _LAST = 10
-
-
-def unit_of(quantity: str) -> str:
-    return QUANTITIES[quantity][2]
 
 
 def _read(line: Mapping[str, Any], quantity: str) -> float | None:

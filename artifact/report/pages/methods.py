@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.util
 import inspect
 import re
 from collections.abc import Iterator
 from typing import Any
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
 
 from artifact import algorithms
 from artifact.algorithms.base import FedAvg
@@ -86,13 +88,7 @@ def _claims(site: Site, title: str) -> list[Any]:
 
 
 def highlighted(source: str) -> Markup:
-    """Python source as HTML; coloured where pygments is installed."""
-    if importlib.util.find_spec("pygments") is None:
-        return Markup("<pre><code>{}</code></pre>").format(escape(source))
-    from pygments import highlight
-    from pygments.formatters import HtmlFormatter
-    from pygments.lexers import PythonLexer
-
+    """Python source as HTML; coloured."""
     return Markup('<pre class="python"><code>{}</code></pre>').format(
         Markup(highlight(source, PythonLexer(), HtmlFormatter(nowrap=True)))
     )

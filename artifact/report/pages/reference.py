@@ -10,7 +10,7 @@ from typing import Any
 
 from artifact import algorithms
 from artifact.algorithms.switches import OPTIONS, SAME_EQUATION, SWITCHES
-from artifact.config import RunConfig
+from artifact.config import RunConfig, as_json
 from artifact.costs import COLUMNS, TABLE7
 from artifact.papers import experiments, variants
 from artifact.report.site import Page, Site
@@ -176,7 +176,7 @@ def _provenance(site: Site) -> Page:
 def _run(store: str, profile: str, run: Run) -> dict[str, Any]:
     config, summary = run.config(), summarise(run)
     defaults = RunConfig.model_fields
-    changed = {k: v for k, v in config.items() if k not in defaults or v != _default(defaults[k].default)}
+    changed = {k: v for k, v in config.items() if k not in defaults or v != as_json(defaults[k].default)}
     environment = run.folder / "environment.json"
     return {
         "key": run.key,
@@ -195,10 +195,6 @@ def _accuracy(summary: Mapping[str, Any]) -> str:
         return "diverged"
     model = next((name for name in ("server", "active", "all") if name in summary), None)
     return "" if model is None else f"{100 * summary[model]['mean_last_10']:.2f} %"
-
-
-def _default(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
 
 
 def _text(value: Any) -> str:

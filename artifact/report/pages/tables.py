@@ -105,8 +105,7 @@ def explain(metric: Metric, profile: str) -> str:
         return ""
     parts = [metric.label + (f" ({metric.unit})" if metric.unit else "")]
     if metric.quantity in ("accuracy", "deviation"):
-        summary = {"last": "in the last round", "mean_last_10": "mean of the last ten evaluated rounds"}
-        parts.append(f"of the {metric.model} model, {summary[metric.summary]}")
+        parts.append(f"of the {metric.model} model, mean of the last ten evaluated rounds")
     if profile in metric.samples:
         parts.append(f"on {metric.samples[profile]:,} training images")
     if metric.to is not None:
