@@ -210,8 +210,9 @@ class Run:
     def metrics(self) -> list[dict[str, Any]]:
         """One dict per completed round; a half-written last line of a killed run is left out.
 
-        Raises UserError for a damaged line of a finished run. In an unfinished one the rounds end there: its damaged
-        end may come after the checkpoint, from which the run goes on.
+        Raises UserError for a damaged line of a finished run, and for one whose lines are not those of all its rounds.
+        In an unfinished one the rounds end at the damage: its damaged end may come after the checkpoint, from which
+        the run goes on.
         """
         return self._entries(self.metrics_file)
 
@@ -225,7 +226,26 @@ class Run:
         if damaged and done:
             allowed = f"lines of JSON objects with {' and '.join(numbers)}, which line {damaged} is not"
             raise _damaged(path, allowed)
-        return [entry for entry, _ in lines]
+        entries = [entry for entry, _ in lines]
+        if done:
+            self._require_all_rounds(path, entries)
+        return entries
+
+    def _require_all_rounds(self, path: Path, entries: Sequence[Mapping[str, Any]]) -> None:
+        """UserError where a finished run's record is cut short, has a gap or is gone: its numbers would be others."""
+        rounds = self._finished_rounds()
+        if [entry["round"] for entry in entries] != list(range(1, rounds + 1)):
+            raise _damaged(path, f"a line for each of the {rounds} rounds of the finished run, in their order")
+
+    def _finished_rounds(self) -> int:
+        try:
+            content = json.loads(self.done_file.read_bytes().decode())
+        except ValueError:  # no UTF-8, no JSON
+            content = None
+        rounds = content.get("rounds") if isinstance(content, dict) else None
+        if not isinstance(rounds, int):
+            raise _damaged(self.done_file, "the JSON object with the number of rounds of a finished run")
+        return rounds
 
 
 class Finished(Run):

@@ -46,7 +46,7 @@ def _metrics(one: config.RunConfig, rng: np.random.Generator) -> list[dict]:
     """Rising accuracies, falling losses and the probes' values, one line per round."""
     lines = []
     for t in range(1, one.rounds + 1):
-        line = {"round": t}
+        line = {"round": t, "cost": {"up": 1.0, "down": 1.0}}
         if t % one.eval_every == 0 or t > one.rounds - one.eval_last:
             values = {"accuracy": 0.9 - 0.6 / t + 0.02 * rng.random(), "loss": 0.2 + 1 / t}
             line |= dict.fromkeys((*one.evaluate, *(("train",) if one.eval_train else ())), values)
@@ -65,7 +65,7 @@ def store(tmp_path_factory):
         run.folder.mkdir()
         run.config_file.write_text(json.dumps(one.canonical()))
         run.metrics_file.write_text("".join(dumps(line) + "\n" for line in _metrics(one, rng)))
-        run.done_file.write_text("{}")
+        run.finish({"rounds": one.rounds})
         run.checkpoint_file.write_bytes(b"")
     return root, experiments.finished(root)
 
@@ -456,8 +456,9 @@ def test_a_panel_that_is_not_run_borrows_no_runs_of_a_panel_on_other_data(tmp_pa
     run = Run(tmp_path, "0" * 16)
     run.folder.mkdir()
     run.config_file.write_text(json.dumps(one.canonical()))
-    run.metrics_file.write_text(dumps({"round": 25, "server": {"accuracy": 0.5, "loss": 1.0}}) + "\n")
-    run.done_file.write_text("{}")
+    tested = {"round": 1, "cost": {"up": 1.0, "down": 1.0}, "server": {"accuracy": 0.5, "loss": 1.0}}
+    run.metrics_file.write_text(dumps(tested) + "\n")
+    run.finish({"rounds": 1})
     stored = experiments.finished(tmp_path)
     assert len(experiments.look_up(elsewhere.series[0], stored)) == 1
     assert panels.record(elsewhere, stored, tmp_path, measure=False)["lines"] == []

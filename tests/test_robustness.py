@@ -332,6 +332,9 @@ DAMAGES += [("metrics.jsonl", damage) for damage in (b"x\n", b"\xff\n", b"[]\n",
 DAMAGES += [("timings.jsonl", damage) for damage in (b"x\n", b'{"round": 2}\n', b'{"round": 2, "seconds": "x"}\n')]
 
 
+DAMAGES += [("done", damage) for damage in (b"{", b"\xff", b"[]", b"{}", b'{"rounds": "2"}')]
+
+
 @pytest.mark.parametrize(("name", "damage"), DAMAGES)
 def test_a_damaged_record_is_one_line(name, damage, small, tmp_path, capsys):
     """Also in commands that list a whole store, which would otherwise count one run too few."""
@@ -348,6 +351,17 @@ def test_a_damaged_record_is_one_line(name, damage, small, tmp_path, capsys):
         error = capsys.readouterr().err
         assert error.startswith(f"error: {path.stem}: ") and len(error.splitlines()) == 1, error
         assert str(path) in error and f"delete the folder {path.parent}" in error
+
+
+@pytest.mark.parametrize("name", ["metrics.jsonl", "timings.jsonl"])
+def test_a_finished_record_without_all_rounds_is_one_line(name, small, tmp_path):
+    """Each line that is left is intact, so that only the done mark tells that rounds are missing."""
+    run = Run(shutil.copytree(small, tmp_path / "store"), _only(small).name)
+    first, second = (run.folder / name).read_bytes().splitlines(keepends=True)
+    for left in (b"", first, second, second + first, first + second[:-1], first + first + second, None):
+        (run.folder / name).unlink() if left is None else (run.folder / name).write_bytes(left)
+        with pytest.raises(UserError, match=rf"{name}.*a line for each of the 2 rounds.*delete the folder"):
+            session.summarise(run)
 
 
 def test_a_damaged_end_of_an_unfinished_run_does_not_keep_others_from_being_made(small, tmp_path, capsys):
