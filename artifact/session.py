@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import shlex
 import shutil
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from artifact import data
 from artifact.config import RunConfig
 from artifact.engine import Trainer
 from artifact.errors import UserError
-from artifact.store import Run, diverged
+from artifact.store import Run, diverged, dumps, read_checkpoint
 
 CHECKPOINT_SECONDS = 20.0
 
@@ -142,15 +143,32 @@ def _sweep(run: Run) -> None:
 
 def _restore(run: Run, trainer: Trainer) -> None:
     """Set the trainer to the last checkpoint, where there is one. Raises UserError for one that does not fit it."""
-    restored, fresh = run.restore(), trainer.tensors()
-    if restored is None:
+    if not run.checkpoint_file.exists():
         return
+    tensors, metadata = read_checkpoint(run.checkpoint_file)
+    require_checkpoint_of(run, metadata, trainer.config.canonical())
+    fresh = trainer.tensors()
     try:
-        trainer.restore(*restored)
+        trainer.restore(tensors, int(metadata["round"]))
         _require_alike(fresh, trainer.tensors())
     except (KeyError, TypeError, ValueError) as error:
         allowed = f"all tensors of a run of {trainer.config.algorithm} ({error}); delete the folder {run.folder}"
         raise UserError("checkpoint", str(run.checkpoint_file), f"{allowed} to make the run from its start") from None
+
+
+def require_checkpoint_of(run: Run, metadata: Mapping[str, str], own: Mapping[str, Any]) -> None:
+    """Raises UserError where a checkpoint's metadata are those of another run than the one with the config ``own``.
+
+    Only fields of ``RunConfig`` count; one that came later than the checkpoint or the run has its default.
+    """
+    found = json.loads(metadata["config"])
+    defaults = {name: field.default for name, field in RunConfig.model_fields.items()}
+    # as the store writes them: a tuple is a list there, and what is not finite is null
+    other = [name for name, d in defaults.items() if dumps(found.get(name, d)) != dumps(own.get(name, d))]
+    if other:
+        text = "; ".join(f"{name} is {dumps(found.get(name))}, not {dumps(own.get(name))}" for name in other)
+        allowed = f"the checkpoint of {run.key} itself, not of another run ({text})"
+        raise UserError("checkpoint", str(run.checkpoint_file), allowed)
 
 
 def _require_alike(fresh: dict[str, Tensor], restored: dict[str, Tensor]) -> None:

@@ -27,7 +27,7 @@ from artifact.errors import UserError
 from artifact.files import write_atomic
 from artifact.memory import peak_memory
 from artifact.options import DATA_ROOT, Place
-from artifact.session import load_data
+from artifact.session import load_data, require_checkpoint_of
 from artifact.store import GLOBAL_MODEL, Run, dumps, read_checkpoint, runs
 
 #: what can be measured, in the order in which it is; the trace uses the eigenvectors of ``top`` where it has them
@@ -73,10 +73,13 @@ def find(reference: str, store: Path) -> tuple[Path, Run | None]:
 def open_target(reference: str, store: Path, data_root: Path | None = None) -> Target:
     """The model behind a reference, on the run's own data and partition.
 
-    Raises UserError for what is no checkpoint of ours, and for data that are not those of the run.
+    Raises UserError for what is no checkpoint of ours, for one of another run than the folder's, and for data that are
+    not those of the run.
     """
     path, run = find(reference, store)
     tensors, metadata = read_checkpoint(path, GLOBAL_MODEL)  # the clients' state can be a hundred times as large
+    if run is not None:
+        require_checkpoint_of(run, metadata, run.config())
     values = json.loads(metadata["config"]) | {"device": "auto", "backend": "auto"}
     known = {name: value for name, value in values.items() if name in RunConfig.model_fields}
     made = config.make(**known)

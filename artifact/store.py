@@ -176,16 +176,6 @@ class Run:
         with replacing(self.checkpoint_file) as temporary:
             save_file(flat, temporary, metadata={"round": str(completed), "config": dumps(config)})
 
-    def restore(self) -> tuple[dict[str, Tensor], int] | None:
-        """(tensors, completed rounds) of the last checkpoint, or None. Raises UserError for a damaged file.
-
-        Whether the tensors are those of the run's method is for the trainer to say (``session``).
-        """
-        if not self.checkpoint_file.exists():
-            return None
-        tensors, metadata = read_checkpoint(self.checkpoint_file)
-        return tensors, int(metadata["round"])
-
     def finish(self, summary: Mapping[str, Any]) -> None:
         write_atomic(self.done_file, json.dumps(_finite(summary), indent=1, sort_keys=True) + "\n")
 

@@ -124,7 +124,7 @@ def test_interruption_leaves_a_checkpoint(signal_name, undisturbed, tmp_path, ca
     process.join(PATIENCE)
     assert process.exitcode == 130
     run = Run(tmp_path, _only(tmp_path).name)
-    _, completed = run.restore()
+    completed = int(read_checkpoint(run.checkpoint_file)[1]["round"])
     assert 5 <= completed == len(run.metrics()) < ROUNDS
     assert not run.done
     assert main([*LINE.split(), "--out", str(tmp_path), "--resume"]) == 0
@@ -256,7 +256,7 @@ def test_half_written_metrics_line_is_dropped(tmp_path):
     with pytest.raises(_Stopped):
         session.execute(_config(), tmp_path, after_round=_stop_after(4), checkpoint_seconds=0)
     run = Run(tmp_path, expected.key)
-    assert run.restore()[1] == 3
+    assert read_checkpoint(run.checkpoint_file)[1]["round"] == "3"
     with open(run.metrics_file, "a", encoding="utf-8") as file:
         file.write('{"round": 5, "server": {"accur')
     assert [line["round"] for line in run.metrics()] == [1, 2, 3, 4]
@@ -390,6 +390,34 @@ def test_metadata_that_name_no_run_are_one_line(metadata, small, tmp_path, capsy
         error = capsys.readouterr().err
         assert error.startswith("error: checkpoint: ") and str(run.checkpoint_file) in error
         assert len(error.splitlines()) == 1
+
+
+def _rewritten(run: Run, change) -> None:
+    """The run's checkpoint with its config changed."""
+    tensors, metadata = read_checkpoint(run.checkpoint_file)
+    own = json.dumps(change(json.loads(metadata["config"])))
+    save_file(tensors, run.checkpoint_file, metadata=metadata | {"config": own})
+
+
+def test_a_checkpoint_of_another_run_is_one_line(small, tmp_path, capsys):
+    """Its tensors have the right shapes, so that only its metadata tell."""
+    run = Run(shutil.copytree(small, tmp_path / "store"), _only(small).name)
+    run.done_file.unlink()
+    _rewritten(run, lambda own: own | {"seed": 1})
+    for words in (["sharpness", run.key, "--parts", "top", "--k", "1"], [*SMALL.split(), "--resume"]):
+        assert main([*words, "--out", str(run.folder.parent)]) == 2
+        error = capsys.readouterr().err
+        assert error.startswith("error: checkpoint: ") and str(run.checkpoint_file) in error
+        assert "seed is 1, not 0" in error and len(error.splitlines()) == 1
+
+
+def test_a_checkpoint_from_before_an_option_goes_on(small, tmp_path, capsys):
+    run = Run(shutil.copytree(small, tmp_path / "store"), _only(small).name)
+    run.done_file.unlink()
+    _rewritten(run, lambda own: {name: value for name, value in own.items() if name not in ("probes", "eval_last")})
+    assert main([*SMALL.split(), "--resume", "--out", str(run.folder.parent)]) == 0
+    assert run.done
+    capsys.readouterr()
 
 
 def _without(*names: str):
