@@ -76,7 +76,9 @@ def execute(
             return Outcome(run, summarise(run), found=True)
         _sweep(run)
         with _nothing_left(run):
-            if not run.started:
+            if run.started:
+                run.config()  # a damaged one would leave a finished run that no command can read
+            else:
                 _create(run, record(config, dataset, trainer), trainer)
             _restore(run, trainer)
             run.truncate(trainer.completed)

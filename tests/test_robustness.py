@@ -378,6 +378,15 @@ def test_a_damaged_end_of_an_unfinished_run_does_not_keep_others_from_being_made
     capsys.readouterr()
 
 
+def test_a_run_with_a_damaged_config_does_not_go_on(small, tmp_path, capsys):
+    run = Run(shutil.copytree(small, tmp_path / "store"), _only(small).name)
+    run.done_file.unlink()
+    run.config_file.write_text("{")
+    assert main([*SMALL.split(), "--resume", "--out", str(run.folder.parent)]) == 2
+    assert re.match(r"error: config: .*delete the folder", capsys.readouterr().err)
+    assert not run.done
+
+
 @pytest.mark.parametrize("metadata", [{"round": "x"}, {"round": "-1"}, {"config": "x"}, {"config": "[]"}])
 def test_metadata_that_name_no_run_are_one_line(metadata, small, tmp_path, capsys):
     store = shutil.copytree(small, tmp_path / "store")
