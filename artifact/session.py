@@ -23,7 +23,7 @@ from artifact import data
 from artifact.config import RunConfig
 from artifact.engine import Trainer
 from artifact.errors import UserError
-from artifact.store import Run, diverged, dumps, read_checkpoint
+from artifact.store import EVALUATED, Run, diverged, dumps, read_checkpoint
 
 CHECKPOINT_SECONDS = 20.0
 
@@ -260,7 +260,7 @@ def summarise(run: Run) -> dict[str, Any]:
     lines = run.metrics()
     evaluated = [line for line in lines if "server" in line or "active" in line or "all" in line]
     result: dict[str, Any] = {"key": run.key, "rounds": len(lines), "diverged": diverged(lines)}
-    for name in ("server", "active", "all", "train"):
+    for name in EVALUATED:
         curve = [line[name]["accuracy"] for line in evaluated if name in line]
         if curve:
             tail = curve[-10:]

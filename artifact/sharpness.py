@@ -320,9 +320,25 @@ def record(target: Target, measured: Measurement, command: str) -> Path:
 
 
 def recorded(run: Run) -> dict[str, Any] | None:
-    """What ``record`` has stored, or None."""
+    """What ``record`` has stored, or None. Raises UserError for a damaged file."""
     path = run.folder / RECORD
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+    try:
+        content = json.loads(path.read_bytes().decode())
+    except FileNotFoundError:
+        return None
+    except ValueError:  # no UTF-8, no JSON
+        content = None
+    if not _is_record(content):
+        allowed = "the JSON object that sharpness --record writes; delete this file to measure the model again"
+        raise UserError(path.stem, str(path), allowed)
+    return content
+
+
+def _is_record(content: Any) -> bool:
+    if not (isinstance(content, dict) and isinstance(content.get("data"), int)):
+        return False
+    rows = [content[name] for name in ("top_eigenvalue", "trace") if name in content]
+    return all(isinstance(row, dict) and isinstance(row.get("value"), (int, float)) for row in rows)
 
 
 def matching(store: Path, conditions: Sequence[str]) -> list[str]:

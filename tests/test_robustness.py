@@ -22,6 +22,7 @@ from safetensors.torch import load_file, save_file
 from artifact import config, session
 from artifact.__main__ import main
 from artifact.errors import UserError
+from artifact.papers.measured import curvature
 from artifact.papers.panels import surfaces
 from artifact.store import Run, read_checkpoint
 from artifact.sweeps.workers import Data, Settings, perform
@@ -362,6 +363,40 @@ def test_a_finished_record_without_all_rounds_is_one_line(name, small, tmp_path)
         (run.folder / name).unlink() if left is None else (run.folder / name).write_bytes(left)
         with pytest.raises(UserError, match=rf"{name}.*a line for each of the 2 rounds.*delete the folder"):
             session.summarise(run)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"server": 5},
+        {"server": {"accuracy": "high"}},
+        {"server": {"accuracy": float("nan")}},
+        {"server": {}},
+        {"cost": None},
+        {"cost": {"up": "x"}},
+        {"train": {"accuracy": None}},
+    ],
+)
+def test_a_finished_line_with_wrong_contents_is_one_line(change, small, tmp_path):
+    run = Run(shutil.copytree(small, tmp_path / "store"), _only(small).name)
+    first, second = run.metrics_file.read_text().splitlines()
+    run.metrics_file.write_text(first + "\n" + json.dumps(json.loads(second) | change) + "\n")
+    with pytest.raises(UserError, match=r"^metrics: .*line 2.*delete the folder"):
+        session.summarise(run)
+
+
+@pytest.mark.parametrize(
+    "damage", ["{", "[]", "{}", '{"data": 80, "trace": 3}', '{"data": 80, "trace": {"value": "x"}}']
+)
+def test_a_damaged_record_of_curvature_is_one_line(damage, small, tmp_path, capsys):
+    run = Run(shutil.copytree(small, tmp_path / "store"), _only(small).name)
+    path = run.folder / "curvature.json"
+    path.write_text(damage)
+    assert main(["sharpness", run.key, "--record", "--out", str(run.folder.parent)]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: curvature: ") and str(path) in error and len(error.splitlines()) == 1
+    with pytest.raises(UserError, match=r"^curvature: "):
+        curvature(run)
 
 
 def test_a_damaged_end_of_an_unfinished_run_does_not_keep_others_from_being_made(small, tmp_path, capsys):
