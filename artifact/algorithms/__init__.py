@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import hashlib
 import importlib.util
+import math
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -183,15 +184,20 @@ def build(
 
 
 def register(name: str, algorithm: type[FedAvg]) -> None:
-    """Add an author's own class to the registry. Raises UserError when the name is taken and for other classes.
+    """Add an author's own class to the registry.
 
     The decorator must be the class's own: with an inherited one its new hyper-parameters would be constants.
+
+    Raises UserError when the name is taken, for other classes, and for a default that a stored config cannot hold.
     """
     if name in ALGORITHMS:
         raise UserError("name", name, f"a name that is not one of {', '.join(ALGORITHMS)}")
     own = isinstance(algorithm, type) and issubclass(algorithm, FedAvg) and "__dataclass_fields__" in vars(algorithm)
     if not own:
         raise UserError(name, algorithm, "a class with @dataclass(frozen=True) that derives from FedAvg")
+    for field in dataclasses.fields(algorithm):
+        if not (isinstance(field.default, (int, float)) and math.isfinite(field.default)):
+            raise UserError(field.name, field.default, f"a finite number, true or false as a default of {name}")
     ALGORITHMS[name] = algorithm
 
 
