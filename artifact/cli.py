@@ -275,7 +275,7 @@ def _run(
         )
     except (UserError, OSError):
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # the user's own code may raise anything
         added = wanted.build_algorithm().added_from
         raise (_fault(added, error) if added else error) from error
     summary = outcome.summary | {"folder": str(outcome.run.folder), "found": outcome.found}

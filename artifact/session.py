@@ -130,7 +130,7 @@ def _nothing_left(run: Run) -> Iterator[None]:
         yield
     except UserError:
         raise
-    except Exception:
+    except (Exception, SystemExit):
         if not run.checkpoint_file.exists():
             shutil.rmtree(run.folder, ignore_errors=True)
         raise
