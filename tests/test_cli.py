@@ -141,6 +141,8 @@ BAD = [
     ),
     ("sweep qu2022 --profile quick --dry-run --out {out} --cpus nan", ("cpus", "nan", "finite")),
     ("sweep qu2022 --profile quick --dry-run --out {out} --gpus inf", ("gpus", "inf", "finite")),
+    ("figure qu2022/fig3 --lookup --out {out}/typo", ("out", "typo", "store that is there")),
+    ("figure qu2022/fig3 --measure --out {out}/typo", ("out", "typo", "store that is there")),
     ("replay {case} --out {out}/t.npz --backend turbo", ("backend", "turbo", "batched")),
     ("replay {case} --out {file}/t.npz", ("out", "file", "written")),
     ("data status cats", ("dataset", "cats", "cifar10")),

@@ -153,7 +153,7 @@ def figure_command(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    store = out or experiments.STORES[profile]
+    store = (experiments.there(out) if lookup or measure else out) or experiments.STORES[profile]
     options = {"run_missing": not (lookup or measure), "measure": not lookup, "data_root": data_root, "quiet": quiet}
     names = _names(name)
     known = {one: found for one in names if (found := kept(one, profile, folder)) is not None}
