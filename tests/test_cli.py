@@ -380,6 +380,20 @@ def test_annotations_of_ones_own_method_may_be_texts(mine):
     _is_one_line(error, ("share", "2.0", "1"))
 
 
+def test_a_method_that_is_added_twice_is_one_line(mine, tmp_path):
+    code, _, error = mine("", "", "--add", str(tmp_path / "mine.py"))
+    assert code == 2
+    _is_one_line(error, ("add", "mine.py", "named once"))
+
+
+def test_a_case_with_objects_is_refused_without_advice_to_allow_them(tmp_path, capsys):
+    np.savez(tmp_path / "objects.npz", X=np.array([{}], dtype=object))
+    assert main(["replay", str(tmp_path / "objects.npz"), "--out", str(tmp_path / "t.npz")]) == 2
+    error = capsys.readouterr().err
+    _is_one_line(error, ("case", "objects.npz", "without objects"))
+    assert "pickle" not in error
+
+
 def test_an_edited_method_is_not_looked_up(mine):
     assert [mine()[1].split()[0] for _ in range(2)] == ["trained", "found"]
     assert mine("self.share * g", "-self.share * g")[1].split()[0] == "trained"

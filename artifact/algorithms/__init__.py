@@ -205,7 +205,7 @@ def register_file(path: str | Path) -> list[str]:
     """Run a Python file of the user's and register every method that it defines, under its lower-case class name.
 
     The hash of the file becomes part of a run's key: the same name in an edited file is another method.
-    Raises UserError when the file is missing or defines no method.
+    Raises UserError when the file is missing, defines no method, or one whose name is taken.
     """
     path = Path(path)
     if not (path.is_file() and path.suffix == ".py"):
@@ -219,6 +219,9 @@ def register_file(path: str | Path) -> list[str]:
     own = [v for v in vars(module).values() if isinstance(v, type) and v.__module__ == name and issubclass(v, FedAvg)]
     if not own:
         raise UserError("add", str(path), "a file that defines a dataclass deriving from a method")
+    taken = [algorithm.__name__.lower() for algorithm in own if algorithm.__name__.lower() in ALGORITHMS]
+    if taken:
+        raise UserError("add", str(path), f"a file, named once, whose methods have new names, unlike {taken[0]}")
     for algorithm in own:
         register(algorithm.__name__.lower(), algorithm)
         algorithm.added_from, algorithm.added_digest = str(path), digest
