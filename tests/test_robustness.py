@@ -49,7 +49,7 @@ def _leave(words: list[str]) -> None:
 def _start(words: list[str]) -> multiprocessing.Process:
     """A process that runs a command line; the server that it is forked from has imported the program already."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["artifact.__main__"])
+    context.set_forkserver_preload(["artifact.__main__", "artifact.cli"])
     process = context.Process(target=_leave, args=(words,), daemon=True)
     process.start()
     return process
@@ -131,6 +131,24 @@ def test_interruption_leaves_a_checkpoint(signal_name, undisturbed, tmp_path, ca
     assert main([*LINE.split(), "--out", str(tmp_path), "--resume"]) == 0
     _assert_same_run(undisturbed, run.folder)
     capsys.readouterr()
+
+
+class _CtrlC:
+    """Interrupts the import of the command line."""
+
+    def find_spec(self, name, *_):
+        if name == "artifact.cli":
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(("command", "goes_on"), [("run", True), ("table", False)])
+def test_an_interrupted_import_ends_in_one_line(command, goes_on, monkeypatch, capsys):
+    monkeypatch.delitem(sys.modules, "artifact.cli", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [_CtrlC(), *sys.meta_path])
+    assert main([command]) == 130
+    error = capsys.readouterr().err
+    assert error.startswith("interrupted") and len(error.splitlines()) == 1
+    assert ("--resume" in error) == goes_on, "only run has that option"
 
 
 def _terminate_when_diverged(_trainer, metrics) -> None:
