@@ -7,7 +7,7 @@ import json
 import math
 import shlex
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,7 +26,7 @@ from artifact.engine import Trainer
 from artifact.errors import UserError
 from artifact.files import write_atomic
 from artifact.memory import peak_memory
-from artifact.options import DATA_ROOT, Place
+from artifact.options import DATA_ROOT, Place, refuse_given
 from artifact.session import load_data, require_checkpoint_of
 from artifact.store import GLOBAL_MODEL, Run, dumps, read_checkpoint, runs
 
@@ -298,9 +298,7 @@ def record(target: Target, measured: Measurement, command: str) -> Path:
     """
     if target.run is None or not target.run.done:
         raise UserError("record", target.name, "a finished run in a store")
-    missing = [part for part in ("top", "trace") if part not in measured.found]
-    if missing:
-        raise UserError("parts", ",".join(measured.found), "top,trace among them, to be recorded")
+    _require_recordable(measured.found)
     top = measured.found["top"]["values"][0]
     row = {name: top[name] for name in ("value", "residual", "converged")}
     row |= {"iterations": measured.found["top"]["iterations"]}
@@ -317,6 +315,11 @@ def record(target: Target, measured: Measurement, command: str) -> Path:
     path = target.run.folder / RECORD
     write_atomic(path, json.dumps(json.loads(dumps(content)), indent=1, sort_keys=True) + "\n")
     return path
+
+
+def _require_recordable(parts: Collection[str]) -> None:
+    if not {"top", "trace"} <= set(parts):
+        raise UserError("parts", ",".join(parts), "top,trace among them, to be recorded")
 
 
 def recorded(run: Run) -> dict[str, Any] | None:
@@ -396,6 +399,11 @@ def sharpness_command(
 ) -> None:
     """See the module."""
     chosen = _options(parts, memory, given)
+    if against is not None:
+        for name in ("keep", "parts"):
+            refuse_given(name, "nothing with --against, which measures parts of its own and records none")
+    if keep:
+        _require_recordable(chosen.parts)
     if data_size is not None and data_size < 1:
         raise UserError("data-size", data_size, "an integer of at least 1")
     references = [*references, *(matching(store, where) if where else ())]
@@ -436,7 +444,7 @@ def _options(parts: str, memory: int, given: dict[str, Any]) -> Options:
     for name in ("rho", "tol", "error"):
         if not (given[name] > 0 and math.isfinite(given[name])):
             raise UserError(name, given[name], "a positive number")
-    for name, least in {"k": 1, "m": 1, "samples": 1, "seed": 0}.items():
+    for name, least in {"k": 1, "m": 1, "samples": 2 if "trace" in chosen else 1, "seed": 0}.items():
         if given[name] < least:
             raise UserError(name, given[name], f"an integer of at least {least}")
     return Options(parts=chosen, memory=memory << 20, **given)
