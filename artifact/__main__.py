@@ -28,7 +28,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("error:", " ".join(_explain(error).split()), file=sys.stderr)
         return 2
     except (KeyboardInterrupt, click.Abort):
-        goes_on = "; the same command with --resume goes on from the last checkpoint" if arguments[:1] == ["run"] else ""
+        goes_on = (
+            "; the same command with --resume goes on from the last checkpoint" if arguments[:1] == ["run"] else ""
+        )
         print(f"interrupted{goes_on}", file=sys.stderr)
         return 130
     return code if isinstance(code, int) else 0

@@ -419,7 +419,11 @@ def test_the_recorded_command_of_ones_own_method_finds_its_run(mine, tmp_path, c
         ("@dataclass", "raise SystemExit(0)\n@dataclass", ("add", "mine.py", "SystemExit")),
         ("return self.share * g", "raise SystemExit(0)", ("add", "mine.py", "SystemExit", "line 8")),
         ("share: Fraction = 0.5", "share: Fraction = 0.5\n    kind: str = 'a'", ("kind", "'a'", "finite number")),
-        ("share: Fraction = 0.5", "share: Fraction = 0.5\n    pair: tuple = (1, 2)", ("pair", "(1, 2)", "finite number")),
+        (
+            "share: Fraction = 0.5",
+            "share: Fraction = 0.5\n    pair: tuple = (1, 2)",
+            ("pair", "(1, 2)", "finite number"),
+        ),
     ],
 )
 def test_a_mistake_in_ones_own_method_is_one_line(old, new, named, mine, tmp_path):

@@ -284,7 +284,9 @@ def sweep_command(
         if not math.isfinite(value):  # click's ranges let nan and inf pass
             raise UserError(name, value, "a finite number")
     for name in ("cpus", "gpus", "nodes_data") if address is None else ("workers",):
-        refuse_given(name, "nothing without --ray" if address is None else "nothing with --ray, whose nodes have their own")
+        refuse_given(
+            name, "nothing without --ray" if address is None else "nothing with --ray, whose nodes have their own"
+        )
     if address is None and not dry_run:
         get_ready()
     store = out or experiments.STORES[profile]
