@@ -22,6 +22,7 @@ from artifact.against import compare, ratios
 from artifact.against import text as against_text
 from artifact.config import RunConfig
 from artifact.curvature import EigenResult, EmpiricalRisk
+from artifact.data import Dataset
 from artifact.engine import Trainer
 from artifact.errors import UserError
 from artifact.files import write_atomic
@@ -70,9 +71,12 @@ def find(reference: str, store: Path) -> tuple[Path, Run | None]:
     raise UserError("checkpoint", reference, f"a run folder, the key of a run in {store}, or a checkpoint file")
 
 
-def open_target(reference: str, store: Path, data_root: Path | None = None) -> Target:
+def open_target(
+    reference: str, store: Path, data_root: Path | None = None, load: Callable[[RunConfig], Dataset] | None = None
+) -> Target:
     """The model behind a reference, on the run's own data and partition.
 
+    load: gives the data of a config, for callers that keep them, in place of ``data_root``.
     Raises UserError for what is no checkpoint of ours, for one of another run than the folder's, and for data that are
     not those of the run.
     """
@@ -83,7 +87,7 @@ def open_target(reference: str, store: Path, data_root: Path | None = None) -> T
     values = json.loads(metadata["config"]) | {"device": "auto", "backend": "auto"}
     known = {name: value for name, value in values.items() if name in RunConfig.model_fields}
     made = config.make(**known)
-    dataset = load_data(made, data_root)
+    dataset = load_data(made, data_root) if load is None else load(made)
     recorded = dataset.fingerprint if run is None else run.config().get("data_fingerprint")
     if recorded != dataset.fingerprint:
         raise UserError("data", dataset.fingerprint, f"{recorded}, the data of {run.key}")

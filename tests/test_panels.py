@@ -74,7 +74,7 @@ def store(tmp_path_factory):
 def invented(monkeypatch):
     """Measurements of models as made-up numbers, so that no model is needed."""
 
-    def measured(kind, one, folder, first, top):
+    def measured(kind, folder, first, top, data_root):
         rng = np.random.default_rng(int(folder.name, 16))
         if kind == "spectrum":
             return {"values": sorted(rng.random(top), reverse=True), "unconverged": 0}
@@ -274,8 +274,8 @@ def trained(tmp_path_factory):
 
 
 def test_the_surface_of_a_model_is_its_loss_and_lowest_rises_belong_to_flat_models(trained):
-    one, run = trained
-    risk, w = surfaces.load(one, run.folder)
+    _, run = trained
+    risk, w = surfaces.load(run.folder)
     entry = surfaces._surface(risk, w, risk.layout, first=True)
     middle = len(surfaces.GRID) // 2
     assert entry["surface"][middle][middle] == pytest.approx(float(risk(w)), rel=1e-5)
@@ -285,8 +285,22 @@ def test_the_surface_of_a_model_is_its_loss_and_lowest_rises_belong_to_flat_mode
     assert np.shape(entry["rises"]) == (surfaces.DIRECTIONS, len(surfaces.RADII))
 
 
+def test_a_model_is_measured_on_the_data_that_the_command_names(trained, tmp_path, monkeypatch):
+    """``--data`` reaches the data sets, and data that are not those of the run are refused."""
+    asked = []
+
+    def other(one, root):
+        asked.append(root)
+        return session.data.load(one.dataset, root).subset(100, 50, 0)
+
+    monkeypatch.setattr(session, "load_data", other)
+    with pytest.raises(UserError, match=r"^data: "):
+        surfaces.load(trained[1].folder, tmp_path)
+    assert asked == [tmp_path]
+
+
 def test_spectrum_and_density_agree_on_the_trace(trained):
-    risk, w = surfaces.load(*[trained[0], trained[1].folder])
+    risk, w = surfaces.load(trained[1].folder)
     spectrum, density = surfaces._spectrum(risk, w, 5), surfaces._density(risk, w)
     assert spectrum["values"] == sorted(spectrum["values"], reverse=True)
     assert spectrum["values"][0] <= density["grid"][-1]
