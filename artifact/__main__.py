@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 import click
 
-from artifact.cli import commands
 from artifact.errors import UserError
 
 
@@ -16,6 +15,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Exit code: 0 well, 2 bad input, 130 interrupted (a run keeps its last checkpoint)."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     try:
+        from artifact.cli import commands  # takes seconds, in which Ctrl-C must end as it does later
+
         code = commands(arguments).main(arguments, prog_name="python -m artifact", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
@@ -27,7 +28,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("error:", " ".join(_explain(error).split()), file=sys.stderr)
         return 2
     except (KeyboardInterrupt, click.Abort):
-        print("interrupted; the same command with --resume goes on from the last checkpoint", file=sys.stderr)
+        goes_on = (
+            "; the same command with --resume goes on from the last checkpoint" if arguments[:1] == ["run"] else ""
+        )
+        print(f"interrupted{goes_on}", file=sys.stderr)
         return 130
     return code if isinstance(code, int) else 0
 

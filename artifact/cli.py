@@ -30,6 +30,7 @@ from artifact.papers.variants import variants_command
 from artifact.readme import readme_command
 from artifact.report.command import report_command
 from artifact.sharpness import sharpness_command
+from artifact.store import dumps
 from artifact.surfaces import landscape_command
 from artifact.sweeps.sweep import sweep_command
 
@@ -274,12 +275,12 @@ def _run(
         )
     except (UserError, OSError):
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # the user's own code may raise anything
         added = wanted.build_algorithm().added_from
         raise (_fault(added, error) if added else error) from error
     summary = outcome.summary | {"folder": str(outcome.run.folder), "found": outcome.found}
     if as_json:
-        click.echo(json.dumps(summary, indent=1))
+        click.echo(dumps(summary))
         return
     state = "found" if outcome.found else "trained"
     click.echo(f"{state} {outcome.run.folder}: {summary['rounds']} rounds, {summary['seconds']:.1f} s")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from artifact.errors import UserError
 
@@ -24,6 +25,14 @@ class Place(click.Path):
             name = param.opts[0].lstrip("-") if param else "path"
             raise UserError(name, "", "the name of a file or folder")
         return super().convert(value, param, ctx)
+
+
+def refuse_given(name: str, why: str) -> None:
+    """Raises UserError where the running command was told the option ``name``, which would be ignored."""
+    context = click.get_current_context()
+    if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+        option = next(param for param in context.command.params if param.name == name).opts[0].lstrip("-")
+        raise UserError(option, context.params[name], why)
 
 
 DATA_ROOT = click.option("--data", "data_root", type=Place(), help="Folder of the data sets.")

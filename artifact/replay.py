@@ -137,7 +137,8 @@ def _read(path: str | Path) -> dict[str, np.ndarray]:
     except FileNotFoundError:
         raise UserError("case", str(path), "an existing .npz file") from None
     except Exception as error:  # numpy, zipfile and zlib each have their own for a damaged file
-        raise UserError("case", str(path), f"a readable .npz file without objects ({error})") from None
+        reason = "" if "pickle" in str(error) else f" ({error})"  # numpy advises to allow it, which is unsafe
+        raise UserError("case", str(path), f"a readable .npz file without objects{reason}") from None
     missing = [name for name in FIELDS if name not in arrays]
     if missing:
         raise UserError("case", str(path), f"a file with the fields {', '.join(FIELDS)}; it lacks {', '.join(missing)}")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import shlex
 import shutil
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from artifact import data
 from artifact.config import RunConfig
 from artifact.engine import Trainer
 from artifact.errors import UserError
-from artifact.store import Run, diverged
+from artifact.store import EVALUATED, Run, diverged, dumps, read_checkpoint
 
 CHECKPOINT_SECONDS = 20.0
 
@@ -75,7 +76,9 @@ def execute(
             return Outcome(run, summarise(run), found=True)
         _sweep(run)
         with _nothing_left(run):
-            if not run.started:
+            if run.started:
+                run.config()  # a damaged one would leave a finished run that no command can read
+            else:
                 _create(run, record(config, dataset, trainer), trainer)
             _restore(run, trainer)
             run.truncate(trainer.completed)
@@ -127,7 +130,7 @@ def _nothing_left(run: Run) -> Iterator[None]:
         yield
     except UserError:
         raise
-    except Exception:
+    except (Exception, SystemExit):
         if not run.checkpoint_file.exists():
             shutil.rmtree(run.folder, ignore_errors=True)
         raise
@@ -142,15 +145,32 @@ def _sweep(run: Run) -> None:
 
 def _restore(run: Run, trainer: Trainer) -> None:
     """Set the trainer to the last checkpoint, where there is one. Raises UserError for one that does not fit it."""
-    restored, fresh = run.restore(), trainer.tensors()
-    if restored is None:
+    if not run.checkpoint_file.exists():
         return
+    tensors, metadata = read_checkpoint(run.checkpoint_file)
+    require_checkpoint_of(run, metadata, trainer.config.canonical())
+    fresh = trainer.tensors()
     try:
-        trainer.restore(*restored)
+        trainer.restore(tensors, int(metadata["round"]))
         _require_alike(fresh, trainer.tensors())
     except (KeyError, TypeError, ValueError) as error:
         allowed = f"all tensors of a run of {trainer.config.algorithm} ({error}); delete the folder {run.folder}"
         raise UserError("checkpoint", str(run.checkpoint_file), f"{allowed} to make the run from its start") from None
+
+
+def require_checkpoint_of(run: Run, metadata: Mapping[str, str], own: Mapping[str, Any]) -> None:
+    """Raises UserError where a checkpoint's metadata are those of another run than the one with the config ``own``.
+
+    Only fields of ``RunConfig`` count; one that came later than the checkpoint or the run has its default.
+    """
+    found = json.loads(metadata["config"])
+    defaults = {name: field.default for name, field in RunConfig.model_fields.items()}
+    # as the store writes them: a tuple is a list there, and what is not finite is null
+    other = [name for name, d in defaults.items() if dumps(found.get(name, d)) != dumps(own.get(name, d))]
+    if other:
+        text = "; ".join(f"{name} is {dumps(found.get(name))}, not {dumps(own.get(name))}" for name in other)
+        allowed = f"the checkpoint of {run.key} itself, not of another run ({text})"
+        raise UserError("checkpoint", str(run.checkpoint_file), allowed)
 
 
 def _require_alike(fresh: dict[str, Tensor], restored: dict[str, Tensor]) -> None:
@@ -240,7 +260,7 @@ def summarise(run: Run) -> dict[str, Any]:
     lines = run.metrics()
     evaluated = [line for line in lines if "server" in line or "active" in line or "all" in line]
     result: dict[str, Any] = {"key": run.key, "rounds": len(lines), "diverged": diverged(lines)}
-    for name in ("server", "active", "all", "train"):
+    for name in EVALUATED:
         curve = [line[name]["accuracy"] for line in evaluated if name in line]
         if curve:
             tail = curve[-10:]

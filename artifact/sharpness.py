@@ -7,7 +7,7 @@ import json
 import math
 import shlex
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,12 +22,13 @@ from artifact.against import compare, ratios
 from artifact.against import text as against_text
 from artifact.config import RunConfig
 from artifact.curvature import EigenResult, EmpiricalRisk
+from artifact.data import Dataset
 from artifact.engine import Trainer
 from artifact.errors import UserError
 from artifact.files import write_atomic
 from artifact.memory import peak_memory
-from artifact.options import DATA_ROOT, Place
-from artifact.session import load_data
+from artifact.options import DATA_ROOT, Place, refuse_given
+from artifact.session import load_data, require_checkpoint_of
 from artifact.store import GLOBAL_MODEL, Run, dumps, read_checkpoint, runs
 
 #: what can be measured, in the order in which it is; the trace uses the eigenvectors of ``top`` where it has them
@@ -70,17 +71,23 @@ def find(reference: str, store: Path) -> tuple[Path, Run | None]:
     raise UserError("checkpoint", reference, f"a run folder, the key of a run in {store}, or a checkpoint file")
 
 
-def open_target(reference: str, store: Path, data_root: Path | None = None) -> Target:
+def open_target(
+    reference: str, store: Path, data_root: Path | None = None, load: Callable[[RunConfig], Dataset] | None = None
+) -> Target:
     """The model behind a reference, on the run's own data and partition.
 
-    Raises UserError for what is no checkpoint of ours, and for data that are not those of the run.
+    load: gives the data of a config, for callers that keep them, in place of ``data_root``.
+    Raises UserError for what is no checkpoint of ours, for one of another run than the folder's, and for data that are
+    not those of the run.
     """
     path, run = find(reference, store)
     tensors, metadata = read_checkpoint(path, GLOBAL_MODEL)  # the clients' state can be a hundred times as large
+    if run is not None:
+        require_checkpoint_of(run, metadata, run.config())
     values = json.loads(metadata["config"]) | {"device": "auto", "backend": "auto"}
     known = {name: value for name, value in values.items() if name in RunConfig.model_fields}
     made = config.make(**known)
-    dataset = load_data(made, data_root)
+    dataset = load_data(made, data_root) if load is None else load(made)
     recorded = dataset.fingerprint if run is None else run.config().get("data_fingerprint")
     if recorded != dataset.fingerprint:
         raise UserError("data", dataset.fingerprint, f"{recorded}, the data of {run.key}")
@@ -295,9 +302,7 @@ def record(target: Target, measured: Measurement, command: str) -> Path:
     """
     if target.run is None or not target.run.done:
         raise UserError("record", target.name, "a finished run in a store")
-    missing = [part for part in ("top", "trace") if part not in measured.found]
-    if missing:
-        raise UserError("parts", ",".join(measured.found), "top,trace among them, to be recorded")
+    _require_recordable(measured.found)
     top = measured.found["top"]["values"][0]
     row = {name: top[name] for name in ("value", "residual", "converged")}
     row |= {"iterations": measured.found["top"]["iterations"]}
@@ -316,10 +321,31 @@ def record(target: Target, measured: Measurement, command: str) -> Path:
     return path
 
 
+def _require_recordable(parts: Collection[str]) -> None:
+    if not {"top", "trace"} <= set(parts):
+        raise UserError("parts", ",".join(parts), "top,trace among them, to be recorded")
+
+
 def recorded(run: Run) -> dict[str, Any] | None:
-    """What ``record`` has stored, or None."""
+    """What ``record`` has stored, or None. Raises UserError for a damaged file."""
     path = run.folder / RECORD
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+    try:
+        content = json.loads(path.read_bytes().decode())
+    except FileNotFoundError:
+        return None
+    except ValueError:  # no UTF-8, no JSON
+        content = None
+    if not _is_record(content):
+        allowed = "the JSON object that sharpness --record writes; delete this file to measure the model again"
+        raise UserError(path.stem, str(path), allowed)
+    return content
+
+
+def _is_record(content: Any) -> bool:
+    if not (isinstance(content, dict) and isinstance(content.get("data"), int)):
+        return False
+    rows = [content[name] for name in ("top_eigenvalue", "trace") if name in content]
+    return all(isinstance(row, dict) and isinstance(row.get("value"), (int, float)) for row in rows)
 
 
 def matching(store: Path, conditions: Sequence[str]) -> list[str]:
@@ -377,6 +403,11 @@ def sharpness_command(
 ) -> None:
     """See the module."""
     chosen = _options(parts, memory, given)
+    if against is not None:
+        for name in ("keep", "parts"):
+            refuse_given(name, "nothing with --against, which measures parts of its own and records none")
+    if keep:
+        _require_recordable(chosen.parts)
     if data_size is not None and data_size < 1:
         raise UserError("data-size", data_size, "an integer of at least 1")
     references = [*references, *(matching(store, where) if where else ())]
@@ -417,7 +448,7 @@ def _options(parts: str, memory: int, given: dict[str, Any]) -> Options:
     for name in ("rho", "tol", "error"):
         if not (given[name] > 0 and math.isfinite(given[name])):
             raise UserError(name, given[name], "a positive number")
-    for name, least in {"k": 1, "m": 1, "samples": 1, "seed": 0}.items():
+    for name, least in {"k": 1, "m": 1, "samples": 2 if "trace" in chosen else 1, "seed": 0}.items():
         if given[name] < least:
             raise UserError(name, given[name], f"an integer of at least {least}")
     return Options(parts=chosen, memory=memory << 20, **given)

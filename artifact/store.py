@@ -13,7 +13,7 @@ import math
 import os
 import platform
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,10 @@ from artifact.files import replacing, write_atomic
 
 #: entries of a checkpoint that probes read: parameters [P] and running statistics [Q]
 GLOBAL_MODEL = ("w", "statistics")
+
+
+#: models whose tests a metrics line may hold
+EVALUATED = ("server", "active", "all", "train")
 
 
 def dumps(value: Any) -> str:
@@ -58,6 +62,30 @@ def _damaged(path: Path, allowed: str) -> UserError:
     return UserError(path.stem, str(path), f"{allowed}; delete the folder {path.parent} to make the run from its start")
 
 
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
+#: refuses NaN and infinity, which the store never writes
+_STRICT = json.JSONDecoder(parse_constant=_no_constant)
+
+
+def _is_round(entry: Mapping[str, Any]) -> bool:
+    """Whether a metrics line has what its readers rely on: what the round cost, and a number for every test in it."""
+    tests = [entry[name] for name in EVALUATED if name in entry]
+    return _has_numbers(entry.get("cost")) and all(
+        _has_numbers(test) and _is_number(test.get("accuracy")) for test in tests
+    )
+
+
+def _has_numbers(content: Any) -> bool:
+    return isinstance(content, dict) and all(value is None or _is_number(value) for value in content.values())
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and math.isfinite(value)
+
+
 def _lines(path: Path, numbers: Collection[str] = ("round",)) -> tuple[list[tuple[dict[str, Any], bytes]], int]:
     """(object, line) of a record's lines up to the first that is damaged, and which that is (0: none).
 
@@ -67,10 +95,10 @@ def _lines(path: Path, numbers: Collection[str] = ("round",)) -> tuple[list[tupl
     whole = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
     for number, line in enumerate(whole, 1):
         try:
-            entry = json.loads(line.decode())
+            entry = _STRICT.decode(line.decode())
         except ValueError:  # no UTF-8, no JSON
             return lines, number
-        if not (isinstance(entry, dict) and all(isinstance(entry.get(name), (int, float)) for name in numbers)):
+        if not (isinstance(entry, dict) and all(_is_number(entry.get(name)) for name in numbers)):
             return lines, number
         lines.append((entry, line + b"\n"))
     return lines, 0
@@ -176,16 +204,6 @@ class Run:
         with replacing(self.checkpoint_file) as temporary:
             save_file(flat, temporary, metadata={"round": str(completed), "config": dumps(config)})
 
-    def restore(self) -> tuple[dict[str, Tensor], int] | None:
-        """(tensors, completed rounds) of the last checkpoint, or None. Raises UserError for a damaged file.
-
-        Whether the tensors are those of the run's method is for the trainer to say (``session``).
-        """
-        if not self.checkpoint_file.exists():
-            return None
-        tensors, metadata = read_checkpoint(self.checkpoint_file)
-        return tensors, int(metadata["round"])
-
     def finish(self, summary: Mapping[str, Any]) -> None:
         write_atomic(self.done_file, json.dumps(_finite(summary), indent=1, sort_keys=True) + "\n")
 
@@ -210,22 +228,47 @@ class Run:
     def metrics(self) -> list[dict[str, Any]]:
         """One dict per completed round; a half-written last line of a killed run is left out.
 
-        Raises UserError for a damaged line of a finished run. In an unfinished one the rounds end there: its damaged
-        end may come after the checkpoint, from which the run goes on.
+        Raises UserError for a damaged line of a finished run, and for one whose lines are not those of all its rounds.
+        In an unfinished one the rounds end at the damage: its damaged end may come after the checkpoint, from which
+        the run goes on.
         """
-        return self._entries(self.metrics_file)
+        return self._entries(self.metrics_file, valid=_is_round)
 
     def seconds(self) -> float:
         """Time that the recorded rounds took, evaluation included. Raises UserError as ``metrics`` does."""
         return sum((entry["seconds"] for entry in self._entries(self.timings_file, ("round", "seconds"))), 0.0)
 
-    def _entries(self, path: Path, numbers: Collection[str] = ("round",)) -> list[dict[str, Any]]:
+    def _entries(
+        self, path: Path, numbers: Collection[str] = ("round",), valid: Callable[[Mapping[str, Any]], bool] = bool
+    ) -> list[dict[str, Any]]:
         done = self.done  # before the lines are read: a run that ends meanwhile may still have had half a line
         lines, damaged = _lines(path, numbers)
+        entries = [entry for entry, _ in lines]
         if damaged and done:
             allowed = f"lines of JSON objects with {' and '.join(numbers)}, which line {damaged} is not"
             raise _damaged(path, allowed)
-        return [entry for entry, _ in lines]
+        if done:
+            self._require_all_rounds(path, entries)
+            odd = next((entry["round"] for entry in entries if not valid(entry)), None)
+            if odd is not None:
+                raise _damaged(path, f"lines with cost and finite accuracies as a run writes them, not line {odd}")
+        return entries
+
+    def _require_all_rounds(self, path: Path, entries: Sequence[Mapping[str, Any]]) -> None:
+        """UserError where a finished run's record is cut short, has a gap or is gone: its numbers would be others."""
+        rounds = self._finished_rounds()
+        if [entry["round"] for entry in entries] != list(range(1, rounds + 1)):
+            raise _damaged(path, f"a line for each of the {rounds} rounds of the finished run, in their order")
+
+    def _finished_rounds(self) -> int:
+        try:
+            content = json.loads(self.done_file.read_bytes().decode())
+        except ValueError:  # no UTF-8, no JSON
+            content = None
+        rounds = content.get("rounds") if isinstance(content, dict) else None
+        if not isinstance(rounds, int):
+            raise _damaged(self.done_file, "the JSON object with the number of rounds of a finished run")
+        return rounds
 
 
 class Finished(Run):

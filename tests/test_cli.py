@@ -141,6 +141,8 @@ BAD = [
     ),
     ("sweep qu2022 --profile quick --dry-run --out {out} --cpus nan", ("cpus", "nan", "finite")),
     ("sweep qu2022 --profile quick --dry-run --out {out} --gpus inf", ("gpus", "inf", "finite")),
+    ("figure qu2022/fig3 --lookup --out {out}/typo", ("out", "typo", "store that is there")),
+    ("figure qu2022/fig3 --measure --out {out}/typo", ("out", "typo", "store that is there")),
     ("replay {case} --out {out}/t.npz --backend turbo", ("backend", "turbo", "batched")),
     ("replay {case} --out {file}/t.npz", ("out", "file", "written")),
     ("data status cats", ("dataset", "cats", "cifar10")),
@@ -378,6 +380,20 @@ def test_annotations_of_ones_own_method_may_be_texts(mine):
     _is_one_line(error, ("share", "2.0", "1"))
 
 
+def test_a_method_that_is_added_twice_is_one_line(mine, tmp_path):
+    code, _, error = mine("", "", "--add", str(tmp_path / "mine.py"))
+    assert code == 2
+    _is_one_line(error, ("add", "mine.py", "named once"))
+
+
+def test_a_case_with_objects_is_refused_without_advice_to_allow_them(tmp_path, capsys):
+    np.savez(tmp_path / "objects.npz", X=np.array([{}], dtype=object))
+    assert main(["replay", str(tmp_path / "objects.npz"), "--out", str(tmp_path / "t.npz")]) == 2
+    error = capsys.readouterr().err
+    _is_one_line(error, ("case", "objects.npz", "without objects"))
+    assert "pickle" not in error
+
+
 def test_an_edited_method_is_not_looked_up(mine):
     assert [mine()[1].split()[0] for _ in range(2)] == ["trained", "found"]
     assert mine("self.share * g", "-self.share * g")[1].split()[0] == "trained"
@@ -401,6 +417,13 @@ def test_the_recorded_command_of_ones_own_method_finds_its_run(mine, tmp_path, c
         ("@dataclass(frozen=True)\n", "", ("mine", "@dataclass(frozen=True)")),
         ("share", "lr", ("hyper-parameter", "lr", "mine")),
         ("@dataclass", "raise SystemExit(0)\n@dataclass", ("add", "mine.py", "SystemExit")),
+        ("return self.share * g", "raise SystemExit(0)", ("add", "mine.py", "SystemExit", "line 8")),
+        ("share: Fraction = 0.5", "share: Fraction = 0.5\n    kind: str = 'a'", ("kind", "'a'", "finite number")),
+        (
+            "share: Fraction = 0.5",
+            "share: Fraction = 0.5\n    pair: tuple = (1, 2)",
+            ("pair", "(1, 2)", "finite number"),
+        ),
     ],
 )
 def test_a_mistake_in_ones_own_method_is_one_line(old, new, named, mine, tmp_path):

@@ -227,6 +227,9 @@ def test_a_bad_value_is_told_before_anything_is_trained(compare, tmp_path):
 
 
 def test_lookup_without_runs_is_one_line(compare, tmp_path):
+    code, out, error = compare("--lookup", "--out", str(tmp_path / "typo"))
+    assert code == 2 and out == "" and "store that is there" in error and len(error.splitlines()) == 1
+    (tmp_path / "empty").mkdir()
     code, out, error = compare("--lookup", "--out", str(tmp_path / "empty"))
     assert code == 2 and not out and "lookup" in error and len(error.splitlines()) == 1
-    assert not (tmp_path / "empty").exists()
+    assert not list((tmp_path / "empty").iterdir()) and not (tmp_path / "typo").exists()

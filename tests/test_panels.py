@@ -46,7 +46,7 @@ def _metrics(one: config.RunConfig, rng: np.random.Generator) -> list[dict]:
     """Rising accuracies, falling losses and the probes' values, one line per round."""
     lines = []
     for t in range(1, one.rounds + 1):
-        line = {"round": t}
+        line = {"round": t, "cost": {"up": 1.0, "down": 1.0}}
         if t % one.eval_every == 0 or t > one.rounds - one.eval_last:
             values = {"accuracy": 0.9 - 0.6 / t + 0.02 * rng.random(), "loss": 0.2 + 1 / t}
             line |= dict.fromkeys((*one.evaluate, *(("train",) if one.eval_train else ())), values)
@@ -65,7 +65,7 @@ def store(tmp_path_factory):
         run.folder.mkdir()
         run.config_file.write_text(json.dumps(one.canonical()))
         run.metrics_file.write_text("".join(dumps(line) + "\n" for line in _metrics(one, rng)))
-        run.done_file.write_text("{}")
+        run.finish({"rounds": one.rounds})
         run.checkpoint_file.write_bytes(b"")
     return root, experiments.finished(root)
 
@@ -74,7 +74,7 @@ def store(tmp_path_factory):
 def invented(monkeypatch):
     """Measurements of models as made-up numbers, so that no model is needed."""
 
-    def measured(kind, one, folder, first, top):
+    def measured(kind, folder, first, top, data_root):
         rng = np.random.default_rng(int(folder.name, 16))
         if kind == "spectrum":
             return {"values": sorted(rng.random(top), reverse=True), "unconverged": 0}
@@ -274,8 +274,8 @@ def trained(tmp_path_factory):
 
 
 def test_the_surface_of_a_model_is_its_loss_and_lowest_rises_belong_to_flat_models(trained):
-    one, run = trained
-    risk, w = surfaces.load(one, run.folder)
+    _, run = trained
+    risk, w = surfaces.load(run.folder)
     entry = surfaces._surface(risk, w, risk.layout, first=True)
     middle = len(surfaces.GRID) // 2
     assert entry["surface"][middle][middle] == pytest.approx(float(risk(w)), rel=1e-5)
@@ -285,8 +285,22 @@ def test_the_surface_of_a_model_is_its_loss_and_lowest_rises_belong_to_flat_mode
     assert np.shape(entry["rises"]) == (surfaces.DIRECTIONS, len(surfaces.RADII))
 
 
+def test_a_model_is_measured_on_the_data_that_the_command_names(trained, tmp_path, monkeypatch):
+    """``--data`` reaches the data sets, and data that are not those of the run are refused."""
+    asked = []
+
+    def other(one, root):
+        asked.append(root)
+        return session.data.load(one.dataset, root).subset(100, 50, 0)
+
+    monkeypatch.setattr(session, "load_data", other)
+    with pytest.raises(UserError, match=r"^data: "):
+        surfaces.load(trained[1].folder, tmp_path)
+    assert asked == [tmp_path]
+
+
 def test_spectrum_and_density_agree_on_the_trace(trained):
-    risk, w = surfaces.load(*[trained[0], trained[1].folder])
+    risk, w = surfaces.load(trained[1].folder)
     spectrum, density = surfaces._spectrum(risk, w, 5), surfaces._density(risk, w)
     assert spectrum["values"] == sorted(spectrum["values"], reverse=True)
     assert spectrum["values"][0] <= density["grid"][-1]
@@ -456,8 +470,9 @@ def test_a_panel_that_is_not_run_borrows_no_runs_of_a_panel_on_other_data(tmp_pa
     run = Run(tmp_path, "0" * 16)
     run.folder.mkdir()
     run.config_file.write_text(json.dumps(one.canonical()))
-    run.metrics_file.write_text(dumps({"round": 25, "server": {"accuracy": 0.5, "loss": 1.0}}) + "\n")
-    run.done_file.write_text("{}")
+    tested = {"round": 1, "cost": {"up": 1.0, "down": 1.0}, "server": {"accuracy": 0.5, "loss": 1.0}}
+    run.metrics_file.write_text(dumps(tested) + "\n")
+    run.finish({"rounds": 1})
     stored = experiments.finished(tmp_path)
     assert len(experiments.look_up(elsewhere.series[0], stored)) == 1
     assert panels.record(elsewhere, stored, tmp_path, measure=False)["lines"] == []

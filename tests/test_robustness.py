@@ -22,6 +22,7 @@ from safetensors.torch import load_file, save_file
 from artifact import config, session
 from artifact.__main__ import main
 from artifact.errors import UserError
+from artifact.papers.measured import curvature
 from artifact.papers.panels import surfaces
 from artifact.store import Run, read_checkpoint
 from artifact.sweeps.workers import Data, Settings, perform
@@ -48,7 +49,7 @@ def _leave(words: list[str]) -> None:
 def _start(words: list[str]) -> multiprocessing.Process:
     """A process that runs a command line; the server that it is forked from has imported the program already."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["artifact.__main__"])
+    context.set_forkserver_preload(["artifact.__main__", "artifact.cli"])
     process = context.Process(target=_leave, args=(words,), daemon=True)
     process.start()
     return process
@@ -124,12 +125,30 @@ def test_interruption_leaves_a_checkpoint(signal_name, undisturbed, tmp_path, ca
     process.join(PATIENCE)
     assert process.exitcode == 130
     run = Run(tmp_path, _only(tmp_path).name)
-    _, completed = run.restore()
+    completed = int(read_checkpoint(run.checkpoint_file)[1]["round"])
     assert 5 <= completed == len(run.metrics()) < ROUNDS
     assert not run.done
     assert main([*LINE.split(), "--out", str(tmp_path), "--resume"]) == 0
     _assert_same_run(undisturbed, run.folder)
     capsys.readouterr()
+
+
+class _CtrlC:
+    """Interrupts the import of the command line."""
+
+    def find_spec(self, name, *_):
+        if name == "artifact.cli":
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(("command", "goes_on"), [("run", True), ("table", False)])
+def test_an_interrupted_import_ends_in_one_line(command, goes_on, monkeypatch, capsys):
+    monkeypatch.delitem(sys.modules, "artifact.cli", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [_CtrlC(), *sys.meta_path])
+    assert main([command]) == 130
+    error = capsys.readouterr().err
+    assert error.startswith("interrupted") and len(error.splitlines()) == 1
+    assert ("--resume" in error) == goes_on, "only run has that option"
 
 
 def _terminate_when_diverged(_trainer, metrics) -> None:
@@ -256,7 +275,7 @@ def test_half_written_metrics_line_is_dropped(tmp_path):
     with pytest.raises(_Stopped):
         session.execute(_config(), tmp_path, after_round=_stop_after(4), checkpoint_seconds=0)
     run = Run(tmp_path, expected.key)
-    assert run.restore()[1] == 3
+    assert read_checkpoint(run.checkpoint_file)[1]["round"] == "3"
     with open(run.metrics_file, "a", encoding="utf-8") as file:
         file.write('{"round": 5, "server": {"accur')
     assert [line["round"] for line in run.metrics()] == [1, 2, 3, 4]
@@ -332,6 +351,9 @@ DAMAGES += [("metrics.jsonl", damage) for damage in (b"x\n", b"\xff\n", b"[]\n",
 DAMAGES += [("timings.jsonl", damage) for damage in (b"x\n", b'{"round": 2}\n', b'{"round": 2, "seconds": "x"}\n')]
 
 
+DAMAGES += [("done", damage) for damage in (b"{", b"\xff", b"[]", b"{}", b'{"rounds": "2"}')]
+
+
 @pytest.mark.parametrize(("name", "damage"), DAMAGES)
 def test_a_damaged_record_is_one_line(name, damage, small, tmp_path, capsys):
     """Also in commands that list a whole store, which would otherwise count one run too few."""
@@ -350,6 +372,51 @@ def test_a_damaged_record_is_one_line(name, damage, small, tmp_path, capsys):
         assert str(path) in error and f"delete the folder {path.parent}" in error
 
 
+@pytest.mark.parametrize("name", ["metrics.jsonl", "timings.jsonl"])
+def test_a_finished_record_without_all_rounds_is_one_line(name, small, tmp_path):
+    """Each line that is left is intact, so that only the done mark tells that rounds are missing."""
+    run = Run(shutil.copytree(small, tmp_path / "store"), _only(small).name)
+    first, second = (run.folder / name).read_bytes().splitlines(keepends=True)
+    for left in (b"", first, second, second + first, first + second[:-1], first + first + second, None):
+        (run.folder / name).unlink() if left is None else (run.folder / name).write_bytes(left)
+        with pytest.raises(UserError, match=rf"{name}.*a line for each of the 2 rounds.*delete the folder"):
+            session.summarise(run)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"server": 5},
+        {"server": {"accuracy": "high"}},
+        {"server": {"accuracy": float("nan")}},
+        {"server": {}},
+        {"cost": None},
+        {"cost": {"up": "x"}},
+        {"train": {"accuracy": None}},
+    ],
+)
+def test_a_finished_line_with_wrong_contents_is_one_line(change, small, tmp_path):
+    run = Run(shutil.copytree(small, tmp_path / "store"), _only(small).name)
+    first, second = run.metrics_file.read_text().splitlines()
+    run.metrics_file.write_text(first + "\n" + json.dumps(json.loads(second) | change) + "\n")
+    with pytest.raises(UserError, match=r"^metrics: .*line 2.*delete the folder"):
+        session.summarise(run)
+
+
+@pytest.mark.parametrize(
+    "damage", ["{", "[]", "{}", '{"data": 80, "trace": 3}', '{"data": 80, "trace": {"value": "x"}}']
+)
+def test_a_damaged_record_of_curvature_is_one_line(damage, small, tmp_path, capsys):
+    run = Run(shutil.copytree(small, tmp_path / "store"), _only(small).name)
+    path = run.folder / "curvature.json"
+    path.write_text(damage)
+    assert main(["sharpness", run.key, "--record", "--out", str(run.folder.parent)]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: curvature: ") and str(path) in error and len(error.splitlines()) == 1
+    with pytest.raises(UserError, match=r"^curvature: "):
+        curvature(run)
+
+
 def test_a_damaged_end_of_an_unfinished_run_does_not_keep_others_from_being_made(small, tmp_path, capsys):
     """A power loss leaves one; the run goes on from its checkpoint, which comes before it."""
     store = shutil.copytree(small, tmp_path / "store")
@@ -364,6 +431,15 @@ def test_a_damaged_end_of_an_unfinished_run_does_not_keep_others_from_being_made
     capsys.readouterr()
 
 
+def test_a_run_with_a_damaged_config_does_not_go_on(small, tmp_path, capsys):
+    run = Run(shutil.copytree(small, tmp_path / "store"), _only(small).name)
+    run.done_file.unlink()
+    run.config_file.write_text("{")
+    assert main([*SMALL.split(), "--resume", "--out", str(run.folder.parent)]) == 2
+    assert re.match(r"error: config: .*delete the folder", capsys.readouterr().err)
+    assert not run.done
+
+
 @pytest.mark.parametrize("metadata", [{"round": "x"}, {"round": "-1"}, {"config": "x"}, {"config": "[]"}])
 def test_metadata_that_name_no_run_are_one_line(metadata, small, tmp_path, capsys):
     store = shutil.copytree(small, tmp_path / "store")
@@ -376,6 +452,34 @@ def test_metadata_that_name_no_run_are_one_line(metadata, small, tmp_path, capsy
         error = capsys.readouterr().err
         assert error.startswith("error: checkpoint: ") and str(run.checkpoint_file) in error
         assert len(error.splitlines()) == 1
+
+
+def _rewritten(run: Run, change) -> None:
+    """The run's checkpoint with its config changed."""
+    tensors, metadata = read_checkpoint(run.checkpoint_file)
+    own = json.dumps(change(json.loads(metadata["config"])))
+    save_file(tensors, run.checkpoint_file, metadata=metadata | {"config": own})
+
+
+def test_a_checkpoint_of_another_run_is_one_line(small, tmp_path, capsys):
+    """Its tensors have the right shapes, so that only its metadata tell."""
+    run = Run(shutil.copytree(small, tmp_path / "store"), _only(small).name)
+    run.done_file.unlink()
+    _rewritten(run, lambda own: own | {"seed": 1})
+    for words in (["sharpness", run.key, "--parts", "top", "--k", "1"], [*SMALL.split(), "--resume"]):
+        assert main([*words, "--out", str(run.folder.parent)]) == 2
+        error = capsys.readouterr().err
+        assert error.startswith("error: checkpoint: ") and str(run.checkpoint_file) in error
+        assert "seed is 1, not 0" in error and len(error.splitlines()) == 1
+
+
+def test_a_checkpoint_from_before_an_option_goes_on(small, tmp_path, capsys):
+    run = Run(shutil.copytree(small, tmp_path / "store"), _only(small).name)
+    run.done_file.unlink()
+    _rewritten(run, lambda own: {name: value for name, value in own.items() if name not in ("probes", "eval_last")})
+    assert main([*SMALL.split(), "--resume", "--out", str(run.folder.parent)]) == 0
+    assert run.done
+    capsys.readouterr()
 
 
 def _without(*names: str):
@@ -418,8 +522,8 @@ def test_a_panel_of_another_model_is_one_line(change, tmp_path):
     run = session.execute(ours, tmp_path).run
     tensors, metadata = read_checkpoint(run.checkpoint_file)
     save_file(change(tensors), run.checkpoint_file, metadata=metadata)
-    with pytest.raises(UserError, match=r"^checkpoint: .*a model with \d+ parameters"):
-        surfaces.load(ours, run.folder)
+    with pytest.raises(UserError, match=r"^checkpoint: .*a model mlp-64 with \d+ parameters"):
+        surfaces.load(run.folder)
 
 
 # ---- folders ---------------------------------------------------------------------------------------------------------

@@ -307,6 +307,10 @@ def test_remaining_time_follows_what_was_measured():
         ("sweep nobody2020", ("paper", "nobody2020", "kakoun2024")),
         ("sweep --profile huge", ("--profile", "huge", "quick")),
         ("sweep --jobs 0", ("--jobs", "0", "1")),
+        ("sweep --gpus 0.25", ("gpus", "0.25", "--ray")),
+        ("sweep --cpus 2", ("cpus", "2", "--ray")),
+        ("sweep --nodes-data there", ("nodes-data", "there", "--ray")),
+        ("sweep --ray auto --jobs 2", ("jobs", "2", "--ray")),
     ],
 )
 def test_bad_input_is_one_line(words, named, tmp_path, capsys):

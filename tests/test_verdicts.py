@@ -344,15 +344,20 @@ def write_runs(store, curves):
             folder = store / f"{row}{column}{config.seed}"
             folder.mkdir(parents=True)
             (folder / "config.json").write_text(json.dumps(config.canonical() | {"parameters": 1000}))
-            lines = [_line(10 * (i + 1), value) for i, value in enumerate(values)]
+            tested = {10 * (i + 1): _line(10 * (i + 1), value) for i, value in enumerate(values)}
+            rounds = range(1, 10 * len(values) + 1)
+            lines = [tested.get(number, {"round": number} | _SENT) for number in rounds]
             (folder / "metrics.jsonl").write_text("".join(dumps(line) + "\n" for line in lines))
-            (folder / "done").write_text("{}")
+            (folder / "done").write_text(dumps({"rounds": len(lines)}))
+
+
+_SENT = {"cohort": 5, "cost": {"up": 1.0, "down": 1.0}}
 
 
 def _line(number, accuracy):
     server = {"accuracy": accuracy / 100, "loss": 1.0, "client_sd": 0.1}
     probe = {"to_sent": 2.0 * number, "to_next": None}
-    return {"round": number, "cohort": 5, "cost": {"up": 1.0, "down": 1.0}, "server": server, "consistency": probe}
+    return {"round": number, "server": server, "consistency": probe} | _SENT
 
 
 @pytest.fixture
@@ -449,8 +454,10 @@ def test_curves_without_a_round_in_the_middle_have_no_gain_and_the_same_runs_are
     late = [[40, 50, 52, 54]] * 2
     write_runs(tmp_path / "late", {("A", "X"): late, ("A", "Y"): late})
     for run in (tmp_path / "late").iterdir():
-        lines = [_line(100 + i, 50 + i) for i in range(4)]
+        untested = [{"round": number} | _SENT for number in range(1, 100)]
+        lines = [*untested, *(_line(100 + i, 50 + i) for i in range(4))]
         (run / "metrics.jsonl").write_text("".join(dumps(line) + "\n" for line in lines))
+        (run / "done").write_text(dumps({"rounds": len(lines)}))
     _, table_ = experiments.find("qu2022/1")
     found = list(ends.tails(table_, "laptop", Store(tmp_path / "late")))
     assert [tail.gain for tail in found] == [None, None] and not any(tail.gained for tail in found)

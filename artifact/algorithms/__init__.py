@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import hashlib
 import importlib.util
+import math
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -183,15 +184,20 @@ def build(
 
 
 def register(name: str, algorithm: type[FedAvg]) -> None:
-    """Add an author's own class to the registry. Raises UserError when the name is taken and for other classes.
+    """Add an author's own class to the registry.
 
     The decorator must be the class's own: with an inherited one its new hyper-parameters would be constants.
+
+    Raises UserError when the name is taken, for other classes, and for a default that a stored config cannot hold.
     """
     if name in ALGORITHMS:
         raise UserError("name", name, f"a name that is not one of {', '.join(ALGORITHMS)}")
     own = isinstance(algorithm, type) and issubclass(algorithm, FedAvg) and "__dataclass_fields__" in vars(algorithm)
     if not own:
         raise UserError(name, algorithm, "a class with @dataclass(frozen=True) that derives from FedAvg")
+    for field in dataclasses.fields(algorithm):
+        if not (isinstance(field.default, (int, float)) and math.isfinite(field.default)):
+            raise UserError(field.name, field.default, f"a finite number, true or false as a default of {name}")
     ALGORITHMS[name] = algorithm
 
 
@@ -199,7 +205,7 @@ def register_file(path: str | Path) -> list[str]:
     """Run a Python file of the user's and register every method that it defines, under its lower-case class name.
 
     The hash of the file becomes part of a run's key: the same name in an edited file is another method.
-    Raises UserError when the file is missing or defines no method.
+    Raises UserError when the file is missing, defines no method, or one whose name is taken.
     """
     path = Path(path)
     if not (path.is_file() and path.suffix == ".py"):
@@ -213,6 +219,9 @@ def register_file(path: str | Path) -> list[str]:
     own = [v for v in vars(module).values() if isinstance(v, type) and v.__module__ == name and issubclass(v, FedAvg)]
     if not own:
         raise UserError("add", str(path), "a file that defines a dataclass deriving from a method")
+    taken = [algorithm.__name__.lower() for algorithm in own if algorithm.__name__.lower() in ALGORITHMS]
+    if taken:
+        raise UserError("add", str(path), f"a file, named once, whose methods have new names, unlike {taken[0]}")
     for algorithm in own:
         register(algorithm.__name__.lower(), algorithm)
         algorithm.added_from, algorithm.added_digest = str(path), digest

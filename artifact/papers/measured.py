@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any
 
 from artifact.papers.declared import Metric
+from artifact.sharpness import recorded
 from artifact.stats import rounds_to_target
 from artifact.store import Run, diverged
-
-CURVATURE = "curvature.json"
 
 
 def measure(metric: Metric, run: Run, target: float | None = None, samples: int | None = None) -> float | None:
@@ -86,8 +84,6 @@ def curvature(run: Run) -> dict[str, Any]:
     """The recorded curvature of a run's last model; empty where nothing has been recorded.
 
     ``{"top_eigenvalue": {value, residual, converged}, "trace": {value, standard_error}, "data": training images}``.
+    Raises UserError for a damaged record.
     """
-    try:
-        return json.loads((run.folder / CURVATURE).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
+    return recorded(run) or {}

@@ -24,7 +24,7 @@ from tqdm import tqdm
 from artifact.config import RunConfig, remarks
 from artifact.errors import UserError
 from artifact.files import require_writable
-from artifact.options import DATA_ROOT, STORE
+from artifact.options import DATA_ROOT, STORE, refuse_given
 from artifact.papers import experiments, wanted
 from artifact.store import Run, dumps, runs
 from artifact.sweeps.estimate import Estimator
@@ -283,6 +283,10 @@ def sweep_command(
     for name, value in (("checkpoint-seconds", checkpoint_seconds), ("cpus", cpus), ("gpus", gpus)):
         if not math.isfinite(value):  # click's ranges let nan and inf pass
             raise UserError(name, value, "a finite number")
+    for name in ("cpus", "gpus", "nodes_data") if address is None else ("workers",):
+        refuse_given(
+            name, "nothing without --ray" if address is None else "nothing with --ray, whose nodes have their own"
+        )
     if address is None and not dry_run:
         get_ready()
     store = out or experiments.STORES[profile]

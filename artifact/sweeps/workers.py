@@ -125,7 +125,7 @@ def perform(
         )
     except UserError as error:
         return ("held" if error.field == "run" else "failed"), str(error)
-    except Exception as error:  # one run's fault must not end the others
+    except (Exception, SystemExit) as error:  # one run's fault must not end the others
         return "failed", " ".join(f"{type(error).__name__}: {error}".split())
     return ("trained" if rounds else "found"), ""
 

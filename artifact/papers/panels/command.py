@@ -44,17 +44,19 @@ def collect_all(
     """Records of the panels of every figure PAPER/FIGURE, each with its state.
 
     run_missing: train what the store lacks.  measure: measure models whose surface or spectrum is not on record.
-    stored: the store's finished runs where they have been read already.
+    data_root: folder of the data sets, for both.  stored: the store's finished runs where they have been read already.
     """
     if run_missing:
         wanted = [config for name in names for config in configs(name, profile)]
         sweep.run_missing(wanted, Settings(store, data_root), quiet=quiet)
     stored = experiments.finished(store) if stored is None or run_missing else stored
-    return {name: [_record(panel, stored, store, measure) for panel in select(name, profile)] for name in names}
+    return {
+        name: [_record(panel, stored, store, measure, data_root) for panel in select(name, profile)] for name in names
+    }
 
 
-def _record(panel: PanelAt, stored: Stored, store: Path, measure: bool) -> Record:
-    content = finite(record(panel, stored, store, measure))
+def _record(panel: PanelAt, stored: Stored, store: Path, measure: bool, data_root: Path | None) -> Record:
+    content = finite(record(panel, stored, store, measure, data_root))
     return content | {"state": state(panel, stored, store)}
 
 
@@ -153,7 +155,7 @@ def figure_command(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    store = out or experiments.STORES[profile]
+    store = (experiments.there(out) if lookup or measure else out) or experiments.STORES[profile]
     options = {"run_missing": not (lookup or measure), "measure": not lookup, "data_root": data_root, "quiet": quiet}
     names = _names(name)
     known = {one: found for one in names if (found := kept(one, profile, folder)) is not None}

@@ -17,8 +17,9 @@ from artifact.papers.panels.series import MEASURED, TRAINED, UNTRAINED, PanelAt,
 Record = dict[str, Any]
 
 
-def record(panel: PanelAt, stored: Stored, store: Path, measure: bool) -> Record:
-    """The panel as data. measure: models whose surface or spectrum is not on record are measured now."""
+def record(panel: PanelAt, stored: Stored, store: Path, measure: bool, data_root: Path | None = None) -> Record:
+    """The panel as data. measure: models whose surface or spectrum is not on record are measured now, on the data sets
+    below ``data_root``."""
     declared = panel.panel
     head = {
         "id": panel.id,
@@ -38,7 +39,7 @@ def record(panel: PanelAt, stored: Stored, store: Path, measure: bool) -> Record
         return _finished(head, partitions.record(panel))
     if declared.kind in TRAINED:
         return _finished(head, _trained(panel, stored))
-    return _finished(head, _measured(panel, surfaces.entries(panel, stored, store, measure)))
+    return _finished(head, _measured(panel, surfaces.entries(panel, stored, store, measure, data_root)))
 
 
 def _setting(panel: PanelAt) -> str:

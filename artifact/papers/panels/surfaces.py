@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +19,12 @@ import torch
 from torch import Tensor
 
 from artifact import curvature
-from artifact.config import RunConfig
 from artifact.curvature import EmpiricalRisk
-from artifact.engine import Trainer
-from artifact.errors import UserError
 from artifact.files import write_atomic
 from artifact.flat import Layout
 from artifact.papers.panels.series import PanelAt, Stored, runs_of
-from artifact.store import GLOBAL_MODEL, Run, read_checkpoint
+from artifact.sharpness import open_target
+from artifact.store import Run
 from artifact.sweeps.workers import Data
 
 #: [-1, 1] in both directions, an odd number of points so that the model itself is one of them
@@ -36,15 +35,17 @@ DIRECTIONS = 4
 SAMPLES = 500
 #: parameters up to which a Hessian product takes milliseconds
 SMALL = 50_000
-_DATA = Data(None)
 
 Entry = dict[str, Any]
 _MADE: dict[tuple, Entry] = {}
+#: loads the data sets below a folder and keeps the last few
+_data = cache(Data)
 
 
-def entries(panel: PanelAt, stored: Stored, store: Path, measure: bool) -> list[Entry]:
+def entries(panel: PanelAt, stored: Stored, store: Path, measure: bool, data_root: Path | None = None) -> list[Entry]:
     """One entry per model (line and seed) on record or, with ``measure``, measured now, which makes the record grow.
 
+    data_root: folder of the data sets that models are measured on.
     Every measurement is kept as soon as it is made, so that one that is interrupted goes on.
     """
     path = store / "figures" / f"{panel.name}.json"
@@ -60,7 +61,7 @@ def entries(panel: PanelAt, stored: Stored, store: Path, measure: bool) -> list[
             name = (series.label, config.seed, run.key)
             entry = known.get(name)
             if entry is None and measure:
-                entry = _new(panel, config, run, store, first=config.seed == series.configs[0].seed)
+                entry = _new(panel, run, store, data_root, first=config.seed == series.configs[0].seed)
                 if entry is not None:
                     new = True
                     entry |= {"label": series.label, "seed": config.seed, "key": run.key}
@@ -72,11 +73,11 @@ def entries(panel: PanelAt, stored: Stored, store: Path, measure: bool) -> list[
     return list(result.values())
 
 
-def _new(panel: PanelAt, config: RunConfig, run: Run, store: Path, first: bool) -> Entry | None:
+def _new(panel: PanelAt, run: Run, store: Path, data_root: Path | None, first: bool) -> Entry | None:
     """A measurement that is on record for another panel, or made now; None without a checkpoint."""
     found = _elsewhere(panel, store, run.key, first)
     if found is None and run.checkpoint_file.exists():
-        found = _once(panel.panel.kind, config, run.folder, first, panel.panel.top.get(panel.profile, 0))
+        found = _once(panel.panel.kind, run.folder, first, panel.panel.top.get(panel.profile, 0), data_root)
     return None if found is None else dict(found)
 
 
@@ -112,17 +113,17 @@ def _document(panel: PanelAt, models: list[Entry]) -> dict[str, Any]:
     }
 
 
-def _once(kind: str, config: RunConfig, folder: Path, first: bool, top: int) -> Entry:
+def _once(kind: str, folder: Path, first: bool, top: int, data_root: Path | None) -> Entry:
     """A model's measurement, made once in a process: a line may be in several panels of a figure."""
     name = (kind, folder, first, top)
     if name not in _MADE:
-        _MADE[name] = _measured(kind, config, folder, first, top)
+        _MADE[name] = _measured(kind, folder, first, top, data_root)
     return _MADE[name]
 
 
-def _measured(kind: str, config: RunConfig, folder: Path, first: bool, top: int) -> Entry:
-    """Measure one model. Raises UserError for a damaged checkpoint."""
-    risk, w = load(config, folder)
+def _measured(kind: str, folder: Path, first: bool, top: int, data_root: Path | None) -> Entry:
+    """Measure one model. Raises UserError as ``load`` does."""
+    risk, w = load(folder, data_root)
     if kind == "spectrum":
         return _spectrum(risk, w, top)
     if kind == "density":
@@ -130,17 +131,13 @@ def _measured(kind: str, config: RunConfig, folder: Path, first: bool, top: int)
     return _surface(risk, w, risk.layout, first)
 
 
-def load(config: RunConfig, folder: Path) -> tuple[EmpiricalRisk, Tensor]:
-    """A run's training loss on ``SAMPLES`` images and its last server model [P]."""
-    run = Run(folder.parent, folder.name)
-    if not run.checkpoint_file.exists():
-        raise UserError("checkpoint", run.key, "a run with a checkpoint")
-    tensors, metadata = read_checkpoint(run.checkpoint_file, GLOBAL_MODEL)
-    trainer = Trainer(config, _DATA(config))
-    if "w" not in tensors or tensors["w"].shape != trainer.w.shape:
-        raise UserError("checkpoint", str(run.checkpoint_file), f"a model with {len(trainer.w)} parameters")
-    trainer.take_model(tensors, int(metadata["round"]))
-    return trainer.risk(SAMPLES), trainer.w
+def load(folder: Path, data_root: Path | None = None) -> tuple[EmpiricalRisk, Tensor]:
+    """A run's training loss on ``SAMPLES`` images and its last server model [P].
+
+    Raises UserError as ``sharpness.open_target`` does: also where the data are not those of the run.
+    """
+    target = open_target(str(folder), folder.parent, load=_data(data_root))
+    return target.trainer.risk(SAMPLES), target.w
 
 
 def _surface(risk: EmpiricalRisk, w: Tensor, layout: Layout, first: bool) -> Entry:
