@@ -137,7 +137,8 @@ def counted(root, row, reached, printed):
     cell = next(c for c in experiments.cells(declared, "laptop") if c.row.id == row.id)
     for c in cell.configs:
         values = [0.6 if reached[c.seed] is not None and t >= reached[c.seed] else 0.1 for t in range(10, 70, 10)]
-        stored_run(root, c, [line | {"round": 10 * line["round"]} for line in accuracies(values)])
+        evaluated = {10 * line["round"]: line for line in accuracies(values)}
+        stored_run(root, c, [evaluated.get(t, {}) | {"round": t} for t in range(1, 61)])
     stored = experiments.finished(root)
     runs, values = experiments.look_up(cell, stored), experiments.by_seed(cell, stored)
     return tables.Entry(cell, values, Number(printed, str(printed), None, 0), runs, "finished 3/3")
