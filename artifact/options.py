@@ -27,12 +27,12 @@ class Place(click.Path):
         return super().convert(value, param, ctx)
 
 
-def refuse_given(name: str, why: str) -> None:
-    """Raises UserError where the running command was told the option ``name``, which would be ignored."""
+def refuse_given(why: str, *names: str) -> None:
+    """Raises UserError where the running command was told one of these options, which would be ignored."""
     context = click.get_current_context()
-    if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-        option = next(param for param in context.command.params if param.name == name).opts[0].lstrip("-")
-        raise UserError(option, context.params[name], why)
+    for param in context.command.params:
+        if param.name in names and context.get_parameter_source(param.name) is ParameterSource.COMMANDLINE:
+            raise UserError(param.opts[0].lstrip("-"), context.params[param.name], why)
 
 
 DATA_ROOT = click.option("--data", "data_root", type=Place(), help="Folder of the data sets.")

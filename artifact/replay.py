@@ -20,7 +20,7 @@ from artifact.algorithms.base import State
 from artifact.cohort import Cohort
 from artifact.config import finite_rates
 from artifact.errors import UserError
-from artifact.files import replacing
+from artifact.files import read_arrays, replacing
 from artifact.models import Chain
 from artifact.oracle import BACKENDS, Group, Oracle, Penalty
 from artifact.rounds import play
@@ -131,14 +131,7 @@ def _check_number(name: str, value: Any) -> None:
 
 
 def _read(path: str | Path) -> dict[str, np.ndarray]:
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-    except FileNotFoundError:
-        raise UserError("case", str(path), "an existing .npz file") from None
-    except Exception as error:  # numpy, zipfile and zlib each have their own for a damaged file
-        reason = "" if "pickle" in str(error) else f" ({error})"  # numpy advises to allow it, which is unsafe
-        raise UserError("case", str(path), f"a readable .npz file without objects{reason}") from None
+    arrays = read_arrays(Path(path), "case")
     missing = [name for name in FIELDS if name not in arrays]
     if missing:
         raise UserError("case", str(path), f"a file with the fields {', '.join(FIELDS)}; it lacks {', '.join(missing)}")

@@ -404,8 +404,7 @@ def sharpness_command(
     """See the module."""
     chosen = _options(parts, memory, given)
     if against is not None:
-        for name in ("keep", "parts"):
-            refuse_given(name, "nothing with --against, which measures parts of its own and records none")
+        refuse_given("nothing with --against, which measures parts of its own and records none", "keep", "parts")
     if keep:
         _require_recordable(chosen.parts)
     if data_size is not None and data_size < 1:

@@ -23,6 +23,7 @@ from artifact.data import folders
 from artifact.data.dataset import Dataset, apportion
 from artifact.data.folders import Arrays
 from artifact.errors import UserError
+from artifact.files import read_arrays
 from artifact.streams import numpy_stream
 
 IMAGENET = {"mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)}
@@ -207,7 +208,7 @@ def import_npz(name: str, path: str | os.PathLike, root: str | os.PathLike | Non
     if source.kind == "digits":
         raise UserError("dataset", name, "any other dataset; the digits are part of scikit-learn")
     if path.is_file():
-        arrays = _read_npz(path)
+        arrays = read_arrays(path, "data file")
     elif path.is_dir() and _present(source, path):
         arrays = _read(source, path)
     else:
@@ -235,7 +236,7 @@ def _present(source: Source, folder: Path) -> bool:
 def _read(source: Source, place: Path) -> Arrays:
     if place.is_file():
         _verify(place)
-        return _read_npz(place)
+        return read_arrays(place, "data file")
     if source.kind == "idx":
         return folders.read_idx_folder(place, source.prefixes, transposed="emnist" in source.prefixes[0])
     if source.kind == "tiny":
@@ -275,14 +276,6 @@ def _digits() -> Arrays:
     test = np.zeros(len(labels), bool)
     test[np.concatenate(kept)] = True
     return {"train_x": images[~test], "train_y": labels[~test], "test_x": images[test], "test_y": labels[test]}
-
-
-def _read_npz(path: Path) -> Arrays:
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
-    except Exception as error:  # a damaged archive raises whatever its first wrong byte leads to
-        raise UserError("data file", str(path), "an undamaged .npz file without pickled objects") from error
 
 
 def _check(arrays: Arrays, source: Source) -> None:

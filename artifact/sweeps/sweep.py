@@ -283,10 +283,10 @@ def sweep_command(
     for name, value in (("checkpoint-seconds", checkpoint_seconds), ("cpus", cpus), ("gpus", gpus)):
         if not math.isfinite(value):  # click's ranges let nan and inf pass
             raise UserError(name, value, "a finite number")
-    for name in ("cpus", "gpus", "nodes_data") if address is None else ("workers",):
-        refuse_given(
-            name, "nothing without --ray" if address is None else "nothing with --ray, whose nodes have their own"
-        )
+    if address is None:
+        refuse_given("nothing without --ray", "cpus", "gpus", "nodes_data")
+    else:
+        refuse_given("nothing with --ray, whose nodes have their own", "workers")
     if address is None and not dry_run:
         get_ready()
     store = out or experiments.STORES[profile]
