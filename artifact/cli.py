@@ -33,6 +33,7 @@ from artifact.sharpness import sharpness_command
 from artifact.store import dumps
 from artifact.surfaces import landscape_command
 from artifact.sweeps.sweep import sweep_command
+from artifact.text import markdown_table
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
 
@@ -177,9 +178,7 @@ def list_command() -> click.Command:
             click.echo(json.dumps(rows, indent=1, default=str))
             return
         if markdown:
-            click.echo("| " + " | ".join(rows[0]) + " |\n" + "|---" * len(rows[0]) + "|")
-            for row in rows:
-                click.echo("| " + " | ".join(_short(value) for value in row.values()) + " |")
+            click.echo("\n".join(markdown_table(list(rows[0]), (map(_short, row.values()) for row in rows))))
             return
         for row in rows:
             first, *others = row.values()

@@ -17,6 +17,7 @@ from artifact import algorithms, config
 from artifact.engine import Trainer
 from artifact.papers.experiments import PRINTED
 from artifact.session import load_data
+from artifact.text import markdown_table
 
 COLUMNS = ("gradients_per_step", "full_passes", "up", "down", "client_memory")
 TABLE7 = {"backprop_per_local_step": "gradients", "communication_per_round": "communication", "stored_memory": "memory"}
@@ -74,13 +75,14 @@ def costs_command(as_json: bool) -> None:
         click.echo(json.dumps(rows, indent=1))
         return
     head = ["method", "variant", "gradients / step", "full passes", "up", "down", "client memory", "FedLESAM Table 7"]
-    click.echo("| " + " | ".join(head) + " |\n" + "|---" * len(head) + "|")
+    body = []
     for row in rows:
         seven = row.get("table7")
         beside = "" if not seven else ", ".join(f"{k} {v:g}" for k, v in seven.items())
         if row.get("differs"):
             beside += " (differs: " + ", ".join(row["differs"]) + ")"
         numbers = [f"{row[c]:g}" for c in COLUMNS]
-        click.echo("| " + " | ".join([row["algorithm"], row["variant"], *numbers, beside.strip()]) + " |")
+        body.append([row["algorithm"], row["variant"], *numbers, beside])
+    click.echo("\n".join(markdown_table(head, body)))
     click.echo("\nUnits: models of P numbers, per active client and round. Table 7 is held against max(up, down) and")
     click.echo("client memory + down, since it counts what a client holds during a round.")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,10 +13,12 @@ import numpy as np
 
 from artifact.errors import UserError
 from artifact.files import replacing, write_atomic
-from artifact.stats import t_interval
+from artifact.stats import Interval, t_interval
+from artifact.text import csv_table
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+from matplotlib.ticker import MaxNLocator
 
 #: Okabe and Ito's colours, told apart with any colour vision
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
@@ -50,6 +50,7 @@ METHODS = {
 }
 _SAME = {"Local FedSAM": "FedSAM", "DynReg": "FedDyn", "FedProx": "FedAvg"}
 
+FIELDS = ("panel", "method", "round", "n", "mean", "low95", "high95", "minimum", "maximum")
 Curves = Mapping[str, Sequence[Sequence[Mapping[str, Any]]]]
 
 
@@ -121,10 +122,21 @@ def band(runs: Sequence[Sequence[Mapping[str, Any]]], model: str) -> tuple[np.nd
     return np.array(rounds), np.array([[s[r] for r in rounds] for s in series])
 
 
+def forest(axis: plt.Axes, rows: Sequence[tuple[str, Interval]]) -> None:
+    """Labelled intervals under each other, the first on top; orange and filled where the interval excludes zero."""
+    for y, (_, i) in enumerate(reversed(rows)):
+        colour = COLOURS[1] if i.excludes(0) else COLOURS[0]
+        axis.plot([i.low, i.high], [y, y], color=colour, linewidth=1.8)
+        axis.plot(i.mean, y, "o", color=colour, markerfacecolor=colour if i.excludes(0) else "white")
+    axis.axvline(0, color="black", linewidth=0.8)
+    axis.set_yticks(range(len(rows)), [label for label, _ in reversed(rows)])
+    axis.grid(axis="x", alpha=0.3)
+
+
 def curves(panels: Mapping[str, Curves], model: str, title: str, folder: Path, stem: str) -> list[Path]:
     """Accuracy against round: a panel per entry, a line per method (mean over seeds, band from minimum to maximum)."""
     figure, axes = plt.subplots(1, len(panels), figsize=(4.2 * len(panels), 3.6), sharey=True, squeeze=False)
-    rows = [["panel", "method", "round", "n", "mean", "low95", "high95", "minimum", "maximum"]]
+    rows = []
     for axis, (panel, methods) in zip(axes[0], panels.items(), strict=True):
         for index, (label, runs) in enumerate(methods.items()):
             rounds, values = band(runs, model)
@@ -140,6 +152,7 @@ def curves(panels: Mapping[str, Curves], model: str, title: str, folder: Path, s
                 rows.append([panel, label, int(r), i.n, i.mean, i.low, i.high, column.min(), column.max()])
         axis.set_title(panel)
         axis.set_xlabel("communication round")
+        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
         axis.grid(alpha=0.3)
     axes[0][0].set_ylabel(f"test accuracy of the {model} model (%)")
     entries: dict[str, Any] = {}
@@ -150,7 +163,5 @@ def curves(panels: Mapping[str, Curves], model: str, title: str, folder: Path, s
     columns = min(4, max(1, len(entries)))
     figure.legend(entries.values(), entries, loc="upper center", ncols=columns, bbox_to_anchor=(0.5, -0.02))
     paths = save(figure, folder, stem)
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    write_atomic(folder / f"{stem}.csv", text.getvalue())
+    write_atomic(folder / f"{stem}.csv", csv_table(FIELDS, rows))
     return [*paths, folder / f"{stem}.csv"]

@@ -23,7 +23,7 @@ from artifact import data
 from artifact.config import RunConfig
 from artifact.engine import Trainer
 from artifact.errors import UserError
-from artifact.store import EVALUATED, Run, diverged, dumps, read_checkpoint
+from artifact.store import EVALUATED, LAST, Run, diverged, dumps, read_checkpoint
 
 CHECKPOINT_SECONDS = 20.0
 
@@ -263,7 +263,7 @@ def summarise(run: Run) -> dict[str, Any]:
     for name in EVALUATED:
         curve = [line[name]["accuracy"] for line in evaluated if name in line]
         if curve:
-            tail = curve[-10:]
+            tail = curve[-LAST:]
             result[name] = {"last": curve[-1], "mean_last_10": sum(tail) / len(tail), "best": max(curve)}
     if lines:
         result["cost"] = lines[-1]["cost"]

@@ -404,7 +404,8 @@ def sharpness_command(
     """See the module."""
     chosen = _options(parts, memory, given)
     if against is not None:
-        refuse_given("nothing with --against, which measures parts of its own and records none", "keep", "parts")
+        why = "nothing with --against, which measures parts of its own and records none"
+        refuse_given(why, "keep", "parts", "samples", "rho", "m", "seed")
     if keep:
         _require_recordable(chosen.parts)
     if data_size is not None and data_size < 1:

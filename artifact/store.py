@@ -35,6 +35,8 @@ GLOBAL_MODEL = ("w", "statistics")
 
 #: models whose tests a metrics line may hold
 EVALUATED = ("server", "active", "all", "train")
+#: evaluated rounds at the end of training; their mean is the headline accuracy
+LAST = 10
 
 
 def dumps(value: Any) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from artifact.judging.claims import EMPIRICAL, PAPERS, TITLES, VERDICTS, Claim
+from artifact.text import markdown_table
 from checks.runner import Outcome
 from checks.text import margin_text
 
@@ -82,10 +83,10 @@ def readme(claims: Iterable[Claim], stored: Mapping[str, Mapping[str, Any]]) -> 
     claims = list(claims)
     found = {c.id: stored[c.id]["verdict"] if c.id in stored else "missing" for c in claims}
     names = [v for v in (*VERDICTS, "missing") if v in found.values()]
-    lines = [f"| paper | {' | '.join(names)} | total |", "|---" * (len(names) + 2) + "|"]
+    body = []
     for paper in PAPERS:
         count = Counter(found[c.id] for c in claims if c.paper == paper)
-        lines.append(f"| {TITLES[paper]} | {' | '.join(str(count[v] or '') for v in names)} | {sum(count.values())} |")
+        body.append([TITLES[paper], *(str(count[v] or "") for v in names), str(sum(count.values()))])
     count = Counter(found.values())
-    lines.append(f"| all | {' | '.join(str(count[v]) for v in names)} | {len(claims)} |")
-    return "\n".join(lines) + "\n"
+    body.append(["all", *(str(count[v]) for v in names), str(len(claims))])
+    return "\n".join(markdown_table(["paper", *names, "total"], body)) + "\n"

@@ -13,6 +13,7 @@ from artifact.errors import UserError
 from artifact.judging import verdicts
 from artifact.judging.claims import TITLES, Claim, select
 from artifact.judging.findings import PROFILE, Finding, load
+from artifact.text import markdown_table
 from checks import runner
 from checks.figures import draw, sections
 from checks.text import margin_text
@@ -121,14 +122,14 @@ def _place(finding: Finding) -> list[str]:
 
 
 def _checked_table(found: Sequence[tuple[Claim, Mapping[str, Any]]]) -> list[str]:
-    head = ["| claim | title | verdict | margin |", "|---|---|---|---|"]
-    return [*head, *(_line(claim, entry) for claim, entry in found)]
+    body = [[f"`{c.id}`", c.title, entry["verdict"], margin_text(entry["margin"])] for c, entry in found]
+    return markdown_table(["claim", "title", "verdict", "margin"], body)
 
 
 def _trained_table(found: Sequence[verdicts.Verdict]) -> list[str]:
     """What the stored runs say of claims about training."""
-    head = [f"| claim | what is tested, profile {PROFILE} | verdict of the runs |", "|---|---|---|"]
-    return [*head, *(f"| `{v.id}` | {v.says} | {v.verdict} |" for v in found)]
+    head = ["claim", f"what is tested, profile {PROFILE}", "verdict of the runs"]
+    return markdown_table(head, [[f"`{v.id}`", v.says, v.verdict] for v in found])
 
 
 def _statement(claim: Claim) -> str:
@@ -136,10 +137,6 @@ def _statement(claim: Claim) -> str:
     check = registry.checks.get(claim.id)
     short = sections(check).get("Statement", "") if check else ""
     return claim.statement if len(claim.statement) <= LONG or not short else short
-
-
-def _line(claim: Claim, entry: Mapping[str, Any]) -> str:
-    return f"| `{claim.id}` | {claim.title} | {entry['verdict']} | {margin_text(entry['margin'])} |"
 
 
 def _backing(evidence: Mapping[str, Any]) -> list[tuple[str, str]]:

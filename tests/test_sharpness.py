@@ -174,6 +174,7 @@ def test_an_unconverged_number_is_no_value(store):
         (["sharpness", "{key}", "--samples", "1"], ("samples", "1", "at least 2")),
         (["sharpness", "{key}", "--against", "x", "--record"], ("record", "True", "--against")),
         (["sharpness", "{key}", "--against", "x", "--parts", "top"], ("parts", "top", "--against")),
+        (["sharpness", "{key}", "--against", "x", "--samples", "9"], ("samples", "9", "--against")),
         (["sharpness", "{key}", "--k", "0"], ("k", "0", "at least 1")),
         (["sharpness", "{key}", "--tol", "-1"], ("tol", "-1", "positive")),
         (["sharpness", "{key}", "--data-size", "0"], ("data-size", "0", "at least 1")),

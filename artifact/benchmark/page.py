@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from artifact.errors import UserError
 from artifact.files import write_atomic
+from artifact.text import markdown_table
 
 BEGIN, END = "<!-- begin: bench --render -->", "<!-- end: bench --render -->"
 
@@ -52,12 +52,6 @@ def machine(result: dict[str, Any]) -> str:
     return text + "."
 
 
-def table(header: Iterable[str], body: Iterable[Iterable[str]]) -> list[str]:
-    header = list(header)
-    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    return lines + ["| " + " | ".join(cells) + " |" for cells in body]
-
-
 def rows(measured: list[dict[str, Any]]) -> list[str]:
     header = ["model", "method", "contender", "cores", "n", "training s/round [min, max]", "processor s", "whole s"]
     header += ["examples/s", "share of limit", "peak MiB", "others"]
@@ -69,7 +63,7 @@ def rows(measured: list[dict[str, Any]]) -> list[str]:
         cells += [f"{r['whole']['median']:.3f}", f"{r['examples_per_second']:.0f}" if known else ""]
         cells += [f"{100 * r['share_of_limit']:.0f} %" if known else "", f"{r['peak_mib']:.0f}"]
         body.append([*cells, f"{100 * r['others']['median']:.0f} %"])
-    return table(header, body)
+    return markdown_table(header, body)
 
 
 def quotients(measured: list[dict[str, Any]]) -> list[str]:
@@ -82,7 +76,7 @@ def quotients(measured: list[dict[str, Any]]) -> list[str]:
         cells += [f"**{train['median']:.2f}** [{train['min']:.2f}, {train['max']:.2f}]"]
         cells += [f"{r[name]['median']:.2f}" for name in ("evaluate", "whole", "train_cpu")]
         body.append(cells)
-    return table(header, body)
+    return markdown_table(header, body)
 
 
 def scaling(result: dict[str, Any]) -> list[str]:
@@ -95,7 +89,7 @@ def scaling(result: dict[str, Any]) -> list[str]:
             cells += [f"{p['cpu']:.4f}", f"{p['peak_mib']:.0f}"] if known else ["", ""]
             body.append([*cells, f"{100 * p['others']:.0f} %" if known else ""])
     header = ["axis", "value", "training s/round [min, max]", "processor s", "peak MiB", "others"]
-    return [*table(header, body), "", "![cost of a round along each axis](performance/scaling.png)"]
+    return [*markdown_table(header, body), "", "![cost of a round along each axis](performance/scaling.png)"]
 
 
 def accuracy(result: dict[str, Any]) -> list[str]:
@@ -106,7 +100,7 @@ def accuracy(result: dict[str, Any]) -> list[str]:
     ]
     d = result["difference"]
     text = f"bfloat16 - float32: {100 * d['mean']:+.2f} points, 95 % t interval [{100 * d['low']:+.2f}, "
-    return [*table(["seed", *names], body), "", text + f"{100 * d['high']:+.2f}], n = {d['n']}."]
+    return [*markdown_table(["seed", *names], body), "", text + f"{100 * d['high']:+.2f}], n = {d['n']}."]
 
 
 def frameworks(result: dict[str, Any]) -> list[str]:
@@ -130,7 +124,7 @@ def frameworks(result: dict[str, Any]) -> list[str]:
         apart = f"{r['difference_after_one']:.0e}", f"{r['difference']:.0e} ({r['rounds']})"
         body.append([*cells, counted, *apart, f"{100 * r['others']:.0f} %"])
     versions = ", ".join(f"{name} {version}" for name, version in result["versions"].items())
-    return [f"Their environment: {versions}.", "", *table(header, body)]
+    return [f"Their environment: {versions}.", "", *markdown_table(header, body)]
 
 
 def profiles(result: dict[str, Any]) -> list[str]:
@@ -141,7 +135,7 @@ def profiles(result: dict[str, Any]) -> list[str]:
     body.append(["**processor s per round**", *(f"**{one['seconds']:.3f}**" for one in found)])
     body.append(["products and convolutions alone, s", *(f"{one['floor']:.3f}" for one in found)])
     body.append(["so much of the round", *(f"{100 * one['floor'] / one['seconds']:.0f} %" for one in found)])
-    lines = table(header, body)
+    lines = markdown_table(header, body)
     header = [
         "model",
         "backend",
@@ -160,4 +154,4 @@ def profiles(result: dict[str, Any]) -> list[str]:
         for one in found
         for layer in one["layers"]
     ]
-    return [*lines, "", *table(header, body)]
+    return [*lines, "", *markdown_table(header, body)]

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from artifact.judging.evidence import LAST, Store
+from artifact.judging.evidence import Store
 from artifact.papers import experiments
 from artifact.papers.declared import Table
 from artifact.papers.measured import curve
 from artifact.stats import Interval, slope, t_interval
-from artifact.store import Run
+from artifact.store import LAST, Run
 
 #: how far from the middle of training, as a share of it, the evaluation may lie that counts as halfway
 _HALFWAY = 0.1

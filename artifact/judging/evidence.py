@@ -15,15 +15,11 @@ from artifact.errors import UserError
 from artifact.judging.predicates import AnyPredicate
 from artifact.papers import experiments
 from artifact.papers.experiments import Cell
-from artifact.papers.measured import curvature, curve
+from artifact.papers.measured import UP_TO_TARGET, curvature, curve
 from artifact.stats import Crossing, area_under_curve, rounds_to_target
-from artifact.store import Run, diverged
+from artifact.store import LAST, Run, diverged
 
 FEWEST_SEEDS = 2
-#: evaluated rounds that count as the end of training
-LAST = 10
-#: quantities that are counted up to a target accuracy and are therefore censored, with their unit
-UP_TO_TARGET = {"rounds-to": "rounds", "communication-to": "1e9 parameters", "seconds-to": "s"}
 
 #: kinds of panels whose lines go over rounds
 OVER_ROUNDS = ("curves", "probe")

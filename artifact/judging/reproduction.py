@@ -18,11 +18,13 @@ from artifact.files import write_atomic
 from artifact.judging import claims, ends, verdicts
 from artifact.judging.claims import Claim
 from artifact.judging.ends import Tail
-from artifact.judging.evidence import LAST, Store, open_store
+from artifact.judging.evidence import Store, open_store
 from artifact.judging.verdicts import SYMBOLS, Verdict
 from artifact.options import STORE
 from artifact.papers import experiments
 from artifact.papers.declared import Table
+from artifact.store import LAST
+from artifact.text import markdown_table
 
 SECTIONS = {
     "reproduced": "Reproduced: the whole interval lies beyond the claim's margin, in the claimed direction",
@@ -56,7 +58,7 @@ def markdown(found: Sequence[Verdict], tables: Sequence[Table], profile: str, st
         if chosen:
             lines += [f"## {heading}", "", *(_not_run(chosen) if name == "not-run" else _decided(chosen)), ""]
     lines += ["## What the figures show", "", *_figures(tables, profile, store), ""]
-    lines += ["## Scale", "", *_scale(tables, profile), *_scale_of_others(found, tables), ""]
+    lines += ["## Scale", "", *_scale(found, tables, profile), ""]
     papers = {one.paper for one in tables}
     found = [tail for one in tables for tail in ends.tails(one, profile, store)]
     found += [tail for tail in ends.panel_tails(profile, store) if tail.table.split("/")[0] in papers]
@@ -65,13 +67,12 @@ def markdown(found: Sequence[Verdict], tables: Sequence[Table], profile: str, st
 
 def _counts(found: Sequence[Verdict]) -> list[str]:
     """Papers against verdicts."""
-    heads = [f"{symbol} {name}" for name, symbol in SYMBOLS.items()]
-    lines = [f"| paper | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|"]
+    body = []
     for paper, title in claims.TITLES.items():
         count = Counter(v.verdict for v in found if v.paper == paper)
         if count:
-            lines.append(f"| {title} | {' | '.join(str(count[name] or '') for name in SYMBOLS)} |")
-    return lines
+            body.append([title, *(str(count[name] or "") for name in SYMBOLS)])
+    return markdown_table(["paper", *(f"{symbol} {name}" for name, symbol in SYMBOLS.items())], body)
 
 
 def _work(store: Store) -> list[str]:
@@ -89,50 +90,44 @@ def _work(store: Store) -> list[str]:
 
 
 def _decided(found: Sequence[Verdict]) -> list[str]:
-    lines = ["| claim | what is tested | deciding comparison | difference | n | runs |", "|---|---|---|---|---|---|"]
+    body = []
     for v in found:
         numbers = f"{verdicts.in_figures(v.interval)} {v.unit}".strip()
         level = f"{100 * v.interval.level:.4g} %"
         level += f", margin {v.limit:g}" if v.limit > 0 else f", within {v.margin:g}" if v.margin else ""
         level += " ruled out" if 0 <= v.interval.high < v.limit else ""
         decisive = v.decided_by + (f" (1 of {len(v.comparisons)})" if len(v.comparisons) > 1 else "")
-        cells = [f"`{v.id}`", v.says, decisive, f"{numbers} ({level})", str(v.n), f"`{v.command}`"]
-        lines.append("| " + " | ".join(_cell(c) for c in cells) + " |")
-    return lines
+        body.append([f"`{v.id}`", v.says, decisive, f"{numbers} ({level})", str(v.n), f"`{v.command}`"])
+    return markdown_table(["claim", "what is tested", "deciding comparison", "difference", "n", "runs"], body)
 
 
 def _not_run(found: Sequence[Verdict]) -> list[str]:
-    lines = ["| claim | what it says | why it is not run |", "|---|---|---|"]
-    return lines + [f"| `{v.id}` | {_cell(v.says)} | {_cell(v.text)} |" for v in found]
+    body = [[f"`{v.id}`", v.says, v.text] for v in found]
+    return markdown_table(["claim", "what it says", "why it is not run"], body)
 
 
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
-
-
-def _scale(tables: Sequence[Table], profile: str) -> list[str]:
-    """Tables that are run alike on one line."""
+def _scale(found: Sequence[Verdict], tables: Sequence[Table], profile: str) -> list[str]:
+    """Tables that are run alike on one line, and below them what else the verdicts speak of."""
     groups: dict[tuple[str, str, str], list[str]] = {}
     for one in tables:
         if one.given is None and profile in one.profiles:
             declared = one.profiles[profile]
             run = declared.note if declared.only else "nothing"
             groups.setdefault((one.paper, run, declared.reason or "-"), []).append(one.id)
-    lines = ["| tables and figures | what is run at this profile | not run at this profile |", "|---|---|---|"]
-    for (paper, run, missing), ids in groups.items():
-        lines.append(f"| {paper}: {', '.join(ids)} | {_cell(run)} | {_cell(missing)} |")
-    return lines
+    body = [[f"{paper}: {', '.join(ids)}", run, missing] for (paper, run, missing), ids in groups.items()]
+    head = ["tables and figures", "what is run at this profile", "not run at this profile"]
+    return markdown_table(head, [*body, *_scale_of_others(found, tables)])
 
 
-def _scale_of_others(found: Sequence[Verdict], tables: Sequence[Table]) -> list[str]:
-    """Lines for what the verdicts speak of beside these tables: figures, which have settings of their own."""
+def _scale_of_others(found: Sequence[Verdict], tables: Sequence[Table]) -> list[list[str]]:
+    """Rows for what the verdicts speak of beside these tables: figures, which have settings of their own."""
     known = {f"{one.paper}/{one.id}" for one in tables}
     groups: dict[str, dict[str, None]] = {}
     for v in found:
         selection = v.command.removeprefix("python -m artifact sweep ").split(" ")[0]
         if v.scale and "/" in selection and selection not in known:
             groups.setdefault(v.scale, {})[selection] = None
-    return [f"| {', '.join(others)} | {_cell(scale)} | - |" for scale, others in groups.items()]
+    return [[", ".join(others), scale, "-"] for scale, others in groups.items()]
 
 
 def _flatness(found: Sequence[Tail]) -> list[str]:
@@ -148,11 +143,9 @@ def _flatness(found: Sequence[Tail]) -> list[str]:
         "second half of training (same criterion). Where a group still rises or has gained much, the numbers are those "
         "of undertrained models, and the order of methods can still change.",
         "",
-        "| table or panel | column | run here | slope, points per ten rounds | gain in the second half, points "
-        "| at the end | rising |",
-        "|---|---|---|---|---|---|---|",
     ]
-    return lines + ["| " + " | ".join(map(_cell, _tail_row(tail))) + " |" for tail in found]
+    head = ["table or panel", "column", "run here", "slope, points per ten rounds", "gain in the second half, points"]
+    return lines + markdown_table([*head, "at the end", "rising"], map(_tail_row, found))
 
 
 def _tail_row(tail: Tail) -> list[str]:
@@ -184,9 +177,8 @@ def _figures(tables: Sequence[Table], profile: str, store: Store) -> list[str]:
         "one), and does not hold when the interval lies on the other side. Unlike the verdicts above, these statements "
         "are not adjusted for their number.",
         "",
-        "| panel | what it has to show | holds | does not hold | undecided |",
-        "|---|---|---|---|---|",
     ]
+    body = []
     for record in shown:
         groups = [
             [text for text, one in zip(record["texts"], record["statements"], strict=True) if one["holds"] is wanted]
@@ -194,9 +186,8 @@ def _figures(tables: Sequence[Table], profile: str, store: Store) -> list[str]:
         ]
         if any(groups):
             texts = ["<br>".join(_shortened(text) for text in group) for group in groups]
-            cells = [f"{record['id']}: {record['title']}", record["shows"], *texts]
-            lines.append("| " + " | ".join(map(_cell, cells)) + " |")
-    return lines
+            body.append([f"{record['id']}: {record['title']}", record["shows"], *texts])
+    return lines + markdown_table(["panel", "what it has to show", "holds", "does not hold", "undecided"], body)
 
 
 def _shortened(text: str) -> str:

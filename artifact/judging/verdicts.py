@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from artifact.judging.claims import Claim
-from artifact.judging.evidence import UP_TO_TARGET, BySeed, Evidence, Missing, Spent, Store, open_store
+from artifact.judging.evidence import BySeed, Evidence, Missing, Spent, Store, open_store
 from artifact.judging.hypotheses import (
     ALPHA,
     AtLeast,
@@ -34,6 +34,7 @@ from artifact.judging.hypotheses import (
     verdict,
 )
 from artifact.judging.predicates import AnyPredicate, Cost, Difference, Ordering, Place, Predicate, Trend, Value
+from artifact.papers.measured import UP_TO_TARGET
 from artifact.stats import (
     Interval,
     first_to_target,

@@ -6,8 +6,6 @@ other method met, and differences are paired. Only what is missing is run.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 import os
@@ -22,12 +20,12 @@ from artifact import algorithms, figures
 from artifact.errors import UserError
 from artifact.files import write_atomic
 from artifact.options import DATA_ROOT, STORE, Place
-from artifact.papers import experiments, tables
+from artifact.papers import entries, experiments, tables
 from artifact.papers.declared import Line, Paper, Table, slug
 from artifact.papers.tables import Comparison, Entry
-from artifact.stats import holm
 from artifact.sweeps import sweep
 from artifact.sweeps.workers import Settings
+from artifact.text import csv_table, markdown_table
 
 #: settings beside the method's own hyper-parameters that ``--hyper`` may change; no other one keeps the runs paired
 TUNABLE = ("lr", "lr_decay", "weight_decay", "clip", "local_epochs")
@@ -125,15 +123,8 @@ def besides(own: list[Entry], others: list[Entry]) -> list[Beside]:
         found = tables.compare(mine, other)
         label = other.cell.row.label
         result.append(Beside(mine, other, None if found is None else replace(found, against=label)))
-    made = [b.comparison for b in result if b.comparison is not None]
-    adjusted = iter(zip(holm([c.p_t for c in made]), holm([c.p_sign for c in made]), strict=True))
-    final = []
-    for beside in result:
-        if beside.comparison is not None:
-            t, sign = next(adjusted)
-            beside = replace(beside, comparison=replace(beside.comparison, holm_t=t, holm_sign=sign))
-        final.append(beside)
-    return final
+    comparisons = entries.adjusted([beside.comparison for beside in result])
+    return [replace(beside, comparison=c) for beside, c in zip(result, comparisons, strict=True)]
 
 
 # ---- texts -----------------------------------------------------------------------------------------------------------
@@ -172,9 +163,8 @@ def markdown(paper: Paper, table: Table, profile: str, found: list[Beside]) -> s
     lines = [_explain(paper, table, profile, found)]
     for place, group in _by_place(found).items():
         head = [name.replace("own", group[0].own.cell.row.label) for name in HEAD]
-        lines += ["", f"**{place}**", "", "| " + " | ".join(head) + " |", "|---" * len(HEAD) + "|"]
         own = [f"**{group[0].own.cell.row.label}**", group[0].own.text, "", "", "", "", ""]
-        lines += ["| " + " | ".join(cells) + " |" for cells in (own, *map(_cells, group))]
+        lines += ["", f"**{place}**", "", *markdown_table(head, [own, *map(_cells, group)])]
     return "\n".join(lines)
 
 
@@ -231,12 +221,8 @@ def _record(beside: Beside) -> dict[str, Any]:
 
 
 def as_csv(paper: Paper, table: Table, profile: str, found: list[Beside]) -> str:
-    out = io.StringIO()
-    writer = csv.DictWriter(out, FIELDS, lineterminator="\n")
-    writer.writeheader()
-    for record in records(found):
-        writer.writerow(record | {name: " ".join(record[name]) for name in ("own_runs", "runs")})
-    return out.getvalue().rstrip()
+    joined = [record | {name: " ".join(record[name]) for name in ("own_runs", "runs")} for record in records(found)]
+    return csv_table(FIELDS, (record.values() for record in joined)).rstrip()
 
 
 def as_json(paper: Paper, table: Table, profile: str, found: list[Beside]) -> str:
@@ -277,17 +263,10 @@ def forest(found: list[Beside], title: str, folder: Path, stem: str) -> list[Pat
     size = (1.5 + 3.4 * len(places), 0.34 * tallest + 1.6)
     figure, axes = plt.subplots(1, len(places), figsize=size, squeeze=False, layout="constrained")
     for axis, (place, group) in zip(axes[0], places.items(), strict=True):
-        for y, beside in enumerate(reversed(group)):
-            i = beside.comparison.difference
-            colour = figures.COLOURS[1] if i.excludes(0) else figures.COLOURS[0]
-            axis.plot([i.low, i.high], [y, y], color=colour, linewidth=1.8)
-            axis.plot(i.mean, y, "o", color=colour, markerfacecolor=colour if i.excludes(0) else "white")
-        axis.axvline(0, color="black", linewidth=0.8)
-        axis.set_yticks(range(len(group)), [beside.other.cell.row.label for beside in reversed(group)])
+        figures.forest(axis, [(beside.other.cell.row.label, beside.comparison.difference) for beside in group])
         axis.set_title(place, fontsize=10)
         unit = group[0].own.cell.metric.unit.replace("%", "percentage points")
         axis.set_xlabel(f"{group[0].own.cell.row.label} minus method ({unit})")
-        axis.grid(axis="x", alpha=0.3)
     n = max(beside.comparison.difference.n for group in places.values() for beside in group)
     note = f"paired by seed, n = {n}, 95 % t intervals; filled: the interval excludes 0"
     figure.suptitle(f"{title}\n{note}", fontsize=10)

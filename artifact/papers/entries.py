@@ -12,9 +12,9 @@ from artifact import session, sharpness
 from artifact.papers import experiments, wanted
 from artifact.papers.declared import Metric, Table
 from artifact.papers.experiments import Cell, Number
-from artifact.papers.measured import curve, grid
+from artifact.papers.measured import UP_TO_TARGET, curve, grid
 from artifact.stats import Interval, holm, p_greater, paired_difference, sign_flip_p, slope, t_interval
-from artifact.store import Run
+from artifact.store import LAST, Run
 from artifact.sweeps import sweep
 from artifact.sweeps.workers import Settings
 
@@ -28,8 +28,6 @@ SYMBOLS = {
 }
 #: quantities that are measured on a run's last model, after training
 CURVATURE = {"top-eigenvalue", "trace"}
-#: quantities that are counted up to a target accuracy, which is looked for in evaluated rounds only
-UP_TO_TARGET = {"rounds-to", "communication-to", "seconds-to"}
 
 
 @dataclass(frozen=True)
@@ -117,7 +115,7 @@ class Entry:
             return None
         found = []
         for run in self.runs:
-            rounds, values = (part[-10:] for part in curve(run, self.cell.metric.model))
+            rounds, values = (part[-LAST:] for part in curve(run, self.cell.metric.model))
             found.append(slope(rounds, values) * (rounds[-1] - rounds[0]) if rounds else math.nan)
         return None if any(map(math.isnan, found)) else sum(found) / len(found)
 
@@ -203,16 +201,16 @@ def reference_of(entry: Entry, entries: list[Entry]) -> Entry | None:
 
 def compared(entries: list[Entry]) -> list[Entry]:
     """The entries with their comparisons; p values adjusted over all comparisons of the table."""
-    found = [compare(entry, reference_of(entry, entries)) for entry in entries]
-    made = [c for c in found if c is not None]
-    adjusted = iter(zip(holm([c.p_t for c in made]), holm([c.p_sign for c in made]), strict=True))
-    result = []
-    for entry, comparison in zip(entries, found, strict=True):
-        if comparison is not None:
-            t, sign = next(adjusted)
-            comparison = replace(comparison, holm_t=t, holm_sign=sign)
-        result.append(replace(entry, comparison=comparison))
-    return result
+    found = adjusted([compare(entry, reference_of(entry, entries)) for entry in entries])
+    return [replace(entry, comparison=comparison) for entry, comparison in zip(entries, found, strict=True)]
+
+
+def adjusted(comparisons: list[Comparison | None]) -> list[Comparison | None]:
+    """The comparisons with p values after Holm over all that there are."""
+    made = [c for c in comparisons if c is not None]
+    by_holm = zip(holm([c.p_t for c in made]), holm([c.p_sign for c in made]), strict=True)
+    tested = iter([replace(c, holm_t=t, holm_sign=sign) for c, (t, sign) in zip(made, by_holm, strict=True)])
+    return [None if c is None else next(tested) for c in comparisons]
 
 
 def compare(entry: Entry, other: Entry | None) -> Comparison | None:

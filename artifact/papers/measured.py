@@ -8,7 +8,11 @@ from typing import Any
 from artifact.papers.declared import Metric
 from artifact.sharpness import recorded
 from artifact.stats import rounds_to_target
-from artifact.store import Run, diverged
+from artifact.store import LAST, Run, diverged
+
+#: quantities that are counted up to a target accuracy and are therefore censored, with their unit; the target is looked
+#: for in evaluated rounds only
+UP_TO_TARGET = {"rounds-to": "rounds", "communication-to": "1e9 parameters", "seconds-to": "s"}
 
 
 def measure(metric: Metric, run: Run, target: float | None = None, samples: int | None = None) -> float | None:
@@ -24,7 +28,7 @@ def measure(metric: Metric, run: Run, target: float | None = None, samples: int 
         if diverged(lines):
             return 0.0 if metric.quantity == "accuracy" else None
         field = "accuracy" if metric.quantity == "accuracy" else "client_sd"
-        tail = [line[metric.model][field] for line in lines if field in line.get(metric.model, {})][-10:]
+        tail = [line[metric.model][field] for line in lines if field in line.get(metric.model, {})][-LAST:]
         return 100 * (sum(tail) / len(tail)) * metric.scale if tail else None
     if metric.quantity in ("top-eigenvalue", "trace"):
         record = curvature(run)
@@ -61,7 +65,7 @@ def grid(metric: Metric, run: Run, target: float | None) -> float:
     In the metric's unit; 0 for other metrics, and for a run that never reached the target.
     """
     lines = run.metrics()
-    if target is None or not lines or metric.quantity not in ("rounds-to", "communication-to", "seconds-to"):
+    if target is None or not lines or metric.quantity not in UP_TO_TARGET:
         return 0.0
     crossing = rounds_to_target(*curve(run, metric.model), target)
     spent = _spent(metric, run, lines, target)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 from collections.abc import Callable
@@ -17,6 +15,7 @@ from artifact.options import DATA_ROOT, STORE, Place
 from artifact.papers import experiments
 from artifact.papers.declared import Line, Metric, Paper, Table
 from artifact.papers.entries import SYMBOLS, Comparison, Entry, by_seed, collect, compare, look_up, reference_of
+from artifact.text import csv_table, markdown_row, markdown_table
 
 __all__ = ["SYMBOLS", "Comparison", "Entry", "by_seed", "collect", "compare", "look_up", "records", "reference_of"]
 
@@ -61,8 +60,7 @@ def _shown(table: Table, entries: list[Entry]) -> tuple[Line, ...]:
 
 
 def _header(columns: tuple[Line, ...]) -> list[str]:
-    names = ["ours / paper", *(column.label or "value" for column in columns)]
-    return ["| " + " | ".join(names) + " |", "|---" * len(names) + "|"]
+    return markdown_table(["ours / paper", *(column.label or "value" for column in columns)], [])
 
 
 def _grid(table: Table, columns: tuple[Line, ...], entries: list[Entry], render: Callable[[Entry], str]) -> list[str]:
@@ -73,7 +71,7 @@ def _grid(table: Table, columns: tuple[Line, ...], entries: list[Entry], render:
             found = [by_place.get((row.id, column.id, metric)) for column in columns]
             label = row.label if table.given is None or len(table.metrics) == 1 else f"{row.label}: {metric}"
             if any(found):
-                lines.append("| " + " | ".join([label, *("" if e is None else render(e) for e in found)]) + " |")
+                lines.append(markdown_row([label, *("" if e is None else render(e) for e in found)]))
     return lines
 
 
@@ -92,7 +90,7 @@ def _differences(row: Line, columns: tuple[Line, ...], entries: list[Entry]) -> 
             continue
         printed = "" if c.printed is None else f" / {c.printed:+.2f} {SYMBOLS[c.verdict]}"
         texts.append(f"{c.difference.signed}{printed}")
-    return "| " + " | ".join([f"{row.label} minus {row.against}", *texts]) + " |" if any(texts) else ""
+    return markdown_row([f"{row.label} minus {row.against}", *texts]) if any(texts) else ""
 
 
 def _below(table: Table, entries: list[Entry]) -> list[str]:
@@ -222,12 +220,8 @@ def _record(e: Entry) -> dict[str, Any]:
 
 
 def as_csv(paper: Paper, table: Table, profile: str, entries: list[Entry]) -> str:
-    out = io.StringIO()
-    writer = csv.DictWriter(out, ["profile", *CSV_FIELDS], lineterminator="\n")
-    writer.writeheader()
-    for record in records(entries):
-        writer.writerow(record | {"profile": profile, "keys": " ".join(record["keys"])})
-    return out.getvalue().rstrip()
+    rows = [[profile, *(record | {"keys": " ".join(record["keys"])}).values()] for record in records(entries)]
+    return csv_table(["profile", *CSV_FIELDS], rows).rstrip()
 
 
 def as_json(paper: Paper, table: Table, profile: str, entries: list[Entry]) -> str:

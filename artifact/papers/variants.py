@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,57 +14,48 @@ from artifact import figures
 from artifact.files import write_atomic
 from artifact.options import DATA_ROOT, STORE, Place
 from artifact.papers import experiments, tables
-from artifact.papers.tables import Entry
-from artifact.stats import Interval, holm, paired_difference, sign_flip_p, t_interval
+from artifact.papers.tables import Comparison, Entry
+from artifact.stats import Interval, t_interval
 from artifact.store import Run
+from artifact.text import csv_table, markdown_table
 
 TABLE = "discrepancies/variants"
+#: of a perturbation: its norm, and its cosines to the intended direction and to the global gradient
+PROBED = ("norm", "intended", "global")
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """A released form against the paper's, paired by seed.
+class Difference:
+    """A released form against the paper's, over the seeds that both have.
 
-    difference: accuracy of the released form minus the paper's, percentage points.  p: exact sign-flip test.
-    perturbation: per side, mean over seeds of the last probed round: norm / rho, cosine to the intended direction and
-    to the global gradient; None where a method has no perturbation.
+    paper, released: accuracy in per cent; comparison: released minus paper, paired by seed.  perturbation: per side,
+    mean over seeds of the last probed round: norm / rho, cosine to the intended direction and to the global gradient;
+    None where a method has no perturbation.
     """
 
     label: str
     column: str
     paper: Interval
     released: Interval
-    difference: Interval
-    p: float
+    comparison: Comparison
     perturbation: dict[str, dict[str, float | None]]
     switches: list[str]
 
 
-def compare(entries: list[Entry]) -> list[Comparison]:
-    """One comparison per row that names the row it is held against; seeds that only one side has are left out."""
+def compare(entries: list[Entry]) -> list[Difference]:
+    """One per row that names the row it is held against; seeds that only one side has are left out."""
     result = []
     for entry in entries:
-        other = tables.reference_of(entry, entries)
-        if other is None:
+        if entry.comparison is None:
             continue
+        other = tables.reference_of(entry, entries)
         mine, theirs = tables.by_seed(entry), tables.by_seed(other)
         seeds = sorted(set(entry.values) & set(other.values))
-        if not seeds:
-            continue
-        released, paper = ([side.values[s] for s in seeds] for side in (entry, other))
-        difference = np.subtract(released, paper)
-        result.append(
-            Comparison(
-                entry.cell.row.label,
-                entry.cell.column.label,
-                t_interval(paper),
-                t_interval(released),
-                paired_difference(released, paper),
-                sign_flip_p(difference),
-                {"paper": perturbation(theirs, seeds), "released": perturbation(mine, seeds)},
-                mine[seeds[0]].config()["switches"],
-            )
-        )
+        paper, released = (t_interval([side.values[s] for s in seeds]) for side in (other, entry))
+        probed = {"paper": perturbation(theirs, seeds), "released": perturbation(mine, seeds)}
+        row, column = entry.cell.row.label, entry.cell.column.label
+        switches = mine[seeds[0]].config()["switches"]
+        result.append(Difference(row, column, paper, released, entry.comparison, probed, switches))
     return result
 
 
@@ -75,51 +64,42 @@ def perturbation(runs: dict[int, Run], seeds: list[int]) -> dict[str, float | No
     last = [[line["perturbation"] for line in runs[s].metrics() if "perturbation" in line][-1:] for s in seeds]
     rho = runs[seeds[0]].config()["hyper"].get("rho")
     result = {}
-    for name in ("norm", "intended", "global"):
+    for name in PROBED:
         values = [lines[0][name] for lines in last if lines and lines[0][name] is not None]
         result[name] = float(np.mean(values)) if values else None
     result["norm"] = result["norm"] / rho if rho and result["norm"] is not None else None
     return result
 
 
-def rows(comparisons: list[Comparison]) -> list[dict[str, Any]]:
-    adjusted = holm([c.p for c in comparisons])
+def rows(differences: list[Difference]) -> list[dict[str, Any]]:
     return [
         {
-            "method": c.label,
-            "split": c.column,
-            "n": c.difference.n,
-            "paper": c.paper.mean,
-            "released": c.released.mean,
-            "difference": c.difference.mean,
-            "low": c.difference.low,
-            "high": c.difference.high,
-            "p": c.p,
-            "p_holm": p,
-            "norm_paper": c.perturbation["paper"]["norm"],
-            "norm_released": c.perturbation["released"]["norm"],
-            "intended_paper": c.perturbation["paper"]["intended"],
-            "intended_released": c.perturbation["released"]["intended"],
-            "global_paper": c.perturbation["paper"]["global"],
-            "global_released": c.perturbation["released"]["global"],
-            "switches": " ".join(c.switches),
+            "method": d.label,
+            "split": d.column,
+            "n": d.comparison.difference.n,
+            "paper": d.paper.mean,
+            "released": d.released.mean,
+            "difference": d.comparison.difference.mean,
+            "low": d.comparison.difference.low,
+            "high": d.comparison.difference.high,
+            "p": d.comparison.p_sign,
+            "p_holm": d.comparison.holm_sign,
+            **{f"{name}_{side}": d.perturbation[side][name] for name in PROBED for side in ("paper", "released")},
+            "switches": " ".join(d.switches),
         }
-        for c, p in zip(comparisons, adjusted, strict=True)
+        for d in differences
     ]
 
 
-def markdown(comparisons: list[Comparison]) -> str:
+def markdown(differences: list[Difference]) -> str:
     """Accuracies with n, paired difference with its 95 % interval, and the perturbation on both sides."""
     head = ["method", "paper", "released", "difference [95 %]", "norm / rho", "cos. intended", "cos. global gradient"]
-    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
-    for c in comparisons:
-        sides = [
-            [c.perturbation[side][name] for side in ("paper", "released")] for name in ("norm", "intended", "global")
-        ]
-        interval = f"{c.difference.mean:+.2f} [{c.difference.low:+.2f}, {c.difference.high:+.2f}] (n={c.difference.n})"
-        numbers = [f"{c.paper.mean:.2f}", f"{c.released.mean:.2f}", interval]
-        lines.append("| " + " | ".join([c.label, *numbers, *(_both(*side) for side in sides)]) + " |")
-    return "\n".join(lines)
+    body = []
+    for d in differences:
+        sides = [_both(d.perturbation["paper"][name], d.perturbation["released"][name]) for name in PROBED]
+        i = d.comparison.difference
+        body.append([d.label, f"{d.paper.mean:.2f}", f"{d.released.mean:.2f}", f"{i.signed} (n={i.n})", *sides])
+    return "\n".join(markdown_table(head, body))
 
 
 def _both(paper: float | None, released: float | None) -> str:
@@ -129,21 +109,16 @@ def _both(paper: float | None, released: float | None) -> str:
 # ---- figures ---------------------------------------------------------------------------------------------------------
 
 
-def draw_differences(comparisons: list[Comparison], title: str, folder: Path, stem: str) -> list[Path]:
+def draw_differences(differences: list[Difference], title: str, folder: Path, stem: str) -> list[Path]:
     """Paired difference per method with its interval; zero means that the discrepancies change nothing."""
     import matplotlib.pyplot as plt
 
-    figure, axis = plt.subplots(figsize=(7.5, 0.36 * len(comparisons) + 1.4))
-    for y, c in enumerate(reversed(comparisons)):
-        colour = figures.COLOURS[1] if c.difference.excludes(0) else figures.COLOURS[0]
-        axis.plot([c.difference.low, c.difference.high], [y, y], color=colour, linewidth=2)
-        axis.plot(c.difference.mean, y, "o", color=colour)
-    axis.axvline(0, color="black", linewidth=0.8)
+    figure, axis = plt.subplots(figsize=(7.5, 0.36 * len(differences) + 1.4))
+    figures.forest(axis, [(d.label, d.comparison.difference) for d in differences])
     axis.set_xscale("symlog", linthresh=1)
-    axis.set_yticks(range(len(comparisons)), [c.label for c in reversed(comparisons)])
     axis.set_xlabel("released minus paper, percentage points of test accuracy (95 % t interval; linear within ±1)")
-    axis.grid(axis="x", alpha=0.3)
-    axis.set_title(f"{title}\nn = {comparisons[0].difference.n} paired seeds; orange: the interval excludes 0")
+    n = differences[0].comparison.difference.n
+    axis.set_title(f"{title}\nn = {n} paired seeds; orange, filled: the interval excludes 0")
     return figures.save(figure, folder, stem)
 
 
@@ -157,7 +132,7 @@ def draw_perturbation(
     for label, colour, style in ((paper, figures.COLOURS[0], "-"), (released, figures.COLOURS[1], "--")):
         runs = [run for e in entries if e.cell.row.label == label for run in e.runs]
         rho = runs[0].config()["hyper"]["rho"]
-        for axis, name, scale in zip(axes, ("norm", "intended", "global"), (1 / rho, 1, 1), strict=True):
+        for axis, name, scale in zip(axes, PROBED, (1 / rho, 1, 1), strict=True):
             series = [{m["round"]: m["perturbation"][name] for m in r.metrics() if "perturbation" in m} for r in runs]
             rounds = [t for t in sorted(series[0]) if all(s.get(t) is not None for s in series)]
             values = scale * np.array([[s[t] for t in rounds] for s in series])
@@ -201,18 +176,16 @@ def variants_command(
     _, table = experiments.find(TABLE)
     store = (experiments.there(out) if lookup else out) or experiments.STORES[profile]
     entries = tables.collect(table, profile, store, not lookup, quiet, data_root)
-    comparisons = compare(entries)
-    click.echo(json.dumps(rows(comparisons), indent=1) if as_json else markdown(comparisons))
-    if folder is None or not comparisons:
+    differences = compare(entries)
+    click.echo(json.dumps(rows(differences), indent=1) if as_json else markdown(differences))
+    if folder is None or not differences:
         return
-    note = f"{table.profiles[profile].note}; {comparisons[0].column}"
-    paths = draw_differences(comparisons, note, folder, f"variants-{profile}")
+    note = f"{table.profiles[profile].note}; {differences[0].column}"
+    paths = draw_differences(differences, note, folder, f"variants-{profile}")
     label = "FedLESAM, released (FedLESAM repository)"
     paths += draw_perturbation(entries, "FedLESAM", label, note, folder, f"fedlesam-perturbation-{profile}")
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows(comparisons)[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows(comparisons))
-    write_atomic(folder / f"variants-{profile}.csv", text.getvalue())
-    for path in [*paths, folder / f"variants-{profile}.csv"]:
+    records = rows(differences)
+    data = folder / f"variants-{profile}.csv"
+    write_atomic(data, csv_table(list(records[0]), (record.values() for record in records)))
+    for path in [*paths, data]:
         click.echo(f"figure: {path}", err=True)

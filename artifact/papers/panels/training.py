@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from artifact import figures
 from artifact.papers.panels.checks import Statement, measured
@@ -129,6 +130,8 @@ def draw(axes: Axes, record: Mapping[str, Any]) -> None:
     if record["kind"] == "sweep":
         axes.set_xticks(positions(record, record["ticks"]), [f"{x:g}" for x in record["ticks"]])
         axes.minorticks_off()
+    elif not record["log"]:
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))  # rounds
     axes.set_xlabel(record["x_label"])
     axes.set_ylabel(record["y_label"])
     axes.grid(alpha=0.3)
