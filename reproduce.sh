@@ -195,7 +195,7 @@ step() {
 
 test_all() {
     local bad=0
-    say "" "tests: ruff, then pytest on tests/ and checks/ in two processes; 5 to 15 minutes on two idle cores"
+    say "" "tests: ruff, then pytest on tests/ and checks/ in two processes; 5 to 17 minutes on two idle cores"
     "$PY" -m ruff check . || bad=1
     "$PY" -m ruff format --check . || bad=1
     "$PY" -m pytest -n 2 --dist loadfile --durations 10 || bad=1
