@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 from stored import accuracies, stored_run
 
-from artifact.papers import entries, experiments, tables
+from artifact.papers import entries, experiments, tables, variants
 from artifact.papers.declared import Line, Metric, Paper, Profile, Table
 from artifact.papers.experiments import Cell, Number
 from artifact.stats import Crossing, holm, restricted_difference
 from artifact.sweeps import sweep
+from artifact.text import csv_table, markdown_table
 
 SEEDS = (0, 1, 2)
 ROWS = (
@@ -324,3 +325,25 @@ def test_a_lookup_runs_nothing(trained, tmp_path):
     assert trained == []
     assert [e.text for e in found] == ["–"] * 4
     assert found[3].cell.row.against == "DynReg+SAM"
+
+
+def test_variants_are_the_tables_paired_comparisons():
+    """The command's rows against numbers formed here from the stored runs' accuracies."""
+    _, declared = experiments.find(variants.TABLE)
+    found = tables.look_up(declared, "laptop", experiments.finished(experiments.ROOT / "results"))
+    rows = {row["method"]: row for row in variants.rows(variants.compare(found))}
+    values = {entry.cell.row.label: entry.values for entry in found}
+    row = rows["FedLESAM-S, released (FedLESAM repository)"]
+    released, paper = ([values[name][s] for s in SEEDS] for name in (row["method"], "FedLESAM-S"))
+    assert (row["n"], row["difference"]) == (3, pytest.approx(np.mean(released) - np.mean(paper)))
+    half = row["high"] - row["difference"]
+    assert half == pytest.approx(4.302653 * np.std(np.subtract(released, paper), ddof=1) / 3**0.5, rel=1e-5)
+    assert [r["p_holm"] for r in rows.values()] == list(holm([r["p"] for r in rows.values()]))
+    lines = variants.markdown(variants.compare(found)).splitlines()
+    assert len(lines) == 2 + len(rows) and all(line.count("(n=3)") == 1 for line in lines[2:])
+
+
+def test_a_cell_cannot_break_its_table():
+    lines = markdown_table(["a", "b"], [["x | y", "two\nlines"]])
+    assert lines == ["| a | b |", "|---|---|", "| x \\| y | two lines |"]
+    assert list(csv.reader(io.StringIO(csv_table(["a"], [["x,\n y"], [None]])))) == [["a"], ["x,\n y"], [""]]

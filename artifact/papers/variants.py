@@ -98,7 +98,7 @@ def markdown(differences: list[Difference]) -> str:
     for d in differences:
         sides = [_both(d.perturbation["paper"][name], d.perturbation["released"][name]) for name in PROBED]
         i = d.comparison.difference
-        body.append([d.label, f"{d.paper.mean:.2f}", f"{d.released.mean:.2f}", f"{i.signed} (n={i.n})", *sides])
+        body.append([d.label, f"{d.paper.mean:.2f}", f"{d.released.mean:.2f}", i.signed, *sides])
     return "\n".join(markdown_table(head, body))
 
 
