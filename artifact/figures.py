@@ -50,6 +50,7 @@ METHODS = {
 }
 _SAME = {"Local FedSAM": "FedSAM", "DynReg": "FedDyn", "FedProx": "FedAvg"}
 
+#: of the data beside a figure of curves
 FIELDS = ("panel", "method", "round", "n", "mean", "low95", "high95", "minimum", "maximum")
 Curves = Mapping[str, Sequence[Sequence[Mapping[str, Any]]]]
 

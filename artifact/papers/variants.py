@@ -97,8 +97,8 @@ def markdown(differences: list[Difference]) -> str:
     body = []
     for d in differences:
         sides = [_both(d.perturbation["paper"][name], d.perturbation["released"][name]) for name in PROBED]
-        i = d.comparison.difference
-        body.append([d.label, f"{d.paper.mean:.2f}", f"{d.released.mean:.2f}", i.signed, *sides])
+        means = (f"{side.mean:.2f}" for side in (d.paper, d.released))
+        body.append([d.label, *means, d.comparison.difference.signed, *sides])
     return "\n".join(markdown_table(head, body))
 
 
