@@ -5,6 +5,7 @@ import gc
 import itertools
 import math
 import threading
+import time
 import weakref
 from dataclasses import replace
 
@@ -100,7 +101,10 @@ def test_a_trainer_that_is_gone_leaves_neither_oracle_nor_threads(backend, monke
     workers, oracle = set(threading.enumerate()) - before, weakref.ref(trainer.oracle)
     assert workers and oracle() is not None
     del trainer
-    gc.collect()
+    deadline = time.monotonic() + 60
+    while oracle() is not None and time.monotonic() < deadline:  # a worker may not yet have let go of its last task
+        gc.collect()
+        time.sleep(0.01)
     assert oracle() is None
     for worker in workers:
         worker.join(60)
