@@ -14,7 +14,7 @@ import torch
 
 from artifact import config, data
 from artifact.benchmark import page
-from artifact.benchmark.cases import CASES, METHODS, PRECISIONS, RELEASED, ROUNDS_PER_TURN, contender
+from artifact.benchmark.cases import CASES, METHODS, PRECISIONS, RELEASED, ROUNDS_PER_TURN, UNCOMPILED, contender
 from artifact.benchmark.flops import limits
 from artifact.benchmark.frameworks import MODELS as COMPARED
 from artifact.benchmark.frameworks import measure as against_frameworks
@@ -158,10 +158,10 @@ def merge(text: str, section: str, fastest: dict[str, tuple[str, str]], result: 
     "--backend",
     "kinds",
     multiple=True,
-    type=click.Choice([*BACKENDS, "auto", *PRECISIONS]),
+    type=click.Choice([*BACKENDS, "auto", UNCOMPILED, *PRECISIONS]),
     default=("auto",),
     show_default=True,
-    help="bfloat16, tf32: the default backend in that precision.",
+    help="bfloat16, tf32: the default backend in that precision; uncompiled: without compiled loops.",
 )
 @click.option(
     "--rounds",

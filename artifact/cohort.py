@@ -16,9 +16,7 @@ from torch import Tensor
 
 from artifact.devices import sent
 from artifact.flat import Layout, norm
-
-#: numbers of a block whose intermediate results stay in the cache
-_BLOCK = 1 << 18
+from artifact.kernels import loops_for
 
 
 @dataclass
@@ -120,15 +118,15 @@ class LocalOptimiser:
 
 
 def _sgd_step(W: Tensor, d: Tensor, omega: Tensor | float, lr: float) -> Tensor:
-    """W - lr (d + omega W), [S, P]; large ones on the CPU by blocks of columns, whose results stay in the cache."""
+    """W - lr (d + omega W), [S, P]; omega: a number or [S, 1]."""
+    loops, moved = loops_for(W, d), torch.empty_like(W)
+    if loops is not None:
+        decay = torch.as_tensor(omega, dtype=W.dtype).expand(len(W), 1)[:, 0].contiguous()
+        loops.descend(W.numpy(), d.numpy(), decay.numpy(), torch.tensor(lr, dtype=W.dtype).numpy()[()], moved.numpy())
+        return moved
     decayed = torch.is_tensor(omega) or omega != 0
-    large = W.device.type == "cpu" and W.numel() > 16 * _BLOCK
-    width = max(1, _BLOCK // len(W)) if large else W.shape[1]
-    moved = torch.empty_like(W)
-    for w, v, step in zip(W.split(width, 1), d.split(width, 1), moved.split(width, 1), strict=True):
-        torch.mul(w, omega, out=step).add_(v).mul_(lr) if decayed else torch.mul(v, lr, out=step)
-        torch.sub(w, step, out=step)
-    return moved
+    torch.mul(W, omega, out=moved).add_(d).mul_(lr) if decayed else torch.mul(d, lr, out=moved)
+    return torch.sub(W, moved, out=moved)
 
 
 class Context:

@@ -44,6 +44,12 @@ def has_bfloat16(device: torch.device) -> bool:
     return device.type != "cpu" or bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
 
 
+def vector_unit() -> str:
+    """The widest unit of this processor that its libraries' kernels use: AMX (of matrices), AVX512, AVX2, ..."""
+    amx = getattr(torch.cpu, "_is_amx_tile_supported", lambda: False)  # not in every torch that we run under
+    return "AMX" if amx() else torch.backends.cpu.get_cpu_capability()
+
+
 def slow_precision(device: torch.device, dtype: str) -> str | None:
     """What to tell somebody who asks for a type that this device computes slowly; None where it does not."""
     if dtype != "bfloat16" or has_bfloat16(device):

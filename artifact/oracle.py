@@ -32,7 +32,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 
-from artifact.devices import gradient_memory, side_by_side
+from artifact.devices import gradient_memory, side_by_side, vector_unit
 from artifact.explicit import Perceptron
 from artifact.flat import Layout, buffers, parameters
 from artifact.graphs import Graphs, Tensors
@@ -55,7 +55,7 @@ def _measured() -> dict[str, dict[str, str]]:
 
 def measured_for(device: torch.device) -> str:
     """The section of ``backends.toml`` for this machine: libraries differ most between processors' vector units."""
-    return "cuda" if device.type == "cuda" else f"cpu {torch.backends.cpu.get_cpu_capability().lower()}"
+    return "cuda" if device.type == "cuda" else f"cpu {vector_unit().lower()}"
 
 
 def default_backend(model: str, device: torch.device, bfloat16: bool = False) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 from collections.abc import Iterable
 
 import torch.nn.functional as F
@@ -11,6 +12,7 @@ from torch import Tensor, nn
 from artifact.flat import Layout, buffers
 from artifact.fourier import FourierConv2d, pays
 from artifact.models import Chain, Model, plain_convolution
+from artifact.pooling import PooledReLU
 from artifact.taps import input_shapes
 
 #: pixels along a side of outputs that are small to a convolution
@@ -32,6 +34,7 @@ class Replica:
             parameter.requires_grad_()
         if pool_first:
             pool_before_relu(self.model)
+            pool_with_relu(self.model)
         fits = kind in ("cropped", "fourier") and hasattr(model, "input_shape")
         self.kept = fit_to_images(self.model, spectra=kind == "fourier") if fits else {}
         self.layout, self.buffer_layout = layout, buffer_layout
@@ -65,6 +68,15 @@ def pool_before_relu(model: nn.Module) -> None:
             layers[index], layers[index + 1] = layers[index + 1], layers[index]
     model._modules.clear()
     model._modules.update(layers)
+
+
+def pool_with_relu(model: nn.Module) -> None:
+    """Make one layer of every max-pooling and the ReLU right behind it, where ``pool_before_relu`` has swapped them."""
+    layers = list(model.named_children()) if isinstance(model, Chain) else []
+    for (name, pool), (follower, relu) in itertools.pairwise(layers):
+        if isinstance(pool, nn.MaxPool2d) and isinstance(relu, nn.ReLU):
+            model._modules[name] = PooledReLU(pool)
+            del model._modules[follower]
 
 
 def fit_to_images(model: Model, spectra: bool = False) -> dict[str, tuple]:

@@ -26,6 +26,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from artifact import NUMBERS, __version__
+from artifact.devices import vector_unit
 from artifact.errors import UserError
 from artifact.files import replacing, write_atomic
 
@@ -335,7 +336,7 @@ def environment(device: torch.device) -> dict[str, Any]:
         "numpy": np.__version__,
         "platform": f"{sys.platform} {platform.machine()}",
         "processor": _processor(),
-        "instructions": torch.backends.cpu.get_cpu_capability(),
+        "instructions": vector_unit(),
         "cores": os.cpu_count(),
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
     }

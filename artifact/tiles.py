@@ -24,6 +24,7 @@ from torch import Tensor, nn
 
 from artifact.explicit import Perceptron, is_flatten, layers_in_a_row
 from artifact.flat import Layout
+from artifact.kernels import loops_for
 from artifact.models import Dropout, plain_convolution
 
 
@@ -31,13 +32,14 @@ class Kept(NamedTuple):
     """What the way back needs of a tiled convolution.
 
     matrix: [R, p p O, patch].  patches: [R, patch, tiles B].  candidates: [R, p p, O, tiles B], of which pooling has
-    taken the largest, [R, O, tiles B].
+    taken the largest, [R, O, tiles B].  winner: which these are, where compiled loops have pooled.
     """
 
     matrix: Tensor
     patches: Tensor
     candidates: Tensor
     largest: Tensor
+    winner: Tensor | None
 
 
 @dataclass(frozen=True)
@@ -73,8 +75,8 @@ class Tiling:
         """x: [R, C, H, W, B], weight: [R, O, C, k, l] -> ([R, O, h, w, B] without bias, what ``backward`` needs)."""
         matrix, patches = self._spread(weight), self._cut(x)
         candidates = torch.bmm(matrix, patches).unflatten(1, (self.pool**2, -1))
-        largest = reduce(torch.maximum, candidates.unbind(1))
-        return largest.unflatten(2, (*self.pooled, x.shape[-1])), Kept(matrix, patches, candidates, largest)
+        largest, winner = self._pool(candidates)
+        return largest.unflatten(2, (*self.pooled, x.shape[-1])), Kept(matrix, patches, candidates, largest, winner)
 
     def backward(self, d: Tensor, kept: Kept, weight: Tensor, inwards: bool) -> Tensor | None:
         """Derivatives of the loss, from those in the outputs, d [R, O, h, w, B], which ``kept`` serves once.
@@ -109,6 +111,12 @@ class Tiling:
     def _mend(self, patches: Tensor, batch: int) -> Tensor:
         """The adjoint of ``_cut``: overlapping patches add up, along one axis, then along the other."""
         p, (high, wide), (h, w) = self.pool, self.patch, self.pooled
+        loops = loops_for(patches)
+        if loops is not None:
+            x = patches.new_empty(len(patches), self.channels, *self.image, batch)
+            tiles = patches.view(-1, high, wide, h, w, batch)
+            loops.mend(tiles.numpy(), p, x.flatten(0, 1).numpy())
+            return x
         parts = patches.view(len(patches), self.channels, high, wide, h, w, batch)
         rows = patches.new_zeros(len(patches), self.channels, self.image[0], wide, w, batch)
         for i in range(high):
@@ -118,8 +126,22 @@ class Tiling:
             x[:, :, :, j : j + p * w : p] += rows[:, :, :, j]
         return x
 
+    def _pool(self, candidates: Tensor) -> tuple[Tensor, Tensor | None]:
+        """[R, p p, O, tiles B] -> the largest, [R, O, tiles B], and by compiled loops which these are."""
+        loops = loops_for(candidates) if self.pool > 1 else None
+        if loops is None:
+            return reduce(torch.maximum, candidates.unbind(1)), None
+        largest = torch.empty_like(candidates[:, 0])
+        winner = torch.empty(largest.shape, dtype=torch.int8)
+        loops.pool_planes(candidates.numpy(), largest.numpy(), winner.numpy())
+        return largest, winner
+
     def _unpool(self, d: Tensor, kept: Kept) -> Tensor:
         """[R, O, tiles B] -> [R, p p O, tiles B]: of equal candidates the first one, as in torch."""
+        if kept.winner is not None:
+            dy, d = torch.empty_like(kept.candidates), d.contiguous()
+            loops_for(dy).unpool_planes(d.numpy(), kept.winner.numpy(), dy.numpy())
+            return dy.flatten(1, 2)
         below = kept.candidates.sub_(kept.largest[:, None])
         dy, nearly_zero = torch.empty_like(below), -torch.finfo(d.dtype).tiny
         for candidate, place in zip(below.unbind(1)[:-1], dy.unbind(1), strict=False):

@@ -20,6 +20,7 @@ from artifact.explicit import Perceptron, onednn_linear
 from artifact.flat import parameters
 from artifact.models import Dropout
 from artifact.oracle import BACKENDS, Group, Oracle, Penalty, _measured, default_backend
+from artifact.pooling import PooledReLU
 from artifact.replica import Replica, useful_taps
 from artifact.rows import ClientRows, pack, unpack
 from artifact.session import load_data
@@ -188,15 +189,15 @@ def test_loop_gives_the_bits_of_functional_call(name, shape, bfloat16):
             assert torch.equal(oracle.buffer_layout.flatten(own), running[i])
 
 
-def test_replica_leaves_the_model_alone_and_swaps_only_relu_and_max_pooling():
+def test_replica_leaves_the_model_alone_and_joins_only_max_pooling_and_relu():
     model, W, _ = problem("lenet", shape=(3, 32, 32), dtype=torch.float32)
     before, oracle = {n: p.clone() for n, p in parameters(model).items()}, Oracle(model)
     replica = Replica(model, oracle.layout, oracle.buffer_layout, pool_first=True)
     replica.point(W[1], None)
     assert all(torch.equal(p, before[n]) for n, p in parameters(model).items())
     order = [n for n, _ in replica.model.named_children()]
-    assert order[:6] == ["conv1", "pool1", "relu1", "conv2", "pool2", "relu2"]
-    assert sorted(order) == sorted(n for n, _ in model.named_children())
+    assert order == [n for n, _ in model.named_children() if n not in ("relu1", "relu2")]
+    assert [n for n, m in replica.model.named_children() if isinstance(m, PooledReLU)] == ["pool1", "pool2"]
     assert torch.equal(torch.cat([p.flatten() for p in replica.model.parameters()]), W[1])
     assert [n for n, _ in replica.model.named_parameters()] == list(parameters(model))
     watched = Replica(model, oracle.layout, oracle.buffer_layout, pool_first=False)
@@ -704,8 +705,8 @@ def test_default_backend_reads_the_table(monkeypatch):
     assert default_backend("resnet18", torch.device("cuda")) == _measured()["cuda"]["*"]
     table = {"cpu": {"*": "loop", "mlp-*": "explicit"}, "cpu avx512": {"mlp-*": "onednn"}}
     monkeypatch.setattr("artifact.oracle._measured", lambda: table)
-    for capability, expected in (("AVX512", "onednn"), ("AVX2", "explicit"), ("UNHEARD OF", "explicit")):
-        monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda capability=capability: capability)
+    for unit, expected in (("AVX512", "onednn"), ("AMX", "explicit"), ("UNHEARD OF", "explicit")):
+        monkeypatch.setattr("artifact.oracle.vector_unit", lambda unit=unit: unit)
         assert default_backend("mlp-77", cpu) == expected
         assert default_backend("cnn-mnist", cpu) == "loop"
 

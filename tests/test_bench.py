@@ -122,6 +122,18 @@ def test_every_case_is_a_valid_config(model):
             assert (run.clients, run.cohort, run.batch_size) == (100, 10, 50)
 
 
+def test_uncompiled_is_the_same_training(digits, tmp_path):
+    """The same bits without compiled loops, so a difference in time is theirs alone."""
+    kinds = ("auto", cases.UNCOMPILED)
+    played = interleave(
+        [cases.contender("mlp-200", "fedavg", k) | {"weights": str(tmp_path / f"{k}.npy"), "cores": 1} for k in kinds],
+        1,
+    )
+    assert [contender.facts["loops"] for contender in played] == [True, False]
+    assert played[0].facts["backend"] == played[1].facts["backend"]
+    assert np.array_equal(*(np.load(tmp_path / f"{kind}.npy") for kind in kinds))
+
+
 def test_turns_of_several_rounds(digits):
     """One uncounted round, then two turns of three: seven rounds in all, a sample per turn."""
     asked = cases.contender("mlp-200", "fedavg", "explicit") | {"cores": 1}

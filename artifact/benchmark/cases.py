@@ -29,6 +29,8 @@ CASES: dict[str, dict[str, Any]] = {
 }
 #: precisions other than float32 that the default backend can be timed in; the second on a GPU alone
 PRECISIONS = ("bfloat16", "tf32")
+#: the default backend without compiled loops, as in an environment without numba
+UNCOMPILED = "uncompiled"
 METHODS = ("fedavg", "fedsam", "fedsmoo", "fedlesam")
 #: our name -> the released simulator's; it has no FedLESAM
 RELEASED = {"fedavg": "FedAvg", "fedsam": "FedSAM", "fedsmoo": "FedSMOO", "scaffold": "SCAFFOLD", "feddyn": "FedDyn"}
@@ -41,8 +43,8 @@ RHO = {"fedsam": {"rho": 0.1}, "fedsmoo": {"rho": 0.1, "lam": 0.1}, "fedlesam": 
 
 
 def contender(model: str, algorithm: str, kind: str, **changes: Any) -> dict[str, Any]:
-    """One process's work: ``kind`` is a backend's name, "auto", a precision of ``PRECISIONS`` or "reference"."""
+    """One process's work; ``kind``: a backend, "auto", "uncompiled", a precision of ``PRECISIONS`` or "reference"."""
     values = {**COMMON, **CASES[model], "model": model, "algorithm": algorithm, "hyper": RHO.get(algorithm, {})}
-    values["backend"] = "auto" if kind in (*PRECISIONS, "reference") else kind
+    values["backend"] = "auto" if kind in (*PRECISIONS, UNCOMPILED, "reference") else kind
     values["dtype"] = kind if kind in PRECISIONS else "float32"
-    return {"kind": kind, "config": values | changes}
+    return {"kind": kind, "config": values | changes, "loops": kind != UNCOMPILED}

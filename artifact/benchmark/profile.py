@@ -9,8 +9,11 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
+from unittest.mock import patch
 
 import click
 import torch
@@ -26,6 +29,7 @@ from artifact.devices import has_bfloat16
 from artifact.engine import Trainer
 from artifact.explicit import onednn_linear
 from artifact.fourier import FourierConv2d
+from artifact.kernels import compiled
 from artifact.oracle import pixels_last
 from artifact.session import load_data
 from artifact.store import environment
@@ -92,8 +96,8 @@ def _trainer(model: str, kind: str) -> Trainer:
 
 
 def _shares(trainer: Trainer) -> dict[str, float]:
-    """Processor time of a round by kind of operation, as shares; what torch's operations do not account for is last."""
-    with profiler(activities=[ProfilerActivity.CPU]) as record:
+    """Processor time of a round by kind of operation, as shares; what no operation accounts for is last."""
+    with profiler(activities=[ProfilerActivity.CPU]) as record, _watched_loops() as in_loops:
         began = time.process_time()
         trainer.play_round()
         whole = time.process_time() - began
@@ -102,8 +106,26 @@ def _shares(trainer: Trainer) -> dict[str, float]:
         kind = next((kind for kind, parts in KINDS.items() if any(part in event.key for part in parts)), None)
         if kind is not None and event.key.startswith(("aten::", "mkldnn::")):
             sums[kind] += event.self_cpu_time_total / 1e6
+    sums["compiled loops"] = sum(in_loops)
     shares = {kind: seconds / whole for kind, seconds in sums.items()}
     return shares | {"graph, Python, profiler": 1 - sum(shares.values())}
+
+
+@contextmanager
+def _watched_loops() -> Iterator[list[float]]:
+    """Seconds of every call of a compiled loop, of which the profiler knows nothing."""
+    loops, seconds = compiled(), []
+
+    def timed(loop: Callable[..., None], *arrays: Any) -> None:
+        began = time.perf_counter()
+        loop(*arrays)
+        seconds.append(time.perf_counter() - began)
+
+    with ExitStack() as stack:
+        for name, loop in [] if loops is None else list(vars(loops).items()):
+            if hasattr(loop, "py_func"):  # compiled by numba
+                stack.enter_context(patch.object(loops, name, partial(timed, loop)))
+        yield seconds
 
 
 @dataclass(frozen=True)
@@ -191,7 +213,7 @@ def _convolution(seen: _Seen, x: Tensor, weight: Tensor) -> dict[str, Callable[[
 
 def _tiled(tiling: Tiling, x: Tensor, weight: Tensor, inwards: bool) -> dict[str, Callable[[], Any]]:
     """The products of tiles, without what cuts patches, pools and mends."""
-    _, (matrix, patches, candidates, _) = tiling.forward(x.permute(1, 2, 3, 0)[None], weight[None])
+    _, (matrix, patches, candidates, *_) = tiling.forward(x.permute(1, 2, 3, 0)[None], weight[None])
     dy = torch.rand_like(candidates).flatten(1, 2)
     return {
         "forward": lambda: torch.bmm(matrix, patches),

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from artifact import config
+from artifact import config, kernels
 from artifact.benchmark.flops import round_flops
 from artifact.devices import finish
 from artifact.engine import Trainer
@@ -28,6 +28,8 @@ def main() -> None:
     if asked.get("cores"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: asked["cores"]])
         torch.set_num_threads(asked["cores"])
+    if not asked.get("loops", True):
+        kernels.compiled = lambda: None
     run = config.make(**asked["config"])
     trainer = Trainer(run, load_data(run))
     if asked.get("visited"):
@@ -50,6 +52,7 @@ def facts(trainer: Trainer) -> dict[str, Any]:
         "examples": steps * trainer.config.batch_size,
         "flops_per_pass": round_flops(trainer),
         "threads": trainer.oracle.threads,
+        "loops": kernels.compiled() is not None,
         "loaded_mib": peak_mib(trainer.device),
     }
 

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from artifact.data.dataset import Dataset
+from artifact.kernels import loops_for
 
 
 def normalise(images: Tensor, dataset: Dataset, dtype: torch.dtype = torch.float32) -> Tensor:
@@ -46,6 +47,12 @@ def augment(images: Tensor, uniforms: Tensor, padding: int = 4, always_crop: boo
     crop = torch.ones_like(flip) if always_crop else uniforms[..., 1] < 0.5
     offset = (uniforms[..., 2:] * (2 * padding + 1)).long() - padding
     offset = offset * crop[..., None]
+    loops = loops_for(images)
+    if loops is not None:
+        moved, lead = torch.empty_like(images), images.dim() - 3
+        given = (images, flip, *offset.unbind(-1), moved)
+        loops.flip_crop(*(t.reshape(-1, *t.shape[lead:]).numpy() for t in given))
+        return moved
     rows = torch.arange(height, device=images.device) + offset[..., :1]
     columns = torch.arange(width, device=images.device) + offset[..., 1:]
     inside = ((rows >= 0) & (rows < height))[..., :, None] & ((columns >= 0) & (columns < width))[..., None, :]

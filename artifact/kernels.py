@@ -1,0 +1,34 @@
+"""When the compiled loops of ``artifact.compiled`` take over from torch's operations: same bits, fewer passes.
+
+They read and write plain memory of the CPU. Everything else (a GPU, tensors that autograd follows, few numbers, an
+environment without numba) stays with torch.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from types import ModuleType
+
+import torch
+from torch import Tensor
+
+#: numbers below which calling torch a few times costs nothing worth saving
+FEW = 1 << 14
+
+
+@cache
+def compiled() -> ModuleType | None:
+    """The module of the loops; None where numba is not there or has no folder to write to."""
+    try:
+        return import_module("artifact.compiled")
+    except (ImportError, RuntimeError):  # a torch of one's own, without our pins; nowhere to keep what is compiled
+        return None
+
+
+def loops_for(*tensors: Tensor, dtypes: tuple[torch.dtype, ...] = (torch.float32, torch.float64)) -> ModuleType | None:
+    """``artifact.compiled`` if it may work on these tensors, of which the first is the largest; else None."""
+    if tensors[0].numel() < FEW:
+        return None
+    plain = all(t.device.type == "cpu" and t.is_contiguous() and not t.requires_grad for t in tensors)
+    return compiled() if plain and {t.dtype for t in tensors} <= set(dtypes) else None
