@@ -1,7 +1,7 @@
 """Inner loops for a CPU that torch has no single operation for, compiled by numba on first use.
 
-Here are loops over numbers and nothing else; ``artifact.kernels`` calls them with tensors. While one runs, Python's
-lock is free for the other workers. No fast mathematics: every sum and product is rounded as torch rounds it.
+Here are loops over numbers and nothing else; ``artifact.kernels`` says which tensors they may take. While one runs,
+Python's lock is free for the other workers. No fast mathematics: every sum and product is rounded as torch rounds it.
 """
 
 from __future__ import annotations
