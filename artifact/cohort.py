@@ -118,7 +118,9 @@ class LocalOptimiser:
 
 
 def _sgd_step(W: Tensor, d: Tensor, omega: Tensor | float, lr: float) -> Tensor:
-    """W - lr (d + omega W), [S, P]; omega: a number or [S, 1]."""
+    """W - lr (d + omega W), [S, P]; omega: a number or [S, 1]. Raises ValueError for a direction of another shape."""
+    if d.shape != W.shape:  # compiled loops would read whatever lies behind it
+        raise ValueError(f"the direction of a step is {[*d.shape]}, the models are {[*W.shape]}")
     loops, moved = loops_for(W, d), torch.empty_like(W)
     if loops is not None:
         decay = torch.as_tensor(omega, dtype=W.dtype).expand(len(W), 1)[:, 0].contiguous()

@@ -145,6 +145,12 @@ def test_a_local_step_has_the_bits_of_four_operations(seed, shape, omega, lr, dt
         assert torch.equal(_sgd_step(W, d, omega, lr), expected)
 
 
+@pytest.mark.parametrize("shape", [(2,), (2, 1), (1, 1 << 14), (2, (1 << 14) - 1)])
+def test_a_direction_of_another_shape_is_refused(shape):
+    with pytest.raises(ValueError, match="direction of a step"):
+        _sgd_step(torch.zeros(2, 1 << 14), torch.zeros(shape), 0.0, 0.1)
+
+
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("lead", [(7,), (3, 5)])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
