@@ -44,17 +44,21 @@ def pool_relu(x: ndarray, infinity: int, nan: int, y: ndarray, winner: ndarray) 
 
 
 @_compile
+def _keep(given: ndarray, place: ndarray, i: int, out: ndarray) -> None:
+    """What is at place ``i``, zero elsewhere; a loop of one output is vectorised."""
+    zero = given.dtype.type(0)
+    for c in range(len(out)):
+        out[c] = given[c] if place[c] == i else zero
+
+
+@_compile
 def pool_relu_backward(dy: ndarray, winner: ndarray, dx: ndarray) -> None:
     """dy [B, H, W, C] -> dx [B, 2 H, 2 W, C]: each derivative to its winner, zero to the others."""
-    zero = dy.dtype.type(0)
     for b in range(dy.shape[0]):
         for h in range(dy.shape[1]):
             for w in range(dy.shape[2]):
-                given, place = dy[b, h, w], winner[b, h, w]
-                for i in range(4):  # one pixel after the other: loops of one output are vectorised
-                    out = dx[b, 2 * h + i // 2, 2 * w + i % 2]
-                    for c in range(dy.shape[3]):
-                        out[c] = given[c] if place[c] == i else zero
+                for i in range(4):
+                    _keep(dy[b, h, w], winner[b, h, w], i, dx[b, 2 * h + i // 2, 2 * w + i % 2])
 
 
 @_compile
@@ -105,13 +109,10 @@ def pool_planes(candidates: ndarray, largest: ndarray, winner: ndarray) -> None:
 @_compile
 def unpool_planes(d: ndarray, winner: ndarray, candidates: ndarray) -> None:
     """d [R, O, T] -> candidates [R, Q, O, T]: each derivative to its winner, zero to the others."""
-    zero = d.dtype.type(0)
     for r in range(d.shape[0]):
         for q in range(candidates.shape[1]):
             for o in range(d.shape[1]):
-                given, place, out = d[r, o], winner[r, o], candidates[r, q, o]
-                for t in range(len(out)):
-                    out[t] = given[t] if place[t] == q else zero
+                _keep(d[r, o], winner[r, o], q, candidates[r, q, o])
 
 
 @_compile

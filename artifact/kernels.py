@@ -1,5 +1,6 @@
 """When the compiled loops of ``artifact.compiled`` take over from torch's operations: same bits, fewer passes.
 
+The one difference is the sign of some zeros (of a pixel from outside the image, of a ReLU), which no sum shows.
 They read and write plain memory of the CPU. Everything else (a GPU, tensors that autograd follows, few numbers, an
 environment without numba) stays with torch.
 """

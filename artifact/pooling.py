@@ -23,7 +23,7 @@ _CHANNELS = 32
 
 
 class PooledReLU(nn.Module):
-    """ReLU of a max-pooling: the bits of torch's two layers, forward and backward, in whatever order they stand."""
+    """ReLU of a max-pooling: the numbers of torch's two layers, forward and backward."""
 
     def __init__(self, pool: nn.MaxPool2d):
         super().__init__()

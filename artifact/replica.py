@@ -22,8 +22,9 @@ FEW_PIXELS = 2
 class Replica:
     """The model at any flat vector; what it computes is what ``functional_call`` computes, bit for bit.
 
-    pool_first: max-pooling moves before the ReLU that it follows, which gives the same outputs and gradients (both
-    are monotone and ReLU is elementwise) from a quarter of the ReLUs. Not for callers that watch activations.
+    pool_first: max-pooling moves before the ReLU that it follows, which gives the same outputs and gradients (both are
+    monotone and ReLU is elementwise) from a quarter of the ReLUs, and the two become one layer. Not for callers that
+    watch activations.
     kind: the backend; "cropped" and "fourier" fit convolutions to their images (``fit_to_images``), the latter with
     spectra: the same function up to rounding.
     """
