@@ -13,7 +13,7 @@ import click
 import torch
 
 from artifact import config, data
-from artifact.benchmark import page
+from artifact.benchmark import aims, page
 from artifact.benchmark.cases import CASES, METHODS, PRECISIONS, RELEASED, ROUNDS_PER_TURN, UNCOMPILED, contender
 from artifact.benchmark.flops import limits
 from artifact.benchmark.frameworks import MODELS as COMPARED
@@ -183,7 +183,8 @@ def merge(text: str, section: str, fastest: dict[str, tuple[str, str]], result: 
     type=Place(),
     help="Python of an environment with pfl-research and Flower to time too (docs/performance/frameworks).",
 )
-@click.option("--render", type=Place(exists=True), help="Page whose tables are made anew.")
+@click.option("--aims", "reached", type=Place(exists=True), help="Show what the results in a folder reach; no timing.")
+@click.option("--tables", type=Place(exists=True), help="Show the results in a folder as tables; no timing.")
 @click.option("--out", type=Place(), help="File for the JSON result.")
 @click.option("--json", "as_json", is_flag=True, help="Print the JSON result.")
 def bench(
@@ -199,12 +200,13 @@ def bench(
     profile: bool,
     precision: bool,
     frameworks: Path | None,
-    render: Path | None,
+    reached: Path | None,
+    tables: Path | None,
     out: Path | None,
     as_json: bool,
 ) -> None:
-    if render is not None:
-        page.render(render)
+    if reached is not None or tables is not None:
+        click.echo("\n".join(aims.table(reached)) if reached is not None else page.tables(tables))
         return
     if reference is not None and not (reference / "server" / "server.py").is_file():
         raise UserError("reference", str(reference), "a checkout of woodenchild95/FL-Simulator")

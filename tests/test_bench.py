@@ -18,7 +18,7 @@ from torch.nn.functional import cross_entropy
 from artifact import devices
 from artifact.__main__ import main
 from artifact.bench import line, ratio_line
-from artifact.benchmark import cases, frameworks, nodes, page, profile, scaling
+from artifact.benchmark import aims, cases, frameworks, nodes, page, profile, scaling
 from artifact.benchmark.flops import limits, round_flops
 from artifact.benchmark.measure import (
     Contender,
@@ -343,3 +343,37 @@ def test_the_profile_leaves_out_a_type_without_kernels(digits, capsys, monkeypat
     monkeypatch.setattr(profile, "has_bfloat16", lambda _device: False)
     assert [one["dtype"] for one in profile.measure(["mlp-200"])["profiles"]] == ["float32"]
     assert "mlp-200 in bfloat16: left out" in capsys.readouterr().err
+
+
+def test_aims_say_what_was_measured_and_what_is_reached(tmp_path, capsys):
+    spread_of = dict(zip(("median", "min", "max", "n"), (2.0, 1.9, 2.1, 9), strict=True))
+    below = spread_of | {"median": 1.99}
+    quotient = {"algorithm": "fedavg", "contender": "auto", "train": spread_of, "whole": below}
+    write(tmp_path / "amx-lenet.json", ratios=[quotient])
+    write(tmp_path / "memory.json", rows=[{"peak_mib": 14000.0}])
+    assert main(["bench", "--aims", str(tmp_path)]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    of = {cells[0]: cells[1:] for cells in (line.strip("| ").split(" | ") for line in shown)}
+    missing = "not measured"
+    assert of["released: LeNet"] == ["≥ 2", "**2.00** [1.90, 2.10], n=9", missing, missing]
+    assert of["released: LeNet, whole round, same evaluation"][1] == "1.99 [1.90, 2.10], n=9"
+    assert of["released: LeNet, ours in bfloat16"][1] == missing
+    assert of["FedSMOO, ResNet-18-GN, 100 clients: peak memory, GB"] == ["≤ 14", missing, "14.68, n=1", missing]
+    assert len(shown) == 2 + len(aims.AIMS)
+
+
+@pytest.mark.parametrize("content", ["", "[1]", "{}", '{"rows": '])
+@pytest.mark.parametrize("option", ["--aims", "--tables"])
+def test_results_that_bench_has_not_written_are_refused(option, content, tmp_path, capsys):
+    (tmp_path / "amx-lenet.json").write_text(content)
+    assert main(["bench", option, str(tmp_path)]) == 2
+    assert "a result of bench --out" in capsys.readouterr().err
+
+
+def test_a_folder_without_results_has_no_tables(tmp_path, capsys):
+    assert main(["bench", "--tables", str(tmp_path)]) == 2
+    assert "results of bench --out" in capsys.readouterr().err
+
+
+def write(path, **result):
+    path.write_text(json.dumps({"environment": environment(torch.device("cpu"))} | result))

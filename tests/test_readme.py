@@ -95,7 +95,7 @@ def test_comparison_shows_the_method_beside_all_others(tmp_path):
     assert drawn == {".png", ".pdf", ".csv"}
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/reproduction.md", "docs/results.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/performance.md", "docs/reproduction.md", "docs/results.md"])
 def test_generated_blocks_are_current(name, monkeypatch):
     monkeypatch.chdir(ROOT)
     text = (ROOT / name).read_text(encoding="utf-8")

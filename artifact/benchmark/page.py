@@ -1,4 +1,4 @@
-"""The generated part of docs/performance.md: tables from the JSON files that ``bench --out`` has left beside it."""
+"""The tables of docs/performance.md, from the JSON files that ``bench --out`` has left in a folder."""
 
 from __future__ import annotations
 
@@ -7,25 +7,31 @@ from pathlib import Path
 from typing import Any
 
 from artifact.errors import UserError
-from artifact.files import write_atomic
 from artifact.text import markdown_table
 
-BEGIN, END = "<!-- begin: bench --render -->", "<!-- end: bench --render -->"
+
+def tables(folder: Path) -> str:
+    """The tables of all results in a folder. Raises UserError where there is none, or something else."""
+    paths = sorted(folder.glob("*.json"))
+    if not paths:
+        raise UserError("tables", str(folder), "a folder with results of bench --out")
+    return "\n\n".join(section(path) for path in paths)
 
 
-def render(page: Path) -> None:
-    """Replace the block between the markers. Raises UserError for a page without them."""
-    text = page.read_text(encoding="utf-8")
-    if BEGIN not in text or END not in text:
-        raise UserError("render", str(page), f"a page with the lines {BEGIN} and {END}")
-    head, tail = text.split(BEGIN)[0], text.split(END)[1]
-    parts = [section(path) for path in sorted(page.with_suffix("").glob("*.json"))]
-    write_atomic(page, head + BEGIN + "\n\n" + "\n\n".join(parts) + "\n\n" + END + tail)
+def read(path: Path) -> dict[str, Any]:
+    """A result. Raises UserError for a file that ``bench`` has not written."""
+    try:
+        result = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        result = None
+    if not isinstance(result, dict) or "environment" not in result:
+        raise UserError("file", str(path), "a result of bench --out")
+    return result
 
 
 def section(path: Path) -> str:
     """One file's tables, with the machine that they were measured on."""
-    result = json.loads(path.read_text(encoding="utf-8"))
+    result = read(path)
     lines = [f"### {path.stem}", "", machine(result), ""]
     if "panels" in result:
         lines += scaling(result)
@@ -48,7 +54,8 @@ def machine(result: dict[str, Any]) -> str:
     text = f"{gpu}{facts['processor']}{instructions}, {facts['cores']} cores, torch {facts['torch']}"
     if "limits" in result:
         rates = result["limits"]
-        text += f"; measured at the start: matmul {rates['matmul']:.0f}, convolution {rates['convolution']:.0f} GFLOP/s"
+        measured = f"matmul {rates['matmul']:.0f}, convolution {rates['convolution']:.0f} GFLOP/s"
+        text += f".\nMeasured at the start: {measured}"
     return text + "."
 
 
