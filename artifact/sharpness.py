@@ -461,5 +461,5 @@ def command_line(key: str, data_size: int | None, dtype: str, options: Options) 
     words += ["--data-size", str(data_size)] if data_size else []
     for name in ("k", "tol", "samples", "error", "rho", "m", "seed"):
         if getattr(options, name) != default[name]:
-            words += [f"--{name}", f"{getattr(options, name):g}"]
+            words += [f"--{name}", str(getattr(options, name))]
     return " ".join(words[:1] + [shlex.quote(word) for word in words[1:]])

@@ -410,6 +410,7 @@ def test_the_recorded_command_of_ones_own_method_finds_its_run(mine, tmp_path, c
         ("share", "lr", ("hyper-parameter", "lr", "mine")),
         ("@dataclass", "raise SystemExit(0)\n@dataclass", ("add", "mine.py", "SystemExit")),
         ("return self.share * g", "raise SystemExit(0)", ("add", "mine.py", "SystemExit", "line 8")),
+        ("Fraction = 0.5", "Fraction = 2.0", ("share", "2.0", "less than or equal to 1")),
         ("share: Fraction = 0.5", "share: Fraction = 0.5\n    kind: str = 'a'", ("kind", "'a'", "finite number")),
         (
             "share: Fraction = 0.5",

@@ -14,7 +14,7 @@ from artifact import algorithms, curvature, session
 from artifact.__main__ import main
 from artifact.config import make
 from artifact.errors import UserError
-from artifact.sharpness import Measurement, Options, find, matching, measure, open_target, record, text
+from artifact.sharpness import Measurement, Options, command_line, find, matching, measure, open_target, record, text
 from artifact.store import read_checkpoint
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -136,6 +136,11 @@ def test_record_and_selection(store, capsys):
     code, out, error = run(capsys, *both)
     assert code == 0 and out == "" and error.count("recorded before") == 2, "what is there is not measured again"
     assert len(matching(store, ["seed=1"])) == 1
+
+
+def test_a_recorded_command_keeps_every_digit():
+    words = command_line("key", None, "float32", Options(seed=1234567, rho=0.12345678)).split()
+    assert words[words.index("--seed") + 1] == "1234567" and words[words.index("--rho") + 1] == "0.12345678"
 
 
 def test_a_recorded_command_measures_the_same(store, capsys):

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import torch
-from pydantic import Field
+from pydantic import ConfigDict, Field
 from torch import Tensor
 
 from artifact.cohort import Cohort, Context
@@ -45,6 +45,9 @@ class FedAvg:
     """
 
     server_lr: Positive = 1.0
+
+    #: the defaults of a method of the user's own must be in range too
+    __pydantic_config__ = ConfigDict(validate_default=True)
 
     #: the clip acts on the whole direction instead of the data gradient (GEN-1)
     clip_total = False
