@@ -12,3 +12,7 @@ class UserError(ValueError):
     def __init__(self, field: str, value: object, allowed: str):
         self.field, self.value, self.allowed = field, value, allowed
         super().__init__(" ".join(f"{field}: {value!r} is not possible; allowed: {allowed}".split()))
+
+    def __reduce__(self):
+        """As it was made, so that it comes whole out of another process."""
+        return type(self), (self.field, self.value, self.allowed)

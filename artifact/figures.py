@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import matplotlib
 import numpy as np
+from joblib import Parallel, cpu_count, delayed
 
 from artifact.errors import UserError
 from artifact.files import replacing, write_atomic
@@ -50,6 +51,8 @@ METHODS = {
 }
 _SAME = {"Local FedSAM": "FedSAM", "DynReg": "FedDyn", "FedProx": "FedAvg"}
 
+#: pictures for which starting processes takes less time than they save
+MANY = 8
 #: of the data beside a figure of curves
 FIELDS = ("panel", "method", "round", "n", "mean", "low95", "high95", "minimum", "maximum")
 Curves = Mapping[str, Sequence[Sequence[Mapping[str, Any]]]]
@@ -86,6 +89,14 @@ def style(label: str, position: int = 0) -> Style:
     if base in METHODS:
         return Style(*METHODS[base], line)
     return Style(COLOURS[position % len(COLOURS)], "os^vDPX*"[position % 8], line)
+
+
+def side_by_side(drawings: Sequence[Callable[[], list[Path]]]) -> Iterator[list[Path]]:
+    """The files of every drawing, in order; many are spread over the cores."""
+    if len(drawings) < MANY:
+        yield from (draw() for draw in drawings)
+    else:
+        yield from Parallel(cpu_count(), return_as="generator")(delayed(draw)() for draw in drawings)
 
 
 def save(figure: plt.Figure, folder: Path, stem: str) -> list[Path]:

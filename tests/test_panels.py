@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -250,6 +251,29 @@ def test_one_method_looks_the_same_everywhere_and_no_two_alike():
     labels = {s.label for panel in panels.select("", "quick") for s in panel.series}
     known = {look.colour for look in looks.values()}
     assert {figures.style(label).colour for label in labels} <= known
+
+
+def _drawings(folder, several):
+    """Drawings of one curve each, ``several`` of them, named by their number."""
+    runs = [[{"round": r, "server": {"accuracy": 0.1 * r}} for r in (1, 2)]]
+    panel = {"IID": {"FedAvg": runs}}
+    return [partial(figures.curves, panel, "server", "title", folder, str(i)) for i in range(several)]
+
+
+def test_many_figures_are_those_that_are_drawn_one_by_one_in_the_same_order(tmp_path):
+    many = list(figures.side_by_side(_drawings(tmp_path / "many", figures.MANY)))
+    few = list(figures.side_by_side(_drawings(tmp_path / "few", 2)))
+    assert [[path.name for path in paths] for paths in many[:2]] == [[path.name for path in paths] for paths in few]
+    assert [paths[0].stem for paths in many] == [str(i) for i in range(figures.MANY)]
+    pairs = [(a, b) for one, other in zip(few, many[:2], strict=True) for a, b in zip(one, other, strict=True)]
+    assert pairs and all(a.read_bytes() == b.read_bytes() for a, b in pairs)
+
+
+@pytest.mark.parametrize("several", [1, figures.MANY])
+def test_bad_input_of_a_drawing_is_the_same_from_another_process(several, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match=r"figures: .*file/folder.* is not possible; allowed: a folder that can be"):
+        list(figures.side_by_side(_drawings(tmp_path / "file" / "folder", several)))
 
 
 def test_smoothing_keeps_a_line_and_its_window():

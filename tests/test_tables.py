@@ -281,6 +281,11 @@ settings = { model = "mlp-8", clients = 4, cohort = 2, rounds = 3, train_size = 
 """
 
 
+def collect(declared: Table, profile: str, store, *asked, **options) -> list[tables.Entry]:
+    """A table's entries as the command has them."""
+    return tables.look_up(declared, profile, tables.finished_runs([declared], profile, store, *asked, **options))
+
+
 @pytest.fixture
 def trained(monkeypatch):
     """The configs that would be trained."""
@@ -290,16 +295,16 @@ def trained(monkeypatch):
 
 
 def test_every_config_is_run_once_seed_by_seed(trained, tmp_path):
-    tables.collect(experiments.find("kakoun2024/5.3")[1], "quick", tmp_path, True, True, None)
+    collect(experiments.find("kakoun2024/5.3")[1], "quick", tmp_path, True, True, None)
     assert len(trained) == 27
     assert [c.seed for c in trained] == sorted(c.seed for c in trained)
 
 
 def test_what_the_profile_does_not_run_is_run_only_when_asked_for(trained, tmp_path):
     declared = experiments.find("kakoun2024/5.6")[1]
-    tables.collect(declared, "laptop", tmp_path, True, True, None)
+    collect(declared, "laptop", tmp_path, True, True, None)
     assert trained == []
-    tables.collect(declared, "laptop", tmp_path, True, True, None, everything=True)
+    collect(declared, "laptop", tmp_path, True, True, None, everything=True)
     assert len(trained) == 27
 
 
@@ -307,21 +312,21 @@ def test_curvature_that_is_not_on_record_is_measured_once(tmp_path, monkeypatch)
     (tmp_path / "small.toml").write_text(CURVED, encoding="utf-8")
     monkeypatch.setattr(experiments, "EXPERIMENTS", tmp_path)
     declared, store = experiments.find("small/1")[1], tmp_path / "store"
-    assert [e.text for e in tables.collect(declared, "quick", store, False, True, None)] == ["–"]
-    found = tables.collect(declared, "quick", store, True, True, None)
+    assert [e.text for e in collect(declared, "quick", store, False, True, None)] == ["–"]
+    found = collect(declared, "quick", store, True, True, None)
     recorded = json.loads((found[0].runs[0].folder / "curvature.json").read_text(encoding="utf-8"))
     assert found[0].values == {0: recorded["top_eigenvalue"]["value"]}
     assert recorded["top_eigenvalue"]["converged"]
     assert recorded["top_eigenvalue"]["value"] > 0 and recorded["data"] == 60
     entries.record_curvature(found[0].runs[0], 30)
-    assert tables.collect(declared, "quick", store, False, True, None)[0].values == {}, "measured on other images"
-    assert tables.collect(declared, "quick", store, True, True, None)[0].values == found[0].values
+    assert collect(declared, "quick", store, False, True, None)[0].values == {}, "measured on other images"
+    assert collect(declared, "quick", store, True, True, None)[0].values == found[0].values
     monkeypatch.setattr(entries, "record_curvature", lambda *_: pytest.fail("measured again"))
-    assert tables.collect(declared, "quick", store, True, True, None)[0].values == found[0].values
+    assert collect(declared, "quick", store, True, True, None)[0].values == found[0].values
 
 
 def test_a_lookup_runs_nothing(trained, tmp_path):
-    found = tables.collect(experiments.find("sun2023/8")[1], "quick", tmp_path, False, True, None)
+    found = collect(experiments.find("sun2023/8")[1], "quick", tmp_path, False, True, None)
     assert trained == []
     assert [e.text for e in found] == ["–"] * 4
     assert found[3].cell.row.against == "DynReg+SAM"

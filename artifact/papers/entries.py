@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -127,28 +127,30 @@ def digits(value: float, metric: Metric) -> str:
 # ---- collecting ------------------------------------------------------------------------------------------------------
 
 
-def collect(
-    table: Table,
+def finished_runs(
+    tables: Sequence[Table],
     profile: str,
     store: Path,
     run_missing: bool,
     quiet: bool,
     data_root: Path | None,
     everything: bool = False,
-) -> list[Entry]:
-    """The table's entries; missing runs are trained when asked for, on all cores, each resumable.
+) -> dict[str, list[Run]]:
+    """The store's finished runs; what the tables lack is trained before, when asked for, on all cores, each resumable.
 
-    Where the table shows curvature, that of runs without a record is measured and stored beside them. everything: also
+    Where a table shows curvature, that of runs without a record is measured and stored beside them. everything: also
     the cells that the profile marks as not run here.
     """
-    if run_missing:
-        configs = wanted.configs(f"{table.paper}/{table.id}", profile, everything)
-        sweep.run_missing(configs, Settings(store, data_root), quiet=quiet)
+    if not run_missing:
+        return experiments.finished(store)
+    configs = [c for table in tables for c in wanted.configs(f"{table.paper}/{table.id}", profile, everything)]
+    sweep.run_missing(configs, Settings(store, data_root), quiet=quiet)
     stored = experiments.finished(store)
-    if run_missing and CURVATURE & {metric.quantity for metric in table.metrics}:
-        for run, samples in _unmeasured(table, profile, stored, everything):
-            record_curvature(run, samples, data_root)
-    return look_up(table, profile, stored)
+    for table in tables:
+        if CURVATURE & {metric.quantity for metric in table.metrics}:
+            for run, samples in _unmeasured(table, profile, stored, everything):
+                record_curvature(run, samples, data_root)
+    return stored
 
 
 def _unmeasured(

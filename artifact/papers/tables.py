@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,20 @@ from artifact import figures
 from artifact.options import DATA_ROOT, STORE, Place
 from artifact.papers import experiments
 from artifact.papers.declared import Line, Metric, Paper, Table
-from artifact.papers.entries import SYMBOLS, Comparison, Entry, by_seed, collect, compare, look_up, reference_of
+from artifact.papers.entries import SYMBOLS, Comparison, Entry, by_seed, compare, finished_runs, look_up, reference_of
 from artifact.text import csv_table, markdown_row, markdown_table
 
-__all__ = ["SYMBOLS", "Comparison", "Entry", "by_seed", "collect", "compare", "look_up", "records", "reference_of"]
+__all__ = [
+    "SYMBOLS",
+    "Comparison",
+    "Entry",
+    "by_seed",
+    "compare",
+    "finished_runs",
+    "look_up",
+    "records",
+    "reference_of",
+]
 
 FORMATS = ("markdown", "csv", "latex", "json")
 MODELS = {
@@ -298,16 +309,21 @@ def table_command(
 ) -> None:
     store = (experiments.there(out) if lookup else out) or experiments.STORES[profile]
     render = RENDER["json" if json_output else style]
-    for number, (paper, table) in enumerate(experiments.select_tables(name, profile)):
-        entries = collect(table, profile, store, not lookup, quiet, data_root, everything)
+    chosen = experiments.select_tables(name, profile)
+    stored = finished_runs([table for _, table in chosen], profile, store, not lookup, quiet, data_root, everything)
+    drawings = []
+    for number, (paper, table) in enumerate(chosen):
+        entries = look_up(table, profile, stored)
         click.echo(("\n" if number else "") + render(paper, table, profile, entries))
         if folder is not None and table.given is None:
-            for path in draw(paper, table, profile, entries, folder):
-                click.echo(f"figure: {path}", err=True)
+            drawings.append(drawing(paper, table, profile, entries, folder))
+    for paths in figures.side_by_side(drawings):
+        for path in paths:
+            click.echo(f"figure: {path}", err=True)
 
 
-def draw(paper: Paper, table: Table, profile: str, entries: list[Entry], folder: Path) -> list[Path]:
-    """Accuracy against round, one panel per column, one line per row; PNG, PDF and the data behind them."""
+def drawing(paper: Paper, table: Table, profile: str, entries: list[Entry], folder: Path) -> Callable[[], list[Path]]:
+    """To call: accuracy against round, one panel per column, one line per row; PNG, PDF and the data behind them."""
     metric = table.metrics[0]
     own = [e for e in entries if e.cell.metric is metric]
     panels: dict[str, dict[str, list[list[dict[str, Any]]]]] = {}
@@ -316,4 +332,4 @@ def draw(paper: Paper, table: Table, profile: str, entries: list[Entry], folder:
         panels[column.label] = {e.cell.row.label: [run.metrics() for run in e.runs] for e in rows}
     stem = f"{paper.paper}-{table.id}-{profile}".replace("/", "-")
     title = f"{paper.title}, {table.location} ({profile})"
-    return figures.curves(panels, metric.model, title, folder, stem)
+    return partial(figures.curves, panels, metric.model, title, folder, stem)

@@ -175,7 +175,8 @@ def variants_command(
 ) -> None:
     _, table = experiments.find(TABLE)
     store = (experiments.there(out) if lookup else out) or experiments.STORES[profile]
-    entries = tables.collect(table, profile, store, not lookup, quiet, data_root)
+    stored = tables.finished_runs([table], profile, store, not lookup, quiet, data_root)
+    entries = tables.look_up(table, profile, stored)
     differences = compare(entries)
     click.echo(json.dumps(rows(differences), indent=1) if as_json else markdown(differences))
     if folder is None or not differences:

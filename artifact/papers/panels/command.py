@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -163,10 +163,12 @@ def figure_command(
     records = {one: known[one] if one in known else new[one] for one in names}
     if as_json:
         click.echo(json.dumps([content for found in records.values() for content in found], indent=1))
-    for one, found in records.items():
+    for found in records.values():
         for content in () if as_json else found:
             click.echo(f"{content['id']}: {content['state']}")
             for text in content["texts"]:
                 click.echo(f"  {text}")
-        for path in draw(one, profile, found, folder):
+    drawings = [partial(draw, one, profile, found, folder) for one, found in records.items()]
+    for paths in figures.side_by_side(drawings):
+        for path in paths:
             click.echo(f"figure: {path}", err=True)
