@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from stored import accuracies, stored_run
 
+from artifact.__main__ import main
 from artifact.papers import entries, experiments, tables, variants
 from artifact.papers.declared import Line, Metric, Paper, Profile, Table
 from artifact.papers.experiments import Cell, Number
@@ -279,6 +280,21 @@ columns = [{ label = "IID", settings = { split = "iid" } }]
 metrics = [{ id = "top", quantity = "top-eigenvalue", unit = "", samples = { quick = 60 } }]
 settings = { model = "mlp-8", clients = 4, cohort = 2, rounds = 3, train_size = 120, test_size = 60 }
 """
+
+
+@pytest.mark.parametrize(("name", "several"), [("kakoun2024", True), ("kakoun2024/5.1", False)])
+def test_the_formats_for_programs_are_one_document(name, several, tmp_path, capsys):
+    said = {}
+    for style in ("json", "csv", "markdown"):
+        assert main(["table", name, "--lookup", "--out", str(tmp_path), "--format", style]) == 0
+        said[style] = capsys.readouterr().out
+    document = json.loads(said["json"])
+    listed = document if several else [document]
+    rows = list(csv.DictReader(io.StringIO(said["csv"])))
+    cells = [(f"{one['paper']}/{one['table']}", cell["id"]) for one in listed for cell in one["cells"]]
+    assert [(row["table"], row["id"]) for row in rows] == cells
+    assert (len(listed) > 1) == several and len({table for table, _ in cells}) > several
+    assert said["markdown"].count("\n\nGlobal FedSAM (Al Kakoun") == len(listed) - 1
 
 
 def collect(declared: Table, profile: str, store, *asked, **options) -> list[tables.Entry]:

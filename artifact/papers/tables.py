@@ -231,8 +231,9 @@ def _record(e: Entry) -> dict[str, Any]:
 
 
 def as_csv(paper: Paper, table: Table, profile: str, entries: list[Entry]) -> str:
-    rows = [[profile, *(record | {"keys": " ".join(record["keys"])}).values()] for record in records(entries)]
-    return csv_table(["profile", *CSV_FIELDS], rows).rstrip()
+    head = [f"{paper.paper}/{table.id}", profile]
+    rows = [[*head, *(record | {"keys": " ".join(record["keys"])}).values()] for record in records(entries)]
+    return csv_table(["table", "profile", *CSV_FIELDS], rows).rstrip()
 
 
 def as_json(paper: Paper, table: Table, profile: str, entries: list[Entry]) -> str:
@@ -284,6 +285,15 @@ def _tex(text: str) -> str:
 RENDER: dict[str, Callable[..., str]] = {"markdown": markdown, "csv": as_csv, "latex": latex, "json": as_json}
 
 
+def joined(texts: list[str], style: str) -> str:
+    """Several tables as one document that other programs can read: a list in JSON, under one header in CSV."""
+    if style == "json" and len(texts) > 1:
+        return "[" + ",\n".join(texts) + "]"
+    if style == "csv":
+        return "\n".join([*texts[:1], *(rows for text in texts[1:] if (rows := text.partition("\n")[2]))])
+    return "\n\n".join(texts)
+
+
 @click.command("table", help="Run or look up the cells of PAPER/TABLE, a PAPER or all; print ours / theirs.")
 @click.argument("name")
 @click.option("--profile", type=click.Choice(experiments.PROFILES), default="quick", show_default=True)
@@ -308,16 +318,13 @@ def table_command(
     json_output: bool,
 ) -> None:
     store = (experiments.there(out) if lookup else out) or experiments.STORES[profile]
-    render = RENDER["json" if json_output else style]
+    style = "json" if json_output else style
     chosen = experiments.select_tables(name, profile)
     stored = finished_runs([table for _, table in chosen], profile, store, not lookup, quiet, data_root, everything)
-    drawings = []
-    for number, (paper, table) in enumerate(chosen):
-        entries = look_up(table, profile, stored)
-        click.echo(("\n" if number else "") + render(paper, table, profile, entries))
-        if folder is not None and table.given is None:
-            drawings.append(drawing(paper, table, profile, entries, folder))
-    for paths in figures.side_by_side(drawings):
+    found = [(paper, table, profile, look_up(table, profile, stored)) for paper, table in chosen]
+    click.echo(joined([RENDER[style](*one) for one in found], style))
+    drawn = [] if folder is None else [one for one in found if one[1].given is None]
+    for paths in figures.side_by_side([drawing(*one, folder) for one in drawn]):
         for path in paths:
             click.echo(f"figure: {path}", err=True)
 
