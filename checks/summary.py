@@ -57,7 +57,7 @@ def main(ledger: Sequence[Claim], docs: Path = DOCS, evidence: Path = runner.STO
 def draw_numbers(finding: Finding, path: Path) -> None:
     """The paired differences of a finding, with their 95 % intervals."""
     found = finding.differences()
-    figure, axes = plt.subplots(figsize=(7.2, 1.4 + 0.42 * len(found)), layout="constrained")
+    figure, axes = plt.subplots(figsize=(8.6, 1.4 + 0.42 * len(found)), layout="constrained")
     for y, interval in enumerate(found.values()):
         colour = "#1b7837" if interval.low > 0 else "#b2182b" if interval.high < 0 else "#777777"
         axes.plot([interval.low, interval.high], [y, y], color=colour, linewidth=2.5)
@@ -66,10 +66,10 @@ def draw_numbers(finding: Finding, path: Path) -> None:
     axes.set_yticks(range(len(found)), [name.replace(" (", "\n(") for name in found], fontsize=8)
     axes.invert_yaxis()
     seeds = min(interval.n for interval in found.values())
-    axes.set_xlabel("difference in test accuracy, unless said otherwise (percentage points)", fontsize=8)
+    axes.set_xlabel("difference in points of test accuracy, unless said otherwise", fontsize=8)
     axes.set_title(f"95 % intervals over n = {seeds} paired seeds, profile {PROFILE}", fontsize=9, loc="left")
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=110)
+    figure.savefig(path, dpi=110, bbox_inches="tight", pad_inches=0.08)
     plt.close(figure)
 
 

@@ -43,18 +43,19 @@ def test_the_training_finding_says_what_its_numbers_say():
     (finding,) = [f for f in FINDINGS if f.figure == "numbers-training"]
     found = finding.differences()
     rows = {k: k.split(" minus ")[0] for k in found}
-    own = {k for k in found if "10 local epochs" in k}
+    own = {k for k in found if " 10 local epochs" in k}
     assert {rows[k] for k, d in found.items() if d.low > 0 and k not in own} == {"FedDyn", "FedSMOO"}
     assert {rows[k] for k, d in found.items() if d.low > 0 and k in own} == {"FedSAM", "MoFedSAM"}
     assert {k for k, d in found.items() if d.high < 0 and k in own} == {
-        "FedSAM minus FedAvg (cifar10, dirichlet 0.6, 10 local epochs, training accuracy)"
+        "FedSAM minus FedAvg (cifar10, dirichlet 0.6, 20 of 100 clients, 10 local epochs, training accuracy)"
     }
     assert {"FedCM", "MoFedSAM"} <= {rows[k] for k, d in found.items() if d.high < 0}
     undecided = {k for k, d in found.items() if d.low < 0 < d.high}
     assert undecided == {
-        "FedSAM minus FedAvg (cifar10, dirichlet 0.1, 5 local epochs)",
-        "FedCM minus FedAvg (cifar10, dirichlet 0.6, 5 local epochs)",
-        "MoFedSAM minus FedAvg (cifar10, dirichlet 0.6, 5 local epochs)",
+        "FedSAM minus FedAvg (cifar10, dirichlet 0.1, 10 of 100 clients, 5 local epochs)",
+        "FedCM minus FedAvg (cifar10, dirichlet 0.6, 10 of 100 clients, 5 local epochs)",
+        "MoFedSAM minus FedAvg (cifar10, dirichlet 0.6, 10 of 100 clients, 5 local epochs)",
+        "FedSMOO minus FedAvg (cifar10, dirichlet 0.1, 10 of 200 clients, 5 local epochs)",
     }
     assert all(f"{d.mean:+.1f} [{d.low:+.1f}, {d.high:+.1f}]" in finding.text() for d in found.values())
     at_full_length = [float(x) for x in re.findall(r"([+-]\d+\.\d) \(n=1\)", finding.text())]

@@ -45,10 +45,19 @@ class Finding:
         return self.meaning.format(**{name: _shown(cell, root) for name, cell in self.numbers.items()})
 
     def differences(self, root: Path = experiments.ROOT) -> dict[str, Interval]:
-        """``row minus reference (data set, split, local epochs)`` -> paired difference, of numbers over seeds."""
+        """``row minus reference (setting)`` -> paired difference, of numbers over seeds.
+
+        Raises UserError for two numbers that this would not tell apart.
+        """
         cells = [cell for cell in self.numbers.values() if not cell.endswith(NORM)]
         entries = [entry for entry in (_entry(cell, root) for cell in cells) if entry.comparison.difference.n > 1]
-        return {_difference_label(entry): entry.comparison.difference for entry in entries}
+        found: dict[str, Interval] = {}
+        for entry in entries:
+            label = _difference_label(entry)
+            if label in found:
+                raise UserError("number of a finding", entry.cell.id, f"one beside which nothing is called {label}")
+            found[label] = entry.comparison.difference
+        return found
 
 
 def load(path: Path = LIST) -> list[Finding]:
@@ -83,7 +92,7 @@ def _difference_label(entry: Entry) -> str:
     run, metric = entry.cell.configs[0], entry.cell.metric
     split = run.split.removesuffix(":replace").replace(":", " ")
     what = "" if metric is entry.cell.table.metrics[0] else f", {metric.label}"
-    where = f"{run.dataset}, {split}, {run.local_epochs} local epochs{what}"
+    where = f"{run.dataset}, {split}, {run.cohort} of {run.clients} clients, {run.local_epochs} local epochs{what}"
     return f"{entry.cell.row.label} minus {entry.comparison.against} ({where})"
 
 
