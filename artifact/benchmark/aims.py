@@ -1,4 +1,4 @@
-"""What was aimed at and what each machine reached: the first table of docs/performance.md, from the files of others."""
+"""What was aimed at and what each machine reached: the first table of docs/performance.md, from results of bench."""
 
 from __future__ import annotations
 
