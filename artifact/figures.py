@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import matplotlib
 import numpy as np
@@ -55,6 +55,7 @@ _SAME = {"Local FedSAM": "FedSAM", "DynReg": "FedDyn", "FedProx": "FedAvg"}
 MANY = 8
 #: of the data beside a figure of curves
 FIELDS = ("panel", "method", "round", "n", "mean", "low95", "high95", "minimum", "maximum")
+Drawn = TypeVar("Drawn")
 Curves = Mapping[str, Sequence[Sequence[Mapping[str, Any]]]]
 
 
@@ -91,8 +92,8 @@ def style(label: str, position: int = 0) -> Style:
     return Style(COLOURS[position % len(COLOURS)], "os^vDPX*"[position % 8], line)
 
 
-def side_by_side(drawings: Sequence[Callable[[], list[Path]]]) -> Iterator[list[Path]]:
-    """The files of every drawing, in order; many are spread over the cores."""
+def draw_all(drawings: Sequence[Callable[[], Drawn]]) -> Iterator[Drawn]:
+    """What every drawing gives, in order; many are spread over the cores."""
     if len(drawings) < MANY:
         yield from (draw() for draw in drawings)
     else:

@@ -34,6 +34,13 @@ def test_page_is_up_to_date():
     assert written == summary.page(FINDINGS, LEDGER, runner.stored())
 
 
+def test_two_numbers_of_one_name_are_refused():
+    cell = "sun2023/1/feddyn/cifar-10-10-of-100-dirichlet-0.1/accuracy"
+    twice = Finding(title="", claims=("sun23-tab1",), meaning="", numbers={"one": cell, "other": cell})
+    with pytest.raises(UserError, match="FedDyn minus FedAvg"):
+        twice.differences()
+
+
 def picture(finding):
     (target,) = re.findall(r"^!\[.*\]\((.*)\)$", summary._place(finding)[1].strip())
     return summary.DOCS / target

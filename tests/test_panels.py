@@ -261,8 +261,8 @@ def _drawings(folder, several):
 
 
 def test_many_figures_are_those_that_are_drawn_one_by_one_in_the_same_order(tmp_path):
-    many = list(figures.side_by_side(_drawings(tmp_path / "many", figures.MANY)))
-    few = list(figures.side_by_side(_drawings(tmp_path / "few", 2)))
+    many = list(figures.draw_all(_drawings(tmp_path / "many", figures.MANY)))
+    few = list(figures.draw_all(_drawings(tmp_path / "few", 2)))
     assert [[path.name for path in paths] for paths in many[:2]] == [[path.name for path in paths] for paths in few]
     assert [paths[0].stem for paths in many] == [str(i) for i in range(figures.MANY)]
     pairs = [(a, b) for one, other in zip(few, many[:2], strict=True) for a, b in zip(one, other, strict=True)]
@@ -273,7 +273,7 @@ def test_many_figures_are_those_that_are_drawn_one_by_one_in_the_same_order(tmp_
 def test_bad_input_of_a_drawing_is_the_same_from_another_process(several, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match=r"figures: .*file/folder.* is not possible; allowed: a folder that can be"):
-        list(figures.side_by_side(_drawings(tmp_path / "file" / "folder", several)))
+        list(figures.draw_all(_drawings(tmp_path / "file" / "folder", several)))
 
 
 def test_smoothing_keeps_a_line_and_its_window():

@@ -324,7 +324,7 @@ def table_command(
     found = [(paper, table, profile, look_up(table, profile, stored)) for paper, table in chosen]
     click.echo(joined([RENDER[style](*one) for one in found], style))
     drawn = [] if folder is None else [one for one in found if one[1].given is None]
-    for paths in figures.side_by_side([drawing(*one, folder) for one in drawn]):
+    for paths in figures.draw_all([drawing(*one, folder) for one in drawn]):
         for path in paths:
             click.echo(f"figure: {path}", err=True)
 

@@ -9,12 +9,13 @@ import io
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from joblib import Parallel, cpu_count, delayed
 from PIL import Image
 
+from artifact.figures import draw_all
 from artifact.files import write_atomic
 from artifact.report.content import Content, Record
 
@@ -89,14 +90,11 @@ def _reduced(content: bytes) -> bytes:
 def draw(content: Content) -> Iterator[str]:
     """Draw the figures of checks and counterexamples that are missing or older than their evidence; yields each name.
 
-    They take minutes together, so a build does not wait for them; every core draws.
+    They take minutes together, so a build does not wait for them.
     """
     folder = content.root / content.drawn / "claims"
     folder.mkdir(parents=True, exist_ok=True)
-    stale = [one for one in _drawings(content) if not one.is_in(folder)]
-    workers = min(cpu_count(), len(stale))
-    if workers:
-        yield from Parallel(workers, return_as="generator_unordered")(delayed(one.draw)(folder) for one in stale)
+    yield from draw_all([partial(one.draw, folder) for one in _drawings(content) if not one.is_in(folder)])
 
 
 @dataclass(frozen=True)

@@ -169,6 +169,6 @@ def figure_command(
             for text in content["texts"]:
                 click.echo(f"  {text}")
     drawings = [partial(draw, one, profile, found, folder) for one, found in records.items()]
-    for paths in figures.side_by_side(drawings):
+    for paths in figures.draw_all(drawings):
         for path in paths:
             click.echo(f"figure: {path}", err=True)
