@@ -117,7 +117,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def page_p(values: ArrayLike) -> float:
     """One-sided p value of Page's test that values [seeds, levels] increase with the level; 1 for under two seeds.
 
-    Exact for up to eight levels (the permutation distribution within each seed), else its normal approximation.
+    For up to eight levels from the permutation distribution within each seed, exact without ties and too large with
+    them; beyond, its normal approximation.
     Raises UserError for fewer than three levels.
     """
     data = np.asarray(values, dtype=float)

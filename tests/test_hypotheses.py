@@ -170,3 +170,11 @@ def test_what_is_shown_is_the_comparison_that_fails_not_the_widest():
     against = [Comparison("wide", (-10.0, -60.0, -30.0)), Comparison("narrow", (-0.5, -0.52, -0.51))]
     word, _, shown = verdict(every(against))
     assert (word, shown.label) == ("contradicted", "narrow")
+
+
+def test_an_undecided_claim_of_size_shows_the_comparison_whose_direction_cannot_be_told():
+    """All lie below the margin; what keeps the claim from "direction only" is the one around zero."""
+    clear, untold = Comparison("clear", (1.0, 1.1, 0.9), margin=8), Comparison("untold", (0.5, -0.4, 3.0), margin=8)
+    name, _, leaf = verdict(every([clear, untold]))
+    assert (name, leaf) == ("inconclusive", untold)
+    assert verdict(every([clear, clear]))[0] == "direction-only"

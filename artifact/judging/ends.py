@@ -24,9 +24,9 @@ class Tail:
     """How the runs of a table's column or of a figure's panel end.
 
     slope: accuracy points per ten rounds over the last ten evaluated rounds, mean over the lines, interval over the
-    seeds.  gain: mean of these rounds minus the accuracy halfway through training, likewise; None where no round near
-    the middle was evaluated.  rising: lines whose own slope has an interval above zero.  cells: lines with at least two
-    seeds.  what: data and rounds of the runs.  keys: of the runs.
+    seeds.  gain: mean of those of these rounds that lie after halfway, minus the accuracy halfway through training,
+    likewise; None where no round near the middle was evaluated.  rising: lines whose own slope has an interval above
+    zero.  cells: lines with at least two seeds.  what: data and rounds of the runs.  keys: of the runs.
     """
 
     table: str
@@ -131,13 +131,14 @@ def _what(configs: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _ends(runs: Mapping[int, Run], model: str) -> _Ends:
-    """Seed -> slope in points per ten rounds over the last ten evaluated rounds, and their mean over that halfway."""
+    """Seed -> slope in points per ten rounds over the last ten evaluated rounds, and gain of the second half."""
     result = {}
     for seed, run in runs.items():
         rounds, accuracies = curve(run, model)
         if len(rounds) > 2:
             halfway = int(np.argmin(np.abs(np.array(rounds) - rounds[-1] / 2)))
             near = abs(rounds[halfway] - rounds[-1] / 2) <= _HALFWAY * rounds[-1]
-            gain = float(np.mean(accuracies[-LAST:])) - accuracies[halfway] if near else None
+            later = accuracies[halfway + 1 :][-LAST:]  # a short run's last ten rounds begin in its first half
+            gain = float(np.mean(later)) - accuracies[halfway] if near else None
             result[seed] = (10 * slope(rounds[-LAST:], accuracies[-LAST:]), gain)
     return result

@@ -118,6 +118,13 @@ def open_store(profile: str, folder: Path | None = None) -> Store:
     return Store(folder or experiments.ROOT / experiments.STORES[profile])
 
 
+def _in_its_place(cell: Cell) -> str:
+    """What the profile trains instead of the column's data set, for labels; empty where it trains that."""
+    declared = cell.column.settings.get("dataset")
+    used = cell.configs[0].dataset if cell.configs else declared
+    return "" if declared in (None, used) else f" ({used} in its place)"
+
+
 def _spent(cell: Cell, run: Run, target: float) -> Spent | None:
     lines = run.metrics()
     rounds, accuracies = curve(run, cell.metric.model)
@@ -265,7 +272,7 @@ class Evidence:
         self.notes[cell.table.profiles[self.profile].note] = None
         own = UP_TO_TARGET.get(cell.metric.quantity, "points" if cell.metric.unit == "%" else cell.metric.unit)
         self.unit = own if self.predicate.measure == "metric" else reader(self.predicate.measure)[1]
-        self.names |= {row: cell.row.label, column: cell.column.label}
+        self.names |= {row: cell.row.label, column: cell.column.label + _in_its_place(cell)}
         return cell
 
     def values(self, compared: str, within: str) -> BySeed:

@@ -15,7 +15,7 @@ probability at most a; no claim can be both.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -47,9 +47,10 @@ class Comparison:
     def established(self, alpha: float) -> bool:
         return self.interval(alpha).low > self.margin
 
-    def supported(self, alpha: float) -> bool:
-        """In the claimed direction, whatever the size: beyond zero, or beyond a margin that lies below zero."""
-        return self.interval(alpha).low > min(0.0, self.margin)
+    @property
+    def of_direction(self) -> Comparison:
+        """The same in the claimed direction, whatever the size: beyond zero, or a margin that lies below zero."""
+        return replace(self, margin=min(0.0, self.margin))
 
     def refuted(self, alpha: float) -> bool:
         """On the other side of zero, or of a margin that lies below zero."""
@@ -98,8 +99,9 @@ class AtLeast:
     def established(self, alpha: float) -> bool:
         return sum(part.established(self._share(alpha)) for part in self.parts) >= self.needed
 
-    def supported(self, alpha: float) -> bool:
-        return sum(part.supported(self._share(alpha)) for part in self.parts) >= self.needed
+    @property
+    def of_direction(self) -> AtLeast:
+        return AtLeast(self.needed, tuple(part.of_direction for part in self.parts))
 
     def refuted(self, alpha: float) -> bool:
         return sum(part.refuted(alpha / self.needed) for part in self.parts) >= len(self.parts) - self.needed + 1
@@ -154,19 +156,21 @@ def verdict(claim: Node, alpha: float = ALPHA) -> tuple[str, Interval, Compariso
 
     reproduced: established, the whole adjusted interval lies beyond the margin in the claimed direction.
     direction-only: beyond zero but not beyond the margin.  contradicted: refuted, on the other side.
-    inconclusive: none of these; a comparison that fails at the full level but not at its adjusted one is shown with
-    the adjusted interval, which is what decided.
+    inconclusive: none of these, for a comparison whose direction cannot be told; one that fails at the full level but
+    not at its adjusted one is shown with the adjusted interval, which is what decided.
     """
     leaf, level = claim.weakest(alpha)
     if claim.established(alpha):
         return "reproduced", leaf.interval(level), leaf
-    if claim.supported(alpha):
+    if claim.of_direction.established(alpha):
         return "direction-only", leaf.interval(level), leaf
     worst, adjusted = claim.worst(alpha)
     if claim.refuted(alpha):
         return "contradicted", worst.interval(adjusted), worst
-    if leaf.refuted(level):
+    untold, level = claim.of_direction.weakest(alpha)
+    if untold.refuted(level):
         return "inconclusive", worst.interval(adjusted), worst
+    leaf = next(leaf for leaf in claim.leaves() if leaf.of_direction == untold)
     return "inconclusive", leaf.interval(level), leaf
 
 

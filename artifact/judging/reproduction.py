@@ -30,7 +30,7 @@ SECTIONS = {
     "reproduced": "Reproduced: the whole interval lies beyond the claim's margin, in the claimed direction",
     "direction-only": "Direction only: the interval excludes zero but not the margin",
     "contradicted": "Contradicted: the interval lies on the other side",
-    "inconclusive": "Inconclusive: the interval contains zero",
+    "inconclusive": "Inconclusive: the interval contains zero, or the margin of a claim that two numbers are alike",
     "not-run": "Not run",
 }
 
@@ -52,7 +52,7 @@ def summary(found: Sequence[Verdict]) -> str:
 
 def markdown(found: Sequence[Verdict], tables: Sequence[Table], profile: str, store: Store) -> str:
     """The generated part of the page: what came out, at which scale, and how flat the curves are."""
-    lines = [summary(found) + ".", "", *_counts(found), "", *_work(store), ""]
+    lines = [summary(found) + ".", "", *_counts(found), "", *_twice(found), *_work(store), ""]
     for name, heading in SECTIONS.items():
         chosen = [v for v in found if v.verdict == name]
         if chosen:
@@ -73,6 +73,21 @@ def _counts(found: Sequence[Verdict]) -> list[str]:
         if count:
             body.append([title, *(str(count[name] or "") for name in SYMBOLS)])
     return markdown_table(["paper", *(f"{symbol} {name}" for name, symbol in SYMBOLS.items())], body)
+
+
+def _twice(found: Sequence[Verdict]) -> list[str]:
+    """Claims that the papers make twice, and which the same comparisons of the same runs decide."""
+    groups: dict[tuple, list[str]] = {}
+    for v in found:
+        if v.comparisons:
+            numbers = sorted((one["mean"], one["low"], one["high"], one["margin"]) for one in v.comparisons)
+            groups.setdefault((v.runs, *numbers), []).append(f"`{v.id}`")
+    same = [" = ".join(ids) for ids in groups.values() if len(ids) > 1]
+    return (
+        [f"Decided by the same comparisons of the same runs, so one result each: {', '.join(same)}.", ""]
+        if same
+        else []
+    )
 
 
 def _work(store: Store) -> list[str]:
@@ -97,7 +112,7 @@ def _decided(found: Sequence[Verdict]) -> list[str]:
         level += f", margin {v.limit:g}" if v.limit > 0 else f", within {v.margin:g}" if v.margin else ""
         level += " ruled out" if 0 <= v.interval.high < v.limit else ""
         decisive = v.decided_by + (f" (1 of {len(v.comparisons)})" if len(v.comparisons) > 1 else "")
-        body.append([f"`{v.id}`", v.says, decisive, f"{numbers} ({level})", str(v.n), f"`{v.command}`"])
+        body.append([f"`{v.id}`", v.says, decisive, f"{numbers} ({level})", str(v.interval.n), f"`{v.command}`"])
     return markdown_table(["claim", "what is tested", "deciding comparison", "difference", "n", "runs"], body)
 
 

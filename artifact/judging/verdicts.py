@@ -269,6 +269,7 @@ def _restricted(label: str, factor: float, mine: Sequence[Spent], theirs: Sequen
 
     Where a round of one side weighs more (by the factor, or by what a round sends), cutting both off at the last round
     can turn the sign: what the lighter side would have spent beyond it is unknown, and the interval is open there.
+    Equal differences of such counts have no spread to judge them by: their interval is open on both sides.
     """
     horizons = {spent.crossing.horizon for spent in (*mine, *theirs)}
     if len(horizons) > 1:
@@ -279,8 +280,9 @@ def _restricted(label: str, factor: float, mine: Sequence[Spent], theirs: Sequen
     label += f"; reached first in {wins.a} pairs, later in {wins.b}, tied or neither reached in {wins.tied}"
     differences = tuple(factor * b - a for a, b in zip(*cost, strict=True))
     pairs = [(a, b, factor * b.rate / a.rate) for a, b in zip(mine, theirs, strict=True)]
-    open_below = any(a.crossing.censored and ratio > 1 + 1e-9 for a, _, ratio in pairs)
-    open_above = any(b.crossing.censored and ratio < 1 - 1e-9 for _, b, ratio in pairs)
+    untested = len(set(differences)) == 1
+    open_below = untested or any(a.crossing.censored and ratio > 1 + 1e-9 for a, _, ratio in pairs)
+    open_above = untested or any(b.crossing.censored and ratio < 1 - 1e-9 for _, b, ratio in pairs)
     below, above = (math.inf if unknown else 0.0 for unknown in (open_below, open_above))
     return Comparison(label, differences, widening=(factor * grid[1] + below, grid[0] + above))
 

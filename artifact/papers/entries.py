@@ -38,7 +38,7 @@ class Comparison:
     rounds run, which makes the difference a bound. What is counted up to a target is known to evaluated rounds only:
     its interval is widened by that grid, as ``stats.restricted_difference`` does.  printed: the paper's difference.
     p_t, p_sign: two-sided, Student and exact sign-flip; p_t is 1 for equal differences of such counts, which have no
-    standard error but that of the grid; holm_t, holm_sign: adjusted over the comparisons of the table.
+    spread to judge them by; holm_t, holm_sign: adjusted over the comparisons of the table.
     """
 
     against: str
@@ -55,7 +55,7 @@ class Comparison:
         if not self.printed or self.difference.n < 2:
             return "inconclusive"
         side = math.copysign(1.0, self.printed) * self.difference.mean
-        if self.difference.excludes(0):
+        if self.p_t < 1 and self.difference.excludes(0):
             return "reproduced" if side > 0 else "contradicted"
         return "direction-only" if side > 0 else "inconclusive"
 

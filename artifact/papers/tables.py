@@ -16,6 +16,7 @@ from artifact.options import DATA_ROOT, STORE, Place
 from artifact.papers import experiments
 from artifact.papers.declared import Line, Metric, Paper, Table
 from artifact.papers.entries import SYMBOLS, Comparison, Entry, by_seed, compare, finished_runs, look_up, reference_of
+from artifact.papers.measured import UP_TO_TARGET
 from artifact.text import csv_table, markdown_row, markdown_table
 
 __all__ = [
@@ -54,7 +55,12 @@ def markdown(paper: Paper, table: Table, profile: str, entries: list[Entry]) -> 
     for metric in table.metrics:
         own = [e for e in entries if e.cell.metric is metric]
         columns = _shown(table, own)
-        lines += ["", f"{_explain(metric, profile)} Ours / the paper's.", "", *_grid(table, columns, own, _both)]
+        lines += [
+            "",
+            f"{_explain(metric, profile)}{_targets(own)} Ours / the paper's.",
+            "",
+            *_grid(table, columns, own, _both),
+        ]
         differences = [line for row in table.rows if (line := _differences(row, columns, own))]
         if differences:
             lines += ["", "Paired by seed, row minus reference row with its 95 % t interval, ours / the paper's:", ""]
@@ -168,6 +174,25 @@ def _explain(metric: Metric, profile: str) -> str:
     return (
         f"**{metric.label}**{unit}{where}{when}{data}{relation}; mean ± half width of the 95 % t interval over n seeds."
     )
+
+
+def _targets(entries: list[Entry]) -> str:
+    """The accuracies up to which ours count, which the paper's label does not say."""
+    found: dict[float, list[str]] = {}
+    for entry in entries:
+        counts = entry.cell.metric.quantity in UP_TO_TARGET and entry.cell.target is not None
+        if counts and not entry.state.startswith("not-run"):
+            found.setdefault(entry.cell.target, []).append(entry.cell.column.label)
+    if len(found) < 2:
+        return "".join(f" Ours count up to {target:g} %." for target in found)
+    named = [f"{target:g} % ({_common(list(dict.fromkeys(columns)))})" for target, columns in found.items()]
+    return f" Ours count up to {', '.join(named)}."
+
+
+def _common(columns: list[str]) -> str:
+    """The last part of the columns' labels where all share it, as "to 68 %"; else all labels."""
+    ends = {label.rsplit(", ", 1)[-1] for label in columns}
+    return ends.pop() if len(ends) == 1 else "; ".join(columns)
 
 
 def _given_note(table: Table) -> str:

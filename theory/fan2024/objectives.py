@@ -214,10 +214,12 @@ def idealised_variants(scale: float = 1.0) -> Verdict:
 
     Statement: with w_i = w_g and the true global perturbation, the mean FedLESAM-S step is a SAM step on
     max_delta F(w+delta); FedGAMMA's is a step on the mean of the clients' maxima.
-    Assumptions: exact alignment, exact perturbations (linearised maximisers), exact gradients.
-    Method: linearity for the first; for the second the derivative of the client maximum of a quadratic, in one
-    dimension, against the gradient at the client's own perturbed point.
-    Verdict: proved under the idealisation; it says nothing on how close the algorithms come to it.
+    Assumptions: exact alignment, the true maximisers (each unique), exact gradients.
+    Method: Danskin's theorem (cited): the gradient of a maximum is that of the maximised function at its maximiser. For
+    the first the maximiser is the same for all clients, and gradients are linear; for the second it is the client's
+    own. Both are written out for two quadratics in one dimension, where the linearised maximiser is the true one.
+    Verdict: proved under the idealisation; it says nothing on how close the algorithms come to it. With linearised
+    maximisers the second holds in one dimension only.
     Reference: Fan et al. 2024, App. D, first paragraph.
     """
     h1, h2, rho = sp.symbols("h1 h2 rho", positive=True)
@@ -231,4 +233,5 @@ def idealised_variants(scale: float = 1.0) -> Verdict:
     maxima = (h1 * (r + rho) ** 2 + h2 * (s + rho) ** 2) / 4
     slope = sp.diff(maxima, r) - sp.diff(maxima, s)
     second = identity(slope, (h1 * (r + rho) - h2 * (s + rho)) / 2, label="FedGAMMA: derivative of the mean of maxima")
-    return proved(f"{first.evidence['certificate']}. {second}")
+    danskin = "Danskin: grad max_d F(w + d) = grad F(w + d*), d* the unique maximiser, in any dimension"
+    return proved(f"{danskin}. {first.evidence['certificate']}. {second}")

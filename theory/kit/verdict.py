@@ -1,8 +1,8 @@
 """The record that a check returns, and the registry that finds checks by claim id.
 
 A check is a function without required arguments whose docstring has the five headings of ``HEADINGS``.
-Its verdict must be backed by what ``VERDICTS`` says; ``Verdict`` refuses weaker evidence when it is built,
-so "tested" can never be shown as "proved".
+Its verdict must be backed by what ``VERDICTS`` says; ``Verdict`` refuses evidence that lacks one of its parts,
+so a search cannot be shown as "proved" by mistake. Whether a certificate covers its statement is for a reader.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Verdict:
     def __post_init__(self):
         if self.verdict not in VERDICTS:
             raise ValueError(f"verdict: {self.verdict!r}; allowed: {', '.join(VERDICTS)}")
-        missing = [key for key in VERDICTS[self.verdict] if key not in self.evidence]
+        missing = [key for key in VERDICTS[self.verdict] if self.evidence.get(key) in (None, "", [], {})]
         if missing:
             raise ValueError(f"a verdict {self.verdict!r} needs evidence {missing}")
         if (self.verdict == "repaired") != (self.repaired is not None):

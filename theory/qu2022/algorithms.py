@@ -282,12 +282,16 @@ def memory_of_the_momentum(scale: float = 1.0) -> Verdict:
         ago.
     Assumptions: the sign pair (-1, -1), any cohorts.
     Method: Delta^(r+1) = mean over steps and clients of v = beta gbar^r + (1 - beta) Delta^r, because Delta^r is
-        constant during the round: exact for every K. Symbolic unrolling over four rounds with K = 3, gradients
-        arbitrary; ``scale`` multiplies the claimed weights.
+        constant during the round: with K a symbol and any sum of gradients. One round thus adds weight beta for the
+        newest average and multiplies all others by 1 - beta, which is the claim by induction; written out over four
+        rounds with K = 3. ``scale`` multiplies the claimed weights.
     Verdict: proved, for every K, with gbar the mean of the local SAM gradients.
     Reference: Qu et al. 2022, Section 4.1.
     """
-    beta = sp.symbols("beta", positive=True)
+    beta, K = sp.symbols("beta K", positive=True)
+    total, before = sp.symbols("sum_g Delta")
+    one_round = (beta * total + K * (1 - beta) * before) / K  # mean of v over K steps
+    step = require_identity(one_round, beta * total / K + (1 - beta) * before, "one round, any K")
     momentum, averages = sp.Integer(0), []
     for r in range(4):
         local = sp.symbols(f"g{r}_1:4")  # gradients of the three local steps of round r
@@ -297,7 +301,7 @@ def memory_of_the_momentum(scale: float = 1.0) -> Verdict:
     point = {"beta": "1/2", "scale": str(Fraction(scale))}
     if _replay_memory(point).violated:
         return refuted(point, scale)
-    return proved(require_identity(momentum, claimed, "Delta^4 after four rounds")[:600], 1.0)
+    return proved(f"{step}; {require_identity(momentum, claimed, 'Delta^4 after four rounds')[:600]}", 1.0)
 
 
 def _replay_memory(evidence) -> Replay:

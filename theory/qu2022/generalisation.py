@@ -38,13 +38,12 @@ def _replay_aligned(evidence) -> Replay:
 
 def recursion_of_c2() -> str:
     """Layer by layer: |change_{j+1}| <= (1 + t_{j+1})|W| |change_j| + t_{j+1} |W| |x_j| gives prod(1 + t_j) - 1."""
-    for depth in range(1, 7):
-        shares = sp.symbols(f"t1:{depth + 1}", nonnegative=True)
-        change = sp.Integer(0)
-        for t in shares:
-            change = sp.expand((1 + t) * change + t)
-        require(sp.expand(change - (sp.prod([1 + t for t in shares]) - 1)) == 0, f"recursion for depth {depth}")
-    return "change_{j+1} = (1 + t) change_j + t in units of prod|W| A expands to prod(1 + t_j) - 1 for depth 1..6"
+    t, product = sp.symbols("t prod", nonnegative=True)
+    step = require_identity((1 + t) * (product - 1) + t, (1 + t) * product - 1, "one more layer")
+    return (
+        "change_0 = 0 and change_{j+1} = (1 + t) change_j + t in units of prod|W| A; by induction change_j = prod - 1, "
+        f"prod the product of the 1 + t_i: {step}"
+    )
 
 
 @check(

@@ -118,8 +118,8 @@ def feasibility_of_the_step_sizes() -> Verdict:
         N, S).
     Assumptions: eta_l = 1/(sqrt(R) K L), eta_g = sqrt(KN) (full) or sqrt(KS) (partial).
     Method: substitution. First: R >= 100. Second: R >= KN (full), KS (partial). Third: 1/2 - 30/R - sqrt(K/S)(3 +
-        180/R)/(2 sqrt(R)), increasing in R, is at least 1/2 - 3/10 - (4.8/2) sqrt(K/(SR)) for R >= 100, positive for
-        R > 144 K/S.
+        180/R)/(2 sqrt(R)) is 1/5 - (12/5) sqrt(K/(SR)) plus two multiples of 1/100 - 1/R, so not below it for
+        R >= 100, and positive for R > 144 K/S.
     Verdict: proved with R_0 = max(100, KN), resp. max(101, KS, 145 K/S). For N = 100, K = 10 the full-participation
         rate needs R >= 1000, more than the 200 or 800 rounds of the figures; with S = 20 it needs R >= 200.
     Reference: Qu et al. 2022, Theorems 3.1, B.6, B.9.
@@ -130,17 +130,22 @@ def feasibility_of_the_step_sizes() -> Verdict:
     condition -= L * eta_g * eta / (2 * S) * (3 * K + 180 * K**3 * L**2 * eta**2)
     closed = sp.Rational(1, 2) - 30 / R - sp.sqrt(K / S) * (3 + 180 / R) / (2 * sp.sqrt(R))
     third = require_identity(condition.subs(STEPS_PARTIAL), closed, "positivity condition")
+    spare = (30 + 90 * sp.sqrt(K / (S * R))) * (sp.Rational(1, 100) - 1 / R)  # non-negative for R >= 100
+    lower = sp.Rational(1, 5) - sp.Rational(12, 5) * sp.sqrt(K / (S * R))
+    fourth = require_identity(closed, lower + spare, "the condition and its lower bound")
+    root = require_identity(lower.subs(R, 144 * K / S), 0, "the bound at R = 144 K/S, above which it is positive")
     table = {}
     for rounds in (200, 800, 1000):
         values = {K: 10, N: 100, S: 20, R: rounds}
         value = float(closed.subs(values))
         table[str(rounds)] = {
-            "full": rounds >= 1000,
-            "partial": rounds >= 200 and value > 0,
+            "full": rounds >= max(100, values[K] * values[N]),
+            "partial": rounds >= max(101, values[K] * values[S], 145 * values[K] / values[S]) and value > 0,
             "condition": round(value, 4),
         }
     require(table["200"]["partial"] and not table["800"]["full"] and table["1000"]["full"], "table")
-    return proved(f"{first}; {second}; {third}", None, experimental_values=table)
+    reading = "R_0 = max(100, K N) with full participation, max(101, K S, 145 K/S) with S of N clients"
+    return proved(f"{first}; {second}; {third}; {fourth}; {root}; {reading}", None, experimental_values=table)
 
 
 def _leading(k, s, heterogeneity) -> Fraction:

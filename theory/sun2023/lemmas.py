@@ -32,17 +32,16 @@ def squared_sum(scale: float = 1.0) -> Verdict:
 
     Statement: E||sum_k x_k||^2 <= K sum_k E||x_k||^2.
     Assumptions: finite second moments.
-    Method: K sum x_k^2 - (sum x_k)^2 = sum_{j<k} (x_j - x_k)^2 per coordinate, symbolically for K = 2..6; equal
-        vectors are tight. ``scale`` multiplies K.
+    Method: K sum x_k^2 - (sum x_k)^2 = sum_{j<k} (x_j - x_k)^2 per coordinate, symbolically for K = 2 and by induction:
+        one more number y adds sum_j (x_j - y)^2 to both sides; equal vectors are tight. ``scale`` multiplies K.
     Verdict: proved.
     Reference: Sun et al. 2023, App. C.1.1, Lemma C.1, eq. (17).
     """
-    proofs = []
-    for K in range(2, 7):
-        x = sp.symbols(f"x1:{K + 1}")
-        pairs = sum((a - b) ** 2 for a, b in combinations(x, 2))
-        proofs.append(identity(K * sum(a * a for a in x) - sum(x) ** 2, pairs, label=f"K={K}"))
-    text = "; ".join(proofs) + "; a sum of squares is non-negative, and expectations keep the sign"
+    K, total, squares, y, a, b = sp.symbols("K sum_x sum_x2 y a b")
+    start = identity(2 * (a * a + b * b) - (a + b) ** 2, (a - b) ** 2, label="K=2")
+    grown = (K + 1) * (squares + y * y) - (total + y) ** 2 - (K * squares - total**2)
+    step = identity(grown, squares - 2 * total * y + K * y * y, label="K -> K+1, the right side is sum_j (x_j - y)^2")
+    text = f"{start}; {step}; a sum of squares is non-negative, and expectations keep the sign"
     return tight_bound(
         scale, lambda x: (Fraction(sum(x)) ** 2, Fraction(len(x) * sum(a * a for a in x))), {"x": [1, 1, 1]}, text
     )

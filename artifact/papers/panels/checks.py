@@ -166,7 +166,8 @@ def _extreme(sign: int, only_ends: bool, word: str) -> Callable[..., list[Statem
             rows = np.array(list(_values(line).values()))
             intervals = [t_interval(sign * (rows[:, at] - rows[:, i])) for i in others]
             weakest = min(intervals, key=lambda interval: interval.mean)
-            against = "both ends" if only_ends else "every other value"
+            ends = "both ends" if len(others) == 2 else "the other end"
+            against = ends if only_ends else "every other value"
             text = f"{line['label']} {word} {float(value):g} than at {against}, least difference"
             found = from_interval(text, weakest, unit)
             all_above = found.holds is True and all(interval.low > 0 for interval in intervals)
