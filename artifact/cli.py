@@ -109,7 +109,7 @@ def _discrepancies() -> list[dict[str, Any]]:
         {
             "id": id,
             "kind": group[0].kind,
-            "explanation": group[0].explanation,
+            "explanation": " / ".join(dict.fromkeys(s.explanation for s in group)),
             "switch": True,
             "methods": sorted(n for n, cls in algorithms.ALGORITHMS.items() if any(s.concerns(cls) for s in group)),
         }

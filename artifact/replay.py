@@ -38,15 +38,16 @@ ENTRIES = {"server_lr": "global_lr", "rho": "rho", "beta": "alpha", "mixing": "a
     "shift_penalty": "lambda_robust",
     **{name: name for name in ("beta1", "beta2", "eta_asam")},
 }
+#: the norm to which every released code clips, for files of the repaired forms, which name none
+RELEASED_CLIP = 10.0
 RELEASED_SOURCES = {"FL-Simulator": "fl-simulator", "FedLESAM": "fedlesam", "fedMAN": "fedman"}
 
 
-def perceptron(shapes: list[tuple[int, ...]], names: list[str]) -> Chain:
+def perceptron(shapes: list[tuple[int, ...]]) -> Chain:
     """Fully connected layers with ReLU between, from the shapes of their weights and biases."""
     layers: dict[str, nn.Module] = {}
-    for name, (outputs, inputs) in zip(names[::2], shapes[::2], strict=True):
-        layers[name.split(".")[0]] = nn.Linear(inputs, outputs)
-        layers[f"relu_{name.split('.')[0]}"] = nn.ReLU()
+    for j, (outputs, inputs) in enumerate(shapes[::2], 1):
+        layers |= {f"fc{j}": nn.Linear(inputs, outputs), f"relu{j}": nn.ReLU()}
     layers.popitem()
     return Chain(layers)
 
@@ -182,7 +183,7 @@ def replay(path: str | Path, variant: str | None = None, backend: str = "batched
     case = Case(path)
     algorithm = method(case, variant)
     zeta = case.hp["mu_mean"] * algorithm.man_scale if case.man else 0.0
-    model = perceptron(case.shapes, case.meta["param_names"]).double()
+    model = perceptron(case.shapes).double()
     oracle = Oracle(model, Penalty(zeta), backend)
     recorder = Recorder(case, algorithm)
     w, state = case.w0, algorithm.init(case.w0, len(case.sizes))
@@ -197,7 +198,7 @@ def replay(path: str | Path, variant: str | None = None, backend: str = "batched
             [len(batches) for batches in schedule],
             minibatches,
             weight_decay=case.hp["weight_decay"],
-            clip=case.hp.get("max_norm") if algorithm.clip_total else None,
+            clip=(case.hp.get("max_norm") or RELEASED_CLIP) if algorithm.clip_total else None,
         )
         recorder.record(w, W, c, state, C)
     return recorder.arrays()

@@ -339,7 +339,7 @@ def test_man(backend):
     Cross-entropy: d W2 = (-1/2, 1/2) * 3, d b2 = (-1/2, 1/2), nothing below (W2 = 0).
     Penalty zeta a^2, zeta = 1/4: 2 zeta a = 3/2 for the hidden weight and bias.
     """
-    model = perceptron([(1, 1), (1,), (2, 1), (2,)], ["a.weight", "a.bias", "b.weight", "b.bias"]).double()
+    model = perceptron([(1, 1), (1,), (2, 1), (2,)]).double()
     oracle = Oracle(model, Penalty(0.25), backend)
     W = torch.tensor([[2.0, 1.0, 0.0, 0.0, 0.0, 0.0]], dtype=torch.float64)
     group = Group(None, torch.ones(1, 1, 1, dtype=torch.float64), torch.zeros(1, 1, dtype=torch.int64))
@@ -349,7 +349,7 @@ def test_man(backend):
 @pytest.mark.parametrize("backend", KINDS)
 def test_man_without_a_hidden_layer(backend):
     """The sum over hidden layers is empty: the gradient is that of the cross-entropy, (p - y) x."""
-    oracle = Oracle(perceptron([(2, 1), (2,)], ["a.weight", "a.bias"]).double(), Penalty(0.25), backend)
+    oracle = Oracle(perceptron([(2, 1), (2,)]).double(), Penalty(0.25), backend)
     group = Group(None, torch.full((1, 1, 1), 3.0, dtype=torch.float64), torch.zeros(1, 1, dtype=torch.int64))
     gradient = oracle.minibatch([group])(torch.zeros(1, 4, dtype=torch.float64))
     assert flat(gradient) == exactly(-3 / 2, 3 / 2, -1 / 2, 1 / 2)

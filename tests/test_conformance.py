@@ -56,6 +56,35 @@ def test_a_rate_that_is_not_used_has_no_effect(tmp_path, file):
     assert np.abs(ours - arrays["server_params"]).max() <= TOLERANCE
 
 
+def test_the_released_form_clips_to_ten_where_a_file_names_no_bound(tmp_path):
+    """Rows as long as these give gradients beyond 10."""
+    path = VECTORS / "repaired" / "fedspeed-partial.npz"
+    with np.load(path) as stored:
+        arrays = {name: stored[name] for name in stored.files} | {"X": 30 * stored["X"]}
+    np.savez(tmp_path / "long.npz", **arrays)
+    bounds = {"unnamed": {}, "ten": {"max_norm": 10.0}, "none": {"max_norm": 1e9}}
+    ours = {
+        name: replay(_changed(tmp_path / "long.npz", tmp_path, **hp), "released")["server_params"]
+        for name, hp in bounds.items()
+    }
+    assert np.array_equal(ours["unnamed"], ours["ten"])
+    assert np.abs(ours["ten"] - ours["none"]).max() > 1e-3
+
+
+@pytest.mark.parametrize(
+    "names", [["net.0.weight", "net.0.bias", "net.2.weight", "net.2.bias"], ["W1", "b1", "W2", "b2"]]
+)
+def test_names_of_parameters_do_not_matter(tmp_path, names):
+    """FedASAM scales weights and not biases; which is which follows from their order."""
+    path = VECTORS / "fedman_fedasam-partial.npz"
+    with np.load(path) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    meta = json.loads(str(arrays["meta"])) | {"param_names": names}
+    np.savez(tmp_path / "named.npz", **(arrays | {"meta": np.array(json.dumps(meta))}))
+    ours = replay(tmp_path / "named.npz")["server_params"]
+    assert np.abs(ours - arrays["server_params"]).max() <= TOLERANCE
+
+
 def test_the_other_variant_differs():
     path = VECTORS / "fedlesam-partial.npz"
     difference = replay(path, "paper")["server_params"] - replay(path, "released")["server_params"]

@@ -190,6 +190,18 @@ def test_intervals_are_drawn_with_those_nearest_to_failing_first():
     assert charts.intervals([], "points") == ""
 
 
+def test_an_interval_with_an_open_end_is_told_and_not_drawn(content):
+    told = {"label": "told", "mean": 1.0, "low": 0.5, "high": 1.5, "margin": 0.0}
+    untold = told | {"label": "untold", "low": None, "high": None}
+    assert charts.intervals([untold], "rounds") == ""
+    drawn = charts.intervals([told, untold], "rounds")
+    assert "told: 1 from 0.5 to 1.5" in drawn and "untold" not in drawn
+    record = next(iter(content.records.values()))
+    found = {"says": "", "text": "", "unit": "rounds", "comparisons": [untold], "cells": [], "missing": []}
+    (rows,) = (part.rows for part in evidence.experiment(dataclasses.replace(record, experiment=found)) if part.rows)
+    assert rows == (("untold", "1", "open", "open", "0"),)
+
+
 def test_labels_that_differ_at_the_end_are_drawn_whole():
     ends = ("to 68 %", "to 74 %")
     label = "FedLESAM-D costs less than FedGAMMA up to 38 % accuracy (CIFAR-10, 10% of 100, Dirichlet-0.1, {})"

@@ -4,16 +4,17 @@ import csv
 import itertools
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
 
 from artifact.__main__ import main
-from artifact.algorithms import ALGORITHMS, UNRELEASED, build, register_file, resolve
+from artifact.algorithms import ALGORITHMS, HOME, UNRELEASED, build, register_file, resolve
 from artifact.algorithms.switches import EXCLUSIVE, OPTIONS, SAME_EQUATION, SOURCES, SWITCHES
 from artifact.cohort import Cohort
 from artifact.errors import UserError
-from artifact.flat import Layout
+from artifact.flat import Layout, norm
 from artifact.rounds import play
 
 LEDGER = Path(__file__).parent.parent / "claims" / "discrepancies.csv"
@@ -122,6 +123,27 @@ def test_a_switch_that_would_do_nothing_is_refused(id, name):
             build(name, switches=[id])
 
 
+STABILISERS = [("fedsam", "fl-simulator", 1e-7), ("fedsam", "fedlesam", 1e-7), ("fedsam", "fedman", 1e-16)]
+STABILISERS += [("fedasam", "fedman", 1e-16), ("fedspeed", "fedman", 1e-7), ("fedsmoo", "fl-simulator", 1e-7)]
+
+
+@pytest.mark.parametrize(("name", "source", "stabiliser"), STABILISERS)
+def test_each_repository_has_its_own_stabiliser(name, source, stabiliser):
+    assert build(name, "released", source).stabiliser == stabiliser
+    assert build(name).stabiliser == 0
+
+
+@pytest.mark.parametrize("name", ["fedsam", "fedasam"])
+def test_a_gradient_as_small_as_the_stabiliser_halves_the_ascent(name):
+    """SAM-4: rho |g| / (|g| + 1e-16)."""
+    small = torch.full((1, 4), 0.5e-16, dtype=torch.float64)
+    biases = SimpleNamespace(is_weight=torch.zeros(4, dtype=torch.bool))
+    paper, released = (build(name, *form, rho=0.5) for form in (("paper",), ("released", "fedman")))
+    for method, radius in ((paper, 0.5), (released, 0.25)):
+        ascent = method.perturbation(torch.zeros_like(small), lambda W: small, biases)
+        assert norm(ascent).item() == pytest.approx(radius)
+
+
 def test_two_ids_with_one_mixin():
     both, one = (build("mofedsam", switches=ids) for ids in (["CM-1", "MOSAM-2"], ["MOSAM-2"]))
     assert torch.equal(trajectory(both), trajectory(one))
@@ -170,8 +192,8 @@ def test_two_replacements_of_one_equation_are_refused(one, other):
 def test_of_two_switches_each_does_something(name):
     """Two ids that may be on at once differ from either alone."""
     # GEN-1 clips the whole direction, which is the gradient here unless a method adds to it; MAN-1 acts on the loss;
-    # SPEED-1 shows only where two gradients are mixed; CM-1 and MOSAM-2 share one mixin
-    alike = {"GEN-1", "MAN-1", "SPEED-1", "CM-1"}
+    # SPEED-1 shows only where two gradients are mixed; CM-1 and MOSAM-2 share one mixin; 1e-16 is below rounding
+    alike = {"GEN-1", "MAN-1", "SPEED-1", "CM-1"} | ({"SAM-4"} if HOME.get(name) == "fedman" else set())
     for pair in itertools.combinations([i for i in SWITCHES if name in concerned(i) and i not in alike], 2):
         if pair in EXCLUSIVE or pair[::-1] in EXCLUSIVE:
             continue

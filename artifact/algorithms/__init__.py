@@ -141,10 +141,14 @@ def _repository(name: str, source: str | None) -> str:
     having = [repository for repository in SOURCES if name in RELEASED[repository]]
     if not having:
         raise UserError("variant", "released", f"paper (no code was released for {name})")
-    source = source or HOME.get(name, "fl-simulator")
+    source = source or _home(name)
     if source not in having:
         raise UserError("source", source, f"{', '.join(having)} (with code of {name})")
     return source
+
+
+def _home(name: str) -> str:
+    return HOME.get(name, "fl-simulator")
 
 
 @functools.cache
@@ -164,7 +168,7 @@ def build(
     name = canonical(name)
     algorithm = ALGORITHMS[name]
     ids = resolve(name, variant, source, switches)
-    parts = mixins(algorithm, ids)
+    parts = mixins(algorithm, ids, source or _home(name))
     known = hyperparameters(name)
     for option in hyper:
         if option not in known:

@@ -41,14 +41,15 @@ class StepsOfFirstClient:
         return C.K_first * C.lr
 
 
+@switch("SAM-4", "released", FedSpeed, "1e-7 is added to the norm that the ascent divides by", ("fedman",))
 @switch("SAM-4", "released", (FedSAM, FedSMOO, FedSpeed), "1e-7 is added to the norm that the ascent divides by", FORK)
 class Stabilised:
     stabiliser = 1e-7
 
 
-@switch("SAM-4", "released", FedSpeed, "1e-7 is added to the norm that the ascent divides by", ("fedman",))
-class StabilisedSpeed:
-    stabiliser = 1e-7
+@switch("SAM-4", "released", FedSAM, "1e-16 is added to the norm that the ascent divides by", ("fedman",))
+class StabilisedSlightly:
+    stabiliser = 1e-16
 
 
 @switch(
@@ -66,9 +67,14 @@ class WeightedMean:
         return w + C.sum(W - w, C.p)
 
 
-@switch("PROX-2", "released", (FedProx, FedDC), "both halves of the proximal term are clipped together", ("fedman",))
+@switch("PROX-2", "released", FedDC, "both halves of the proximal term are clipped together", ("fedman",))
 class PenaltyInsideClip:
     penalty_inside_clip = True
+
+
+@switch("PROX-2", "released", FedProx, "both halves of the proximal term are clipped together; lam 1e-4", ("fedman",))
+class WeakPenaltyInsideClip(PenaltyInsideClip):
+    defaults = {"lam": 1e-4}
 
 
 @switch("DYN-3", "released", (FedDyn, FedDC), "the penalty is inverse to the client's relative size", ("fedman",))

@@ -46,7 +46,7 @@ def switch(
     sources: tuple[str, ...] = (),
     when: Callable[[type], bool] | None = None,
 ) -> Callable[[type], type]:
-    """Decorate a mixin with the discrepancy that it stands for; an id may have one mixin per family of methods."""
+    """Decorate a mixin with the discrepancy that it stands for; an id may have one mixin per family or source."""
     targets = applies_to if isinstance(applies_to, tuple) else (applies_to,)
 
     def register(mixin: type) -> type:
@@ -106,7 +106,13 @@ def released_ids(algorithm: type, source: str) -> frozenset[str]:
     )
 
 
-def mixins(algorithm: type, ids: frozenset[str]) -> tuple[type, ...]:
-    """Mixins of the ids that concern a class, in the order in which they are declared; two ids may share one."""
-    found = (s.mixin for group in SWITCHES.values() for s in group if s.id in ids and s.concerns(algorithm))
+def mixins(algorithm: type, ids: frozenset[str], source: str) -> tuple[type, ...]:
+    """Mixins of the ids that concern a class, in the order in which they are declared; two ids may share one.
+
+    Where repositories differ in the number of one id, those of the source come in.
+    """
+    found = []
+    for id, group in SWITCHES.items():
+        concerned = [s for s in group if id in ids and s.concerns(algorithm)]
+        found += [s.mixin for s in concerned if source in s.sources] or [s.mixin for s in concerned]
     return tuple(dict.fromkeys(found))

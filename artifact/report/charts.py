@@ -72,9 +72,9 @@ def search(history: Sequence[float], quantiles: Sequence[float], worst: float) -
 def intervals(rows: Sequence[Mapping[str, Any]], unit: str) -> Markup:
     """Paired differences with their 95 % intervals, the ``SHOWN`` nearest to failing, those first.
 
-    rows: label, mean, low, high, margin.
+    rows: label, mean, low, high, margin; an interval with an open end (None) is not drawn.
     """
-    known = [row for row in rows if all(math.isfinite(row[name]) for name in ("mean", "low", "high", "margin"))]
+    known = [row for row in rows if None not in (row["mean"], row["low"], row["high"], row["margin"])]
     shown = sorted(known, key=lambda row: row["low"] - row["margin"])[:SHOWN]
     if not shown:
         return Markup("")

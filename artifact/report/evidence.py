@@ -110,7 +110,8 @@ def experiment(record: Record) -> list[Part]:
     parts = [Part(text=text) for text in (found["says"], found["text"]) if text]
     rows, marks = [], []
     for comparison in found["comparisons"]:
-        rows.append(tuple(value(comparison.get(name)) for name in comparison))
+        ends = {name: "open" for name in ("low", "high") if comparison[name] is None}
+        rows.append(tuple(value(entry) for entry in (comparison | ends).values()))
         marks.append(None)
     if rows:
         head = tuple(str(name).replace("_", " ") for name in found["comparisons"][0])
