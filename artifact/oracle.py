@@ -146,6 +146,8 @@ class Oracle:
             self._fall_back(otherwise[self.kind])
         if self.kind == "fourier" and self.bfloat16:
             self._fall_back("cropped")
+        # what workers copy: one may begin late, while a caller has already swapped the model's tensors for others
+        self._pattern = copy.deepcopy(self.model)
         self._functional = convolutions_as_products(self.model) if self.kind == "products" else self.model
         if self._pool is not None and self.kind not in WHOLE:
             torch.set_num_threads(1)  # the workers keep the cores busy; a team of threads here would spin beside them
@@ -299,13 +301,13 @@ class Oracle:
     def _replica(self) -> Replica:
         if not hasattr(self._local, "replica"):
             plain = self.penalty.zeta == 0
-            self._local.replica = Replica(self.model, self.layout, self.buffer_layout, plain, self.kind)
+            self._local.replica = Replica(self._pattern, self.layout, self.buffer_layout, plain, self.kind)
         return self._local.replica
 
     def _own(self) -> nn.Module:
         """This worker's model for functional_call, which swaps tensors in place, and whole ones."""
         if not hasattr(self._local, "own"):
-            self._local.own = copy.deepcopy(self._functional)
+            self._local.own = copy.deepcopy(self._pattern)
             if self.penalty.zeta == 0:
                 pool_before_relu(self._local.own)
         return self._local.own

@@ -248,6 +248,18 @@ def test_fedrobust_counts_its_gradients_under_the_lock():
     assert counted == [0, R]
 
 
+@pytest.mark.parametrize("backend", ["loop", "explicit"])
+def test_a_worker_may_begin_while_the_model_is_in_use(backend):
+    """As ``functional_call`` swaps the model's tensors in one thread, another one makes its copy."""
+    model, W, group = problem("mlp-5")
+    oracle, w = Oracle(model, backend=backend, threads=2), W[0].clone().requires_grad_()
+    expected, found = Oracle(model, backend=backend).gradients(W, None, group), []
+    model.register_forward_hook(lambda *_: found.extend(oracle.map(lambda _: oracle.gradients(W, None, group), [0])))
+    loss = functional_call(model, oracle.layout.views(w * 1), (group.x[0],)).sum()
+    (gradient,) = torch.autograd.grad(loss, w)
+    assert torch.equal(found[0], expected) and gradient.any()
+
+
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])
 def test_shares_of_a_batched_cohort(threads):
     teams = Oracle(models.build("mlp-3", (1, 8, 8), 4, 0), backend="explicit", threads=threads).teams(5)
