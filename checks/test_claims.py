@@ -13,6 +13,8 @@ from checks import runner
 from checks.conftest import IMPORT_ERRORS, LEDGER
 from theory.kit.verdict import VERDICTS, registry
 
+STORED = runner.stored()
+
 
 @pytest.mark.parametrize("claim_id", list(LEDGER))
 def test_verdict_is_the_expected_one(claim_id, results):
@@ -20,6 +22,20 @@ def test_verdict_is_the_expected_one(claim_id, results):
     if outcome.skipped:
         pytest.skip(outcome.skipped)
     assert outcome.verdict == outcome.claim.expected, outcome.evidence
+
+
+def certificates(evidence):
+    """Those of the statement and of its repair; None where there is none."""
+    return [part.get("certificate") for part in (evidence, evidence.get("repair", {}))]
+
+
+@pytest.mark.parametrize("claim_id", [id for id, stored in STORED.items() if any(certificates(stored["evidence"]))])
+def test_the_stored_certificate_is_the_one_that_the_check_gives(claim_id, results):
+    """What the claim's page shows is what the code proves today."""
+    outcome = results.outcome(claim_id)
+    if outcome.skipped:
+        pytest.skip(outcome.skipped)
+    assert certificates(outcome.evidence) == certificates(STORED[claim_id]["evidence"])
 
 
 def test_every_theory_package_imports():

@@ -43,10 +43,8 @@ def virtual_global_model() -> Verdict:
     mean.
     Reference: Fan et al. 2024, Sec. 4.1, display before eq. (3).
     """
-    w = sp.Symbol("w", real=True)
-    models = sp.symbols("w1:5", real=True)
-    certificate = identity(w - sum(w - x for x in models) / 4, sum(models) / 4, label="range 1..N, eta_g = 1, N = 4")
-    g, n = sp.symbols("g N", positive=True)
+    w, models, g, n = sp.symbols("w sum_w_i g N", positive=True)
+    certificate = identity(w - (n * w - models) / n, models / n, label="range 1..N, eta_g = 1")
     direction = identity(
         (g / n) / sp.sqrt((g / n) ** 2), g / sp.sqrt(g**2), label="unit(g/N) = unit(g), per coordinate scale"
     )

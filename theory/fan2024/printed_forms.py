@@ -68,11 +68,9 @@ def server_sum_or_mean() -> Verdict:
     step ten times too long and diverges on a quadratic where the mean halves the distance in every round.
     Reference: Fan et al. 2024, Algorithm 1 last line; Sec. 2.3 step 4.
     """
-    w, eta_g = sp.symbols("w eta_g", positive=True)
-    models = sp.symbols("w1:4", real=True)
-    summed = w - eta_g * sum(w - x for x in models)
-    averaged = w - 3 * eta_g * sum(w - x for x in models) / 3
-    certificate = identity(summed, averaged, label="sum with eta_g = mean with K eta_g, K = 3")
+    w, eta_g, K, models = sp.symbols("w eta_g K sum_w_i", positive=True)
+    steps = K * w - models  # sum of w - w_i
+    certificate = identity(w - eta_g * steps, w - K * eta_g * steps / K, label="sum with eta_g = mean with K eta_g")
     factors = {str(k): float(abs(1 - k * Q(1, 2))) for k in range(1, 11)}
     clients = quadratic_clients([[1.0]] * 10, [[0.0]] * 10)
     runs = {

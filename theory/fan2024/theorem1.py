@@ -11,7 +11,7 @@ from theory.fan2024.common import clip, combination, exact, lesam_path, refuted,
 from theory.fan2024.descent import conditions_on_rounds, descent_certificate
 from theory.fan2024.runs import mean_gradient_norms
 from theory.kit.exact import fractions_of, mp, mpf
-from theory.kit.symbolic import identity
+from theory.kit.symbolic import MEAN_SQUARE, identity, lagrange
 from theory.kit.verdict import Replay, Verdict, check
 
 FLOOR = (
@@ -179,16 +179,11 @@ def norm_or_squared_norm(scale: float = 1.0) -> Verdict:
     """
     if exact(scale) < 1:  # a constant norm attains sqrt(B)
         return refuted({"norms": [1, 1], "left": 1, "right": exact(scale)})
-    x = sp.symbols("x1:4", nonnegative=True)
-    spread = sum((a - b) ** 2 for i, a in enumerate(x) for b in x[i + 1 :]) / 9
-    certificate = identity(
-        sum(a**2 for a in x) / 3 - (sum(x) / 3) ** 2, spread, label="mean of squares - square of mean, T = 3"
-    )
     return repaired(
         _replay_norm,
         {"norms": [Q(1, 2), Q(1, 2)], "B": Q(1, 4)},
         r"$\frac1T\sum\mathbb E\|\nabla F\|\le\sqrt B$ when $\frac1T\sum\mathbb E\|\nabla F\|^2\le B$.",
-        f"{certificate} >= 0",
+        f"{lagrange(MEAN_SQUARE)}, divided by T^2",
     )
 
 

@@ -10,7 +10,7 @@ import sympy as sp
 from theory.kakoun2024 import drawings
 from theory.kakoun2024.common import Statement, decide
 from theory.kakoun2024.methods import run_quadratics
-from theory.kit.symbolic import identity
+from theory.kit.symbolic import MEAN_SQUARE, identity, lagrange
 from theory.kit.verdict import Verdict, check
 
 
@@ -254,9 +254,6 @@ def lemma2_constants(scale: float = 1.0) -> Verdict:
         sum p_k^2, equal only for equal weights.
     Reference: Al Kakoun 2024, proof of Lemma 2.
     """
-    p, q = sp.symbols("p q", positive=True)
-    jensen = identity(
-        2 * (p**2 + q**2) - (p + q) ** 2, (p - q) ** 2, label="K sum p_k^2 - (sum p_k)^2, K = 2, any K alike"
-    )
+    jensen = f"x_k here p_k, n here K: {lagrange(MEAN_SQUARE)}"
     point = {"L": 3, "rho": 1, "q": "1/1000"}
     return decide(LEMMA2_SHARP, scale, points=[point], proof=f"{lemma2_certificate()}; {jensen}")

@@ -246,11 +246,8 @@ def double_sum() -> Verdict:
         and is not a local objective. Without the inner sum H_k = F_k + r_k rho|g_k| is local once r_k is known.
     Reference: Al Kakoun 2024, eqs. (3.10), (3.11).
     """
-    p, _, _ = vectors(4)
-    S = sp.Symbol("S", real=True)
-    return Verdict(
-        "proved", {"certificate": identity(sum(w * S for w in p), S, label="sum p_k S with sum p_k = 1, K = 4")}
-    )
+    weights, S = sp.symbols("sum_p_k S", real=True)
+    return Verdict("proved", {"certificate": identity(weights * S, S, substitute={weights: 1}, label="sum p_k S")})
 
 
 @check("thesis-alg2-perturb", mutations=((0.9, "refuted"), (1.1, "refuted")))

@@ -327,15 +327,13 @@ def degree_of_heterogeneity() -> Verdict:
         needed).
     Reference: Al Kakoun 2024, Appendix A.2, definition of Gamma_k.
     """
-    p, f1, f2, m1, m2 = sp.symbols("p F_1 F_2 m_1 m_2", real=True)
-    optimum = p * f1 + (1 - p) * f2
+    weights, optimum, values, minima = sp.symbols("sum_p_k F_star sum_p_k_F_k sum_p_k_m_k", real=True)  # m_k = inf F_k
+    whole = {weights: 1, optimum: values}
     text = "; ".join(
         (
-            identity(p * (optimum - f1) + (1 - p) * (optimum - f2), 0, label="sum p_k Gamma_k (K = 2, any K alike)"),
+            identity(weights * optimum - values, 0, substitute=whole, label="sum p_k Gamma_k"),
             identity(
-                optimum - p * m1 - (1 - p) * m2,
-                p * (f1 - m1) + (1 - p) * (f2 - m2),
-                label="usual Gamma, each term >= 0",
+                optimum - minima, values - minima, substitute=whole, label="usual Gamma = sum p_k (F_k - m_k) >= 0"
             ),
         )
     )

@@ -14,7 +14,7 @@ from theory.kit.second_certificate import (
     perturbed_convexity_by_pepit,
     second_certificate,
 )
-from theory.kit.symbolic import identity
+from theory.kit.symbolic import MEAN_SQUARE, identity, lagrange
 from theory.kit.verdict import Verdict, check
 
 
@@ -373,14 +373,12 @@ def contraction_factor(scale: float = 1.0) -> Verdict:
 
     Statement: sum p_k^2 |theta_k-theta*|^2 >= |thetabar-theta*|^2/K, hence the factor 1 - eta mu/(2K).
     Assumptions: weights p_k > 0 with sum 1.
-    Method: Cauchy-Schwarz (Lagrange's identity, K = 3 written out); equality where all p_k x_k agree.
+    Method: Cauchy-Schwarz (Lagrange's identity); equality where all p_k x_k agree.
     Verdict: proved, but the factor K is an artefact: the proof weakens sum p_k to sum p_k^2 first. Keeping sum p_k,
         Jensen gives |thetabar-theta*|^2 without 1/K, so 1 - eta mu/2 for every number of clients.
     Reference: Al Kakoun 2024, Appendix A.1, sixth inequality of the bound of A.
     """
-    y = sp.symbols("y1:4", real=True)
-    pairs = sum((y[i] - y[j]) ** 2 for i in range(3) for j in range(i))
-    text = identity(3 * sum(t**2 for t in y) - sum(y) ** 2, pairs, label="y_k = p_k x_k, K = 3; same for every K")
+    text = f"x_k here p_k |theta_k - theta*|, n here K: {lagrange(MEAN_SQUARE)}"
     jensen = {K: 1 - 1 / (2 * K) for K in (1, 10, 100)}
     return decide(
         SPREAD,
@@ -417,14 +415,11 @@ def drift_of_local_models(scale: float = 1.0) -> Verdict:
         2 uses it: with p = (1/100, 99/100) client 1 reaches 3.92 times the right side.
     Reference: Al Kakoun 2024, Appendix A.1, eq. (A.2).
     """
-    p, x, y, n, s = sp.symbols("p x y n s", real=True)
-    mean = p * x + (1 - p) * y
-    variance = p * (x - mean) ** 2 + (1 - p) * (y - mean) ** 2
+    mean, square, n, s = sp.symbols("m q n s", real=True)  # m = sum p_k x_k, q = sum p_k x_k^2, sum p_k = 1
+    variance = square - 2 * mean * mean + mean**2
     text = "; ".join(
         (
-            identity(
-                p * x**2 + (1 - p) * y**2 - variance, mean**2, label="second moment - variance (K = 2, any K alike)"
-            ),
+            identity(square - variance, mean**2, label="second moment - variance, m = sum p_k x_k, q = sum p_k x_k^2"),
             "|sum of n vectors|^2 <= n sum of squares, n <= E-1, each step size <= eta^(t0) <= 2 eta^(t)",
             identity(n * n * (2 * s) ** 2, 4 * n**2 * s**2, label="assembled, n = E-1, s = eta G"),
         )

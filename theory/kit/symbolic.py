@@ -64,6 +64,29 @@ def identity(lhs: Any, rhs: Any, *, substitute: Mapping | None = None, label: st
     raise NotProved(f"{name}the sides differ by {difference}", difference, _witness(difference))
 
 
+def lagrange(reading: str) -> str:
+    """Certificate of Lagrange's identity for any number of terms; its right side gives the Cauchy-Schwarz inequality.
+
+    sum a_i^2 sum b_i^2 - (sum a_i b_i)^2 = sum over pairs of (a_i b_j - a_j b_i)^2, by induction over the terms.
+    reading: what a_i and b_i stand for.
+    """
+    A, B, mixed, a, b = sp.symbols("A B I a b")
+    grown = (A + a**2) * (B + b**2) - (mixed + a * b) ** 2 - (A * B - mixed**2)
+    step = identity(
+        grown, A * b**2 - 2 * mixed * a * b + B * a**2, label="A, B, I: the sums so far; one more term (a, b)"
+    )
+    return (
+        "Lagrange: sum a_i^2 sum b_i^2 - (sum a_i b_i)^2 = sum over pairs of (a_i b_j - a_j b_i)^2 >= 0 for any number "
+        f"of terms, by induction: both sides are 0 for one term; {step}, which is sum_i (a_i b - b_i a)^2, the new pairs; "
+        f"{reading}"
+    )
+
+
+#: readings of Lagrange's identity
+MEAN_SQUARE = "with a_i = 1, b_i = x_i it is n sum x_i^2 - (sum x_i)^2 = sum over pairs of (x_i - x_j)^2"
+VARIANCE = "with a_i = sqrt(p_i), b_i = sqrt(p_i) x_i, sum p_i = 1 it is sum p_i x_i^2 - (sum p_i x_i)^2"
+
+
 def _witness(difference: sp.Expr) -> dict[str, str] | None:
     for point in rational_points(difference.free_symbols):
         value = difference.subs(point)

@@ -155,7 +155,7 @@ def second_moment_of_mofedsam() -> Verdict:
     return repaired(
         _IDENTICAL,
         r"$\|\Delta^{r+1}\|^2\le2(1-\beta)^2\|\Delta^r\|^2+\frac{2\beta^2}{K^2N^2}\|\sum_{i,k}\tilde g_{i,k}\|^2$",
-        "Delta^(r+1) = (1-beta) Delta^r + beta mean g~ (qu22-alg2-partial); " + sum_of_squares(2),
+        "Delta^(r+1) = (1-beta) Delta^r + beta mean g~ (qu22-alg2-partial); " + sum_of_squares(),
         ratio(state["update"], right),
     )
 
@@ -190,7 +190,7 @@ def second_moment_with_sampling() -> Verdict:
         _IDENTICAL,
         r"$\mathbb E\|\Delta^{r+1}\|^2\le2(1-\beta)^2\|\Delta^r\|^2+\frac{2\beta^2}{K^2}\big(\frac1{NS}\sum_i\|x_i\|^2"
         r"+\frac{S-1}{SN^2}\|\sum_ix_i\|^2\big)$ with $x_i=\sum_k\tilde g_{i,k}$, deterministic gradients",
-        sum_of_squares(2) + "; the mean over the cohort is bounded by the certificate of qu22-lemB.7",
+        sum_of_squares() + "; the mean over the cohort is bounded by the certificate of qu22-lemB.7",
         ratio(state["update"], state["w"] ** 2 / 900),
     )
 

@@ -8,6 +8,7 @@ import sympy as sp
 
 from theory.kit import certificates
 from theory.kit.second_certificate import second_certificate, three_term_split_by_z3
+from theory.kit.symbolic import MEAN_SQUARE, lagrange
 from theory.kit.verdict import Replay, Verdict, check
 from theory.qu2022 import figures
 from theory.qu2022.common import instance, proved, ratio, refuted, repaired, require, require_identity
@@ -42,13 +43,9 @@ def young_inequality(scale: float = 1.0) -> Verdict:
     return proved(certificate + "; a square over a > 0; scaling the right side up keeps the inequality", 1 / scale)
 
 
-def sum_of_squares(count: int) -> str:
-    """Certificate of tau sum v_i^2 - (sum v_i)^2 = sum_{i<j} (v_i - v_j)^2 for ``count`` scalars."""
-    v = sp.symbols(f"v0:{count}")
-    left = count * sum(x**2 for x in v) - sum(v) ** 2
-    right = sum((v[i] - v[j]) ** 2 for i in range(count) for j in range(i))
-    require(sp.expand(left - right) == 0, f"sum of squares for {count} terms")
-    return f"tau sum v_i^2 - (sum v_i)^2 = sum over pairs of (v_i - v_j)^2 expands to 0 for tau = {count}"
+def sum_of_squares() -> str:
+    """Certificate of tau sum x_i^2 - (sum x_i)^2 = sum_{i<j} (x_i - x_j)^2 for any number tau of scalars."""
+    return lagrange(MEAN_SQUARE)
 
 
 def gram_matrix(count: int) -> str:
@@ -70,9 +67,9 @@ def relaxed_triangle_inequality(scale: float = 1.0) -> Verdict:
 
     Statement: |sum v_i|^2 <= tau sum |v_i|^2, and E|sum x_i|^2 <= n E sum |x_i|^2 without independence.
     Assumptions: square-integrable random vectors for the second form.
-    Method: Lagrange's identity, tau sum v_i^2 - (sum v_i)^2 is a sum of squares, per coordinate and pointwise, for
-        tau = 1..10 by expansion, and for tau = 4 a semidefinite Gram matrix from cvxpy, tested exactly; ``scale``
-        multiplies the right side, equal vectors attain it.
+    Method: Lagrange's identity, tau sum v_i^2 - (sum v_i)^2 is a sum of squares, per coordinate and pointwise, by
+        induction over tau, and for tau = 4 a semidefinite Gram matrix from cvxpy, tested exactly; ``scale`` multiplies
+        the right side, equal vectors attain it.
     Verdict: proved.
     Reference: Qu et al. 2022, Lemma A.1 (2), Lemma A.2.
     """
@@ -80,9 +77,8 @@ def relaxed_triangle_inequality(scale: float = 1.0) -> Verdict:
     if _replay_equal(point).violated:
         return refuted(point, 1 / scale)
     require(scale >= 1, "the right side is at least the printed one")
-    text = [sum_of_squares(count) for count in range(1, 11)]
     solver = second_certificate("cvxpy", "right - left for tau = 4, per coordinate", lambda: gram_matrix(4))
-    return proved(f"{text[-1]}, and for tau = 1..9; taking expectations keeps the sign", 1 / scale, solver=solver)
+    return proved(f"{sum_of_squares()}; taking expectations keeps the sign", 1 / scale, solver=solver)
 
 
 @check("qu22-lemA.3")
@@ -97,15 +93,16 @@ def independent_mean_zero() -> Verdict:
         terms (see qu22-lemB.4-orth).
     Reference: Qu et al. 2022, Lemma A.3.
     """
-    means = sp.symbols("m1 m2")
-    squares = sp.symbols("q1 q2")
-    cross = 2 * means[0] * means[1]  # E x_1 x_2 factors by independence
-    certificate = require_identity((sum(squares) + cross).subs({means[0]: 0}), sum(squares), "E|x_1 + x_2|^2")
+    total, mean, before, square = sp.symbols("E_sum E_x E_sum2 E_x2")  # of the sum so far and of one more term
+    grown = (before + 2 * total * mean + square).subs({mean: 0})  # the cross term factors by independence
+    certificate = require_identity(
+        grown, before + square, "E|sum + x|^2 with one more term, by induction over the terms"
+    )
     step, noise = Fraction(1, 10), (Fraction(1), Fraction(-1))
     # F = x^2/2 from w = 0: the gradient at the second step is -step * noise of the first
     cross_term = sum(z * (-step * z) for z in noise) / 2
     require(cross_term != 0, "noise and later gradient correlate")
-    return proved(certificate + " (pairs of an n-term sum alike)", 1.0, cross_term_in_local_sgd=str(cross_term))
+    return proved(certificate, 1.0, cross_term_in_local_sgd=str(cross_term))
 
 
 #: gradient noise that never changes the direction: two factors with mean one
@@ -161,7 +158,7 @@ def assumption_3_and_the_noise() -> Verdict:
         _POINT,
         r"with $L$-smooth per-sample losses and classical variance $s^2$: "
         r"$\mathbb E\|\tilde g-\nabla F_i(w+\bar\delta)\|^2\le2L^2\rho^2\sigma_l^2+2s^2$",
-        sum_of_squares(2) + "; first part at most L rho |u - ubar|, whose mean square is at most L^2 rho^2 sigma_l^2",
+        sum_of_squares() + "; first part at most L rho |u - ubar|, whose mean square is at most L^2 rho^2 sigma_l^2",
         None,
         variance=str(moments["variance"]),
     )
@@ -193,7 +190,7 @@ def separating_mean_and_variance() -> Verdict:
         r"$\mathbb E\|\frac1N\sum\tilde g_{i,k}\|^2\le\frac{2K}N\sum\mathbb E\|\nabla F_i(\tilde w_{i,k})\|^2"
         r"+\frac{2K}N\sum\mathbb E\|\tilde g_{i,k}-\nabla F_i(\tilde w_{i,k})\|^2$, where the last mean is a "
         r"new assumption",
-        sum_of_squares(2) + "; |mean over clients|^2 <= mean of squares and |sum_k|^2 <= K sum_k by the same identity",
+        sum_of_squares() + "; |mean over clients|^2 <= mean of squares and |sum_k|^2 <= K sum_k by the same identity",
         ratio(left, right),
     )
 
@@ -292,9 +289,7 @@ def dissimilarity_at_perturbed_points(scale: float = 1.0) -> Verdict:
     factor = Fraction(scale)
     limit = sp.Rational(factor.numerator, factor.denominator)
     solver = second_certificate("z3", "split with the norms a, b, c", lambda: three_term_split_by_z3(limit))
-    return proved(
-        split + sum_of_squares(3) + "; " + total, ratio(sides["left"], factor * sides["right"]), solver=solver
-    )
+    return proved(split + sum_of_squares() + "; " + total, ratio(sides["left"], factor * sides["right"]), solver=solver)
 
 
 def _averages(rho: Fraction) -> tuple[Fraction, Fraction]:

@@ -88,10 +88,9 @@ def server_update() -> Verdict:
     Verdict: repaired: exact for n = m; w_bar^{t+1} = w^{t+1} + beta lam^{t+1} holds for every n by definition.
     Reference: Sun et al. 2023, Sec. 4.1.2 and 4.1.3, Algorithm 1 lines 18-19, eq. (21).
     """
-    w, x, lam = sp.symbols("w", real=True), sp.symbols("x1:4"), sp.symbols("l1:4")
-    lagrangian = sum(b * (w - a) + (w - a) ** 2 / (2 * BETA) for a, b in zip(x, lam, strict=True)) / 3
-    minimiser = sp.solve(sp.diff(lagrangian, w), w)[0]
-    proof = identity(minimiser, sum(x) / 3 - BETA * sum(lam) / 3, label="minimiser of (12), n = m = 3")
+    w, m, x, lam = sp.symbols("w m sum_x_i sum_lambda_i", real=True)
+    slope = (lam + (m * w - x) / BETA) / m  # derivative of (1/m) sum lambda_i (w - x_i) + (w - x_i)^2/(2 beta)
+    proof = identity(sp.solve(slope, w)[0], x / m - BETA * lam / m, label="minimiser of (12), n = m")
     _, left, right = _server_sides(SERVER)
     statement = (
         r"For $n=m$ lines 18-19 minimise (12); for $n<m$ the minimiser is "

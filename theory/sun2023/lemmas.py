@@ -10,7 +10,7 @@ from typing import Any
 import sympy as sp
 
 from theory.kit.exact import fractions_of
-from theory.kit.symbolic import decide_identity, identity
+from theory.kit.symbolic import MEAN_SQUARE, decide_identity, identity, lagrange
 from theory.kit.verdict import Verdict, check
 from theory.sun2023.common import (
     Clients,
@@ -32,16 +32,12 @@ def squared_sum(scale: float = 1.0) -> Verdict:
 
     Statement: E||sum_k x_k||^2 <= K sum_k E||x_k||^2.
     Assumptions: finite second moments.
-    Method: K sum x_k^2 - (sum x_k)^2 = sum_{j<k} (x_j - x_k)^2 per coordinate, symbolically for K = 2 and by induction:
-        one more number y adds sum_j (x_j - y)^2 to both sides; equal vectors are tight. ``scale`` multiplies K.
+    Method: K sum x_k^2 - (sum x_k)^2 = sum_{j<k} (x_j - x_k)^2 per coordinate, Lagrange's identity by induction over K;
+        equal vectors are tight. ``scale`` multiplies K.
     Verdict: proved.
     Reference: Sun et al. 2023, App. C.1.1, Lemma C.1, eq. (17).
     """
-    K, total, squares, y, a, b = sp.symbols("K sum_x sum_x2 y a b")
-    start = identity(2 * (a * a + b * b) - (a + b) ** 2, (a - b) ** 2, label="K=2")
-    grown = (K + 1) * (squares + y * y) - (total + y) ** 2 - (K * squares - total**2)
-    step = identity(grown, squares - 2 * total * y + K * y * y, label="K -> K+1, the right side is sum_j (x_j - y)^2")
-    text = f"{start}; {step}; a sum of squares is non-negative, and expectations keep the sign"
+    text = f"{lagrange(MEAN_SQUARE)}; expectations keep the sign"
     return tight_bound(
         scale, lambda x: (Fraction(sum(x)) ** 2, Fraction(len(x) * sum(a * a for a in x))), {"x": [1, 1, 1]}, text
     )
@@ -121,14 +117,14 @@ def sampling_identity(scale: float = 1.0) -> Verdict:
     Statement: w_i^t = w_tilde_i^t with probability n/m, and E (1/n) sum_{[n]} phi(w_tilde_i) = (1/m) sum_{[m]}
         phi(w_tilde_i).
     Assumptions: active set uniform among the n-subsets, w_tilde_i determined by the past; beta < 1/L for uniqueness.
-    Method: enumeration of all subsets with symbolic phi_i for m <= 6, and C(m-1, n-1)/C(m, n) = n/m. ``scale``
-        multiplies 1/m.
+    Method: a client is in C(m-1, n-1) of the C(m, n) subsets, which is n/m of them, and expectation is linear;
+        enumeration of all subsets with symbolic phi_i for m <= 6 as a control. ``scale`` multiplies 1/m.
     Verdict: proved. The text names two conventions for inactive clients (w_tilde_i^{t-1} and w^t); the proofs use
         w_i^{t-1}, the last local model, which for a client that was never active is not defined by Algorithm 1.
     Reference: Sun et al. 2023, App. C.1.2, eq. (20).
     """
-    m, n = sp.symbols("m n", positive=True, integer=True)
-    ratio = sp.gammasimp(sp.binomial(m - 1, n - 1) / sp.binomial(m, n) - n / m)
+    m, n, total = sp.symbols("m n sum_phi", positive=True)
+    share = sp.gammasimp((sp.binomial(m - 1, n - 1) / sp.binomial(m, n)).rewrite(sp.gamma))
     for size in range(2, 7):
         phi = sp.symbols(f"phi1:{size + 1}")
         for count in range(1, size + 1):
@@ -137,8 +133,10 @@ def sampling_identity(scale: float = 1.0) -> Verdict:
             result = decide_identity(mean, sp.Rational(str(scale)) * sum(phi) / size, label=f"m={size}, n={count}")
             if result.verdict == "refuted":
                 return result
-    text = f"all m <= 6, 1 <= n <= m by enumeration; inclusion probability minus n/m reduces to {ratio}"
-    return Verdict("proved", {"certificate": text})
+    inclusion = identity(share, n / m, label="C(m-1, n-1)/C(m, n)")
+    mean = identity(share * total / n, total / m, label="E (1/n) sum over the active, by linearity")
+    control = "all m <= 6, 1 <= n <= m also by enumeration"
+    return Verdict("proved", {"certificate": f"{inclusion}; {mean}; {control}"})
 
 
 def _mean_move(clients: Clients, beta: Fraction, n: int, rounds: int) -> tuple[Fraction, Fraction]:
@@ -159,8 +157,8 @@ def averaged_move(scale: float = 1.0) -> Verdict:
     Statement: E w_bar^{t+1} - E w_bar^t = -(beta/m) sum_i E grad F_i(w_tilde_i^t), also conditionally on the past.
     Assumptions: exact local solves, lam^t = (1/m) sum_i lam_i^t, uniform active sets.
     Method: w_bar^{t+1} - w_bar^t has conditional mean (1/m) sum_i (w_tilde_i - w^t) - beta lam^t, and stationarity of
-        (20) gives the claim (symbolic, m = 3); exact enumeration of all histories for rounds 0..2, n = 1, 2, 3 of 3
-        clients, one of them concave. ``scale`` multiplies beta on the right.
+        (20) gives the claim, in sums over the clients; exact enumeration of all histories for rounds 0..2, n = 1, 2, 3
+        of 3 clients, one of them concave. ``scale`` multiplies beta on the right.
     Verdict: proved.
     Reference: Sun et al. 2023, App. C.1.2, Lemma C.4, eq. (22).
     """
@@ -170,9 +168,9 @@ def averaged_move(scale: float = 1.0) -> Verdict:
             move, right = _mean_move(clients, beta, n, rounds)
             if move != factor * right:
                 return refuted({"n": n, "round": rounds, "left": move, "right": factor * right})
-    (wt, b), lam, g = sp.symbols("w_t beta"), sp.symbols("l1:4"), sp.symbols("g1:4")
-    virtual = [wt - b * (x - y) for x, y in zip(g, lam, strict=True)]
-    proof = identity(sum(v - wt for v in virtual) / 3 - b * sum(lam) / 3, -b * sum(g) / 3, label="conditional mean")
+    m, wt, b, lam, g = sp.symbols("m w_t beta sum_lambda_i sum_g_i")
+    virtual = m * wt - b * (g - lam)  # sum of w_tilde_i = w_t - beta (g_i - lambda_i)
+    proof = identity((virtual - m * wt) / m - b * lam / m, -b * g / m, label="conditional mean")
     return Verdict("proved", {"certificate": f"{proof}; exact on 9 enumerated cases"})
 
 
@@ -187,9 +185,6 @@ def global_move(scale: float = 1.0) -> Verdict:
     Verdict: proved.
     Reference: Sun et al. 2023, App. C.1.2, eq. (23).
     """
-    x = sp.symbols("x1:5")
-    slack = sum((a - b) ** 2 for a, b in combinations(x, 2)) / 16
-    proof = identity(sum(a * a for a in x) / 4 - (sum(x) / 4) ** 2, slack, label="n = 4")
     clients, beta = Clients.of([1, 1], [1, -2]), Fraction(1, 4)
 
     def sides(n: int) -> tuple[Fraction, Fraction]:
@@ -198,4 +193,4 @@ def global_move(scale: float = 1.0) -> Verdict:
         moves = [(sum(chosen) / n - bar) ** 2 for chosen in combinations(virtual, n)]
         return sum(moves) / len(moves), square_mean(virtual, bar)
 
-    return tight_bound(scale, sides, {"n": 1}, proof)
+    return tight_bound(scale, sides, {"n": 1}, f"{lagrange(MEAN_SQUARE)}, divided by n^2")

@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 
 from theory.kit.exact import fractions_of, plain
 from theory.kit.search import worst_ratio
-from theory.kit.symbolic import decide_identity, identity
+from theory.kit.symbolic import decide_identity, identity, lagrange
 from theory.kit.verdict import Verdict, check
 from theory.sun2023.common import refuted, repaired, replay_of
 from theory.sun2023.losses import (
@@ -31,7 +31,7 @@ def inner_maximiser(scale: float = 1.0) -> Verdict:
 
     Statement: for grad f(w) = g != 0 the unique maximiser of s.g over ||s|| <= r is s* = r g/||g||.
     Assumptions: g in R^d, g != 0, r > 0.
-    Method: Lagrange's identity for d = 2..4 gives Cauchy-Schwarz with its equality case; the attained value is r
+    Method: Lagrange's identity gives Cauchy-Schwarz with its equality case in any dimension; the attained value is r
         ||g||. ``scale`` multiplies s*: a shorter vector is beaten by s*, a longer one leaves the ball (point g = (3,
         4), r = 1).
     Verdict: proved; at g = 0 every s in the ball is a maximiser, and r g/||g|| is undefined (0/0).
@@ -43,17 +43,11 @@ def inner_maximiser(scale: float = 1.0) -> Verdict:
         left, right = (5, 5 * candidate) if inside else (candidate, 1)
         why = "value of s* exceeds that of the candidate" if inside else "norm of the candidate exceeds r"
         return refuted({"g": [3, 4], "r": 1, "left": left, "right": right, "why": why})
-    proofs = []
-    for d in (2, 3, 4):
-        s, g = sp.symbols(f"s:{d}"), sp.symbols(f"g:{d}")
-        pairs = [(s[i] * g[j] - s[j] * g[i]) ** 2 for i in range(d) for j in range(i)]
-        inner = sum(a * b for a, b in zip(s, g, strict=True))
-        proofs.append(identity(sum(a * a for a in s) * sum(b * b for b in g) - inner**2, sum(pairs), label=f"d={d}"))
     text = (
         "Hence s.g <= ||s|| ||g|| <= r ||g||, and equality needs all 2x2 minors of (s, g) to vanish (s parallel to g), "
         "||s|| = r and a positive factor: s = r g/||g|| only."
     )
-    return Verdict("proved", {"certificate": "; ".join(proofs) + ". " + text}, margin=1.0)
+    return Verdict("proved", {"certificate": f"{lagrange('a = s, b = g')}. {text}"}, margin=1.0)
 
 
 def _exact_ball_maximiser(matrix: np.ndarray, g: np.ndarray, r: float) -> np.ndarray:

@@ -153,18 +153,17 @@ def global_closed_form(scale: float = 1.0) -> Verdict:
     Statement: (1/m) sum_i {s.mu_i + ||s - s_hat_i||^2/(2 alpha)} is maximised on the ball at r delta/||delta|| with
         delta = (1/m) sum_i (alpha mu_i - s_hat_i).
     Assumptions: alpha, r > 0, delta != 0.
-    Method: both objectives have the same derivative (m = 3, symbolic); on the sphere only s.delta matters, and a
-        convex quadratic attains its maximum over the ball on the sphere. ``scale`` multiplies s_hat_i in delta.
+    Method: both objectives have the same derivative, in sums over the clients; on the sphere only s.delta matters, and
+        a convex quadratic attains its maximum over the ball on the sphere. ``scale`` multiplies s_hat_i in delta.
     Verdict: proved as algebra; for equal s_hat_i = v and mu_i = 0 it returns -v, the sign slip of (9) again.
     Reference: Sun et al. 2023, Sec. 4.1.1, eq. (11).
     """
-    s = sp.Symbol("s", real=True)
-    mus, hats = sp.symbols("mu1:4", real=True), sp.symbols("v1:4", real=True)
-    left = sum(s * mu + (s - v) ** 2 / (2 * ALPHA) for mu, v in zip(mus, hats, strict=True)) / 3
-    delta = sum(ALPHA * mu - sp.Rational(str(scale)) * v for mu, v in zip(mus, hats, strict=True)) / 3
+    s, m, mus, hats, squares = sp.symbols("s m sum_mu_i sum_v_i sum_v_i2", real=True)
+    left = (s * mus + (m * s**2 - 2 * s * hats + squares) / (2 * ALPHA)) / m  # v_i: s_hat_i
+    delta = (ALPHA * mus - sp.Rational(str(scale)) * hats) / m
     right = (s + delta) ** 2 / (2 * ALPHA)
     note = {"s_hat_i": [1, 1, 1], "mu_i": [0, 0, 0], "r": 1, "returned s": -1}
-    return decide_identity(sp.diff(left, s), sp.diff(right, s), label="m = 3", equal_perturbations=note)
+    return decide_identity(sp.diff(left, s), sp.diff(right, s), label="any m", equal_perturbations=note)
 
 
 def _sign(x: Fraction) -> int:

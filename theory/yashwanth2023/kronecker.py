@@ -8,7 +8,7 @@ import numpy as np
 import sympy as sp
 
 from theory.kit.exact import fractions_of
-from theory.kit.symbolic import decide_identity, identity
+from theory.kit.symbolic import VARIANCE, decide_identity, identity, lagrange
 from theory.kit.verdict import Replay, Verdict, check
 from theory.yashwanth2023.common import exact, proved, refuted, repaired, top_eigenvalue
 from theory.yashwanth2023.networks import ACTIVATIONS, Mlp, digit_batch, random_batch, random_mlp, trained_mlp
@@ -57,6 +57,7 @@ def matrix_preliminaries() -> Verdict:
         lam**2 * (lam - (x.T * x)[0]),
         label="characteristic polynomial of x x^T, d = 3",
     )
+    polynomial += "; for any d, x x^T x = (x.x) x, and x x^T v = 0 for the d - 1 dimensions of v orthogonal to x"
     A, B, C, D = (matrix_of(n, *s) for n, s in (("a", (2, 2)), ("b", (2, 3)), ("c", (2, 1)), ("d", (3, 2))))
     column, kron = matrix_of("e", 3, 1), sp.kronecker_product
     fits = [r for r in range(1, 6) for n in range(1, 6) if n * r == n]  # rows of C needed by each side
@@ -261,10 +262,6 @@ def definiteness() -> Verdict:
     Verdict: proved.
     Reference: Yashwanth et al. 2024, supplement Lemma 1 and Theorem 5.
     """
-    p1, p2, u = *sp.symbols("p1 p2", nonnegative=True), sp.symbols("u1:4", real=True)
-    p = (p1, p2, 1 - p1 - p2)
-    form = sum(q * v**2 for q, v in zip(p, u, strict=True)) - sum(q * v for q, v in zip(p, u, strict=True)) ** 2
-    squares = sum(p[i] * p[j] * (u[i] - u[j]) ** 2 for i in range(3) for j in range(i))
     z = sp.Symbol("z", real=True)
     value = sp.diff(sp.log(1 + sp.exp(-sp.tanh(z))), z, 2).subs(z, sp.Rational(-3, 2)).evalf(50)
     if not value < 0:
@@ -274,7 +271,7 @@ def definiteness() -> Verdict:
         raise ValueError("a piecewise-linear network has a negative eigenvalue")
     return proved(
         "symmetry: equality of mixed second derivatives",
-        identity(form, squares, label="u.(diag(p) - p p^T) u with p1 + p2 + p3 = 1"),
+        f"u.(diag(p) - p p^T) u = sum p_i u_i^2 - (sum p_i u_i)^2, x_i here u_i: {lagrange(VARIANCE)}",
         "with J u in place of u this is u.M_l u >= 0",
         f"tanh, logits (tanh z, 0), label 1: M(-3/2) = {sp.N(value, 12)} < 0",
         smallest_eigenvalue=worst,
