@@ -77,8 +77,8 @@ def lagrange(reading: str) -> str:
     )
     return (
         "Lagrange: sum a_i^2 sum b_i^2 - (sum a_i b_i)^2 = sum over pairs of (a_i b_j - a_j b_i)^2 >= 0 for any number "
-        f"of terms, by induction: both sides are 0 for one term; {step}, which is sum_i (a_i b - b_i a)^2, the new pairs; "
-        f"{reading}"
+        f"of terms, by induction: both sides are 0 for one term; {step}, which is sum_i (a_i b - b_i a)^2, the new "
+        f"pairs; {reading}"
     )
 
 
