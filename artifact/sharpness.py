@@ -206,11 +206,14 @@ def _layers(risk: EmpiricalRisk, w: Tensor, o: Options, _: Measurement) -> list[
 
 
 def _sam(risk: EmpiricalRisk, w: Tensor, o: Options, _: Measurement) -> dict[str, Any]:
+    one_step = curvature.sam_sharpness(risk, w, o.rho).value
+    if not math.isfinite(one_step):
+        raise UserError("rho", o.rho, "a radius at which the loss is still a finite number")
     ascent = curvature.sam_sharpness(risk, w, o.rho, exact=True, restarts=1, steps=20, tol=1e-3, seed=o.seed)
     groups = curvature.m_sharpness(risk, w, o.rho, min(o.m, len(risk)), groups=20, seed=o.seed)
     return {
         "rho": o.rho,
-        "one_step": curvature.sam_sharpness(risk, w, o.rho).value,
+        "one_step": one_step,
         "ascent": ascent.value,
         "m": min(o.m, len(risk)),
         "m_sharpness": float(groups.mean()),

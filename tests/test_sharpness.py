@@ -173,6 +173,7 @@ def test_an_unconverged_number_is_no_value(store):
     ("words", "named"),
     [
         (["sharpness"], ("checkpoint", "nothing", "--where")),
+        (["sharpness", "{key}", "--parts", "sam", "--rho", "1e300"], ("rho", "1e+300", "finite")),
         (["sharpness", "nowhere"], ("checkpoint", "nowhere", "run folder")),
         (["sharpness", "{key}", "--parts", "top,mass"], ("parts", "top,mass", "density")),
         (["sharpness", "{key}", "--parts", "top", "--record"], ("parts", "top", "top,trace")),
