@@ -93,6 +93,13 @@ def test_fedadam():
     assert flat(state["v"]) == exactly(v)
 
 
+def test_fedadam_from_tau():
+    """ADAM-1: v_{-1} = tau^2 = 1/64, so v = 1/128 + 9/128 = 5/64 after the first round of the test above."""
+    w, _, state = by_hand("fedadam", [BOTH], switches=["ADAM-1"], beta1=0.5, beta2=0.5, tau=0.125, server_lr=1.0)
+    assert flat(state["v"]) == exactly(5 / 64)
+    assert w == exactly(1 - (3 / 16) / (5**0.5 / 8 + 1 / 8))
+
+
 def test_scaffold():
     """Round 0: updates 1/4, -1, w^1 = 5/8; c_0 = -1, c_1 = 4 (the gradients), c = 3/2.
     Round 1, client 0 alone: d = -11/8 + 3/2 + 1 = 9/8, update -9/32, w^2 = 11/32; c_0 = -1 - 3/2 + 9/8 = -11/8, its

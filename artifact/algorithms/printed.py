@@ -31,6 +31,12 @@ class UnnormalisedMean:
         return C.sum(W, C.relative_size / C.m) / len(C.clients)
 
 
+@switch("ADAM-1", "printed", FedAdam, "the second moment starts at tau^2 instead of zero")
+class StartAtTau:
+    def init(self, w, m):
+        return super().init(w, m) | {"v": torch.full_like(w, self.tau**2)}
+
+
 @switch(
     "AVG-2",
     "printed",
