@@ -406,13 +406,16 @@ def telescoping() -> Verdict:
     Reference: Al Kakoun 2024, Appendix A.2, last displays.
     """
     f0, f1, star, e = sp.symbols("F_t F_next F_star e", real=True)
-    a, b, s, t = sp.symbols("a_1 a_2 s_1 s_2", nonnegative=True)
+    sum_a, sum_s, sum_sa, a, s = sp.symbols("sum_a sum_s sum_sa a s", nonnegative=True)
     gap = (2 + e) * (f0 - star) - (2 * f0 - 2 * f1 + e * (f0 - star))
-    cross = (2 + s + t) * (a + b) - (2 + s) * a - (2 + t) * b
+    spare = (2 + sum_s) * sum_a - 2 * sum_a - sum_sa  # right - left of the second, 0 for one term
+    grown = (2 + sum_s + s) * (sum_a + a) - 2 * (sum_a + a) - sum_sa - s * a
     text = "; ".join(
         (
             identity(gap, 2 * (f1 - star), label="right - left of the first, >= 0"),
-            identity(cross, s * b + t * a, label="right - left of the second (two terms, any number alike), >= 0"),
+            identity(
+                grown - spare, s * sum_a + a * sum_s, label="what one more term adds to right - left of the second"
+            ),
         )
     )
     point = {"now": 3, "after": 1, "extra": "1/2"}

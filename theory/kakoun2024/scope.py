@@ -45,13 +45,13 @@ def partial_participation() -> Verdict:
         1, because its noise is the second moment G^2, which bounds the cohort's mean gradient as well.
     Reference: Al Kakoun 2024, Theorem 1 and eq. (A.1) against Algorithm 3.
     """
-    g1, g2, a, eta = sp.symbols("g_1 g_2 a eta", real=True)
+    K, total, squares, a, eta = sp.symbols("K sum_g sum_g2 a eta", real=True)
     text = "; ".join(
         (
             identity(
-                ((a - eta * g1) ** 2 + (a - eta * g2) ** 2) / 2,
-                a**2 - 2 * eta * a * (g1 + g2) / 2 + eta**2 * (g1**2 + g2**2) / 2,
-                label="mean over the cohort (K = 2, one active; any uniform cohort alike by E[mean over C] = mean)",
+                (K * a**2 - 2 * eta * a * total + eta**2 * squares) / K,
+                a**2 - 2 * eta * a * total / K + eta**2 * squares / K,
+                label="mean of (a - eta g_k)^2 over the one active client; larger cohorts by E[mean over C] = mean",
             ),
             "E|mean over C of gtilde_k|^2 <= (1/K) sum E|gtilde_k|^2 <= G^2",
             recursion_certificate(),
