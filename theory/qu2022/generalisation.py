@@ -283,7 +283,7 @@ def union_over_clients() -> Verdict:
     """
     count, zeta = sp.symbols("N zeta", positive=True)
     union = require_identity(count * (zeta / count), zeta, "union bound")
-    return proved(f"{union}; with v_i = sqrt(a_i): " + sum_of_squares())
+    return proved(f"{union}; x_i here the square root for client i: " + sum_of_squares())
 
 
 @check("qu22-C.3-AvsB")
