@@ -15,6 +15,7 @@ from torch import Tensor
 
 from artifact import models
 from artifact.algorithms import FedLESAM
+from artifact.algorithms.released import RELEASED_CLIP
 from artifact.cohort import Cohort, LocalOptimiser
 from artifact.config import RunConfig
 from artifact.curvature import EmpiricalRisk
@@ -273,8 +274,8 @@ class Trainer:
 
     @property
     def clip_norm(self) -> float | None:
-        """The released codes clip at 10 unless told otherwise (GEN-1)."""
-        return self.config.clip or (10.0 if self.algorithm.clip_total else None)
+        """What the config asks for; where it names none, released forms clip all the same."""
+        return self.config.clip or (RELEASED_CLIP if self.algorithm.clip_total else None)
 
     def local_steps(self, pools: list[Tensor]) -> list[int]:
         """K_i: local steps of each active client."""

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from artifact.algorithms import FedAvg, build, canonical, hyperparameters
 from artifact.algorithms.base import State
+from artifact.algorithms.released import RELEASED_CLIP
 from artifact.cohort import Cohort
 from artifact.config import finite_rates
 from artifact.errors import UserError
@@ -38,8 +39,6 @@ ENTRIES = {"server_lr": "global_lr", "rho": "rho", "beta": "alpha", "mixing": "a
     "shift_penalty": "lambda_robust",
     **{name: name for name in ("beta1", "beta2", "eta_asam")},
 }
-#: the norm to which every released code clips, for files of the repaired forms, which name none
-RELEASED_CLIP = 10.0
 RELEASED_SOURCES = {"FL-Simulator": "fl-simulator", "FedLESAM": "fedlesam", "fedMAN": "fedman"}
 
 

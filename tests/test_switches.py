@@ -133,6 +133,12 @@ def test_each_repository_has_its_own_stabiliser(name, source, stabiliser):
     assert build(name).stabiliser == 0
 
 
+def test_fedman_has_a_weak_proximal_term_of_its_own():
+    """PROX-2 in FedProx; FedDC, whose halves are clipped together too, keeps its default."""
+    assert build("fedprox", "released", "fedman").lam == 1e-4 != build("fedprox", "released", "fl-simulator").lam
+    assert build("feddc", "released", "fedman").lam == build("feddc").lam
+
+
 @pytest.mark.parametrize("name", ["fedsam", "fedasam"])
 def test_a_gradient_as_small_as_the_stabiliser_halves_the_ascent(name):
     """SAM-4: rho |g| / (|g| + 1e-16)."""

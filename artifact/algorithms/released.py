@@ -16,6 +16,8 @@ from artifact.algorithms.switches import SOURCES, switch
 from artifact.algorithms.variates import FedDC, Scaffold
 
 FORK = ("fl-simulator", "fedlesam")
+#: the norm to which every released code clips where nothing else is asked for (GEN-1)
+RELEASED_CLIP = 10.0
 
 
 @switch("GEN-1", "released", FedAvg, "gradient and linear correction are clipped to norm 10 as one vector", SOURCES)

@@ -8,10 +8,10 @@ from math import comb
 
 import sympy as sp
 
+from theory.kit.symbolic import MEAN_SQUARE, lagrange
 from theory.kit.verdict import Replay, Verdict, check
 from theory.qu2022 import corrected
 from theory.qu2022.common import instance, proved, ratio, refuted, repaired, require, require_identity
-from theory.qu2022.preliminary import sum_of_squares
 from theory.qu2022.recursions import fedsam_round, quadratic, sign
 
 
@@ -46,7 +46,7 @@ def inner_product_bound(scale: float = 1.0) -> Verdict:
     point = {"gradient": 1, "eta": "1/10", "scale": str(Fraction(scale))}
     if _replay_inner(point).violated:
         return refuted(point, None)
-    text = polarisation() + "; " + sum_of_squares() + "; Jensen over i, k; (eta K/2) 2 L^2 = eta K L^2"
+    text = polarisation() + "; " + lagrange(MEAN_SQUARE) + "; Jensen over i, k; (eta K/2) 2 L^2 = eta K L^2"
     return proved(text + "; E over the noise of |q|^2 <= E|q|^2 keeps <= with q inside E and eta K/2 |q|^2 = "
                   "eta/(2 K N^2)|sum|^2", 1.0)  # fmt: skip
 
@@ -96,7 +96,8 @@ def second_moment_of_the_update() -> Verdict:
         _MOMENT,
         r"$\mathbb E\|\Delta^r\|^2\le\frac{2K\eta_l^2}Ns^2+\frac{2\eta_l^2}{N^2}\mathbb "
         r"E\|\sum_{i,k}\nabla\tilde f_i\|^2$",
-        sum_of_squares() + "; E|sum zeta|^2 = sum E|zeta|^2 <= NK s^2 by qu22-lemA.3 for the noises among themselves",
+        lagrange(MEAN_SQUARE) + "; E|sum zeta|^2 = sum E|zeta|^2 <= NK s^2 by qu22-lemA.3 for the noises among "
+        "themselves",
         ratio(m["update"], right),
         excess_over_the_right_side=str(m["update"] - right),
     )
@@ -262,7 +263,7 @@ def second_moment_under_sampling() -> Verdict:
     return repaired(
         {"directions": [1, -1], "S": 2, "scale": 1, "relation": "=="},
         r"$\le$ in place of $=$; equality for $S=1$, for equal $x_i$, or for sampling with replacement",
-        certificate + " >= 0 by " + sum_of_squares() + "; enumerated for N = 2..5",
+        certificate + " >= 0 by " + lagrange(MEAN_SQUARE) + "; enumerated for N = 2..5",
         None,
     )
 

@@ -12,10 +12,10 @@ from scipy.stats import binom
 
 from theory.kit.exact import mp, mpf, rational_sqrt
 from theory.kit.search import worst_ratio
+from theory.kit.symbolic import MEAN_SQUARE, lagrange
 from theory.kit.verdict import Replay, Verdict, check
 from theory.qu2022 import figures
 from theory.qu2022.common import compared, instance, proved, refuted, repaired, require, require_identity
-from theory.qu2022.preliminary import sum_of_squares
 
 
 def _aligned(depth: int, share: Fraction) -> tuple[Fraction, Fraction]:
@@ -283,7 +283,7 @@ def union_over_clients() -> Verdict:
     """
     count, zeta = sp.symbols("N zeta", positive=True)
     union = require_identity(count * (zeta / count), zeta, "union bound")
-    return proved(f"{union}; x_i here the square root for client i: " + sum_of_squares())
+    return proved(f"{union}; x_i here the square root for client i: " + lagrange(MEAN_SQUARE))
 
 
 @check("qu22-C.3-AvsB")

@@ -6,11 +6,11 @@ from fractions import Fraction
 
 import sympy as sp
 
+from theory.kit.symbolic import MEAN_SQUARE, lagrange
 from theory.kit.verdict import Replay, Verdict, check
 from theory.qu2022 import corrected
 from theory.qu2022.common import compared, instance, proved, ratio, refuted, repaired, require, require_identity
 from theory.qu2022.descent import polarisation
-from theory.qu2022.preliminary import sum_of_squares
 from theory.qu2022.recursions import mofedsam_round, quadratic
 
 
@@ -155,7 +155,7 @@ def second_moment_of_mofedsam() -> Verdict:
     return repaired(
         _IDENTICAL,
         r"$\|\Delta^{r+1}\|^2\le2(1-\beta)^2\|\Delta^r\|^2+\frac{2\beta^2}{K^2N^2}\|\sum_{i,k}\tilde g_{i,k}\|^2$",
-        "Delta^(r+1) = (1-beta) Delta^r + beta mean g~ (qu22-alg2-partial); " + sum_of_squares(),
+        "Delta^(r+1) = (1-beta) Delta^r + beta mean g~ (qu22-alg2-partial); " + lagrange(MEAN_SQUARE),
         ratio(state["update"], right),
     )
 
@@ -190,7 +190,7 @@ def second_moment_with_sampling() -> Verdict:
         _IDENTICAL,
         r"$\mathbb E\|\Delta^{r+1}\|^2\le2(1-\beta)^2\|\Delta^r\|^2+\frac{2\beta^2}{K^2}\big(\frac1{NS}\sum_i\|x_i\|^2"
         r"+\frac{S-1}{SN^2}\|\sum_ix_i\|^2\big)$ with $x_i=\sum_k\tilde g_{i,k}$, deterministic gradients",
-        sum_of_squares() + "; the mean over the cohort is bounded by the certificate of qu22-lemB.7",
+        lagrange(MEAN_SQUARE) + "; the mean over the cohort is bounded by the certificate of qu22-lemB.7",
         ratio(state["update"], state["w"] ** 2 / 900),
     )
 

@@ -43,13 +43,8 @@ def young_inequality(scale: float = 1.0) -> Verdict:
     return proved(certificate + "; a square over a > 0; scaling the right side up keeps the inequality", 1 / scale)
 
 
-def sum_of_squares() -> str:
-    """Certificate of tau sum x_i^2 - (sum x_i)^2 = sum_{i<j} (x_i - x_j)^2 for any number tau of scalars."""
-    return lagrange(MEAN_SQUARE)
-
-
 def gram_matrix(count: int) -> str:
-    """The same difference as z^T Q z with a rational Q, positive semidefinite by exact elimination."""
+    """tau sum v_i^2 - (sum v_i)^2 as z^T Q z with a rational Q, positive semidefinite by exact elimination."""
     v = sp.symbols(f"v0:{count}")
     return certificates.sum_of_squares(count * sum(x**2 for x in v) - sum(v) ** 2, basis=list(v))
 
@@ -78,7 +73,7 @@ def relaxed_triangle_inequality(scale: float = 1.0) -> Verdict:
         return refuted(point, 1 / scale)
     require(scale >= 1, "the right side is at least the printed one")
     solver = second_certificate("cvxpy", "right - left for tau = 4, per coordinate", lambda: gram_matrix(4))
-    return proved(f"{sum_of_squares()}; taking expectations keeps the sign", 1 / scale, solver=solver)
+    return proved(f"{lagrange(MEAN_SQUARE)}; taking expectations keeps the sign", 1 / scale, solver=solver)
 
 
 @check("qu22-lemA.3")
@@ -158,7 +153,8 @@ def assumption_3_and_the_noise() -> Verdict:
         _POINT,
         r"with $L$-smooth per-sample losses and classical variance $s^2$: "
         r"$\mathbb E\|\tilde g-\nabla F_i(w+\bar\delta)\|^2\le2L^2\rho^2\sigma_l^2+2s^2$",
-        sum_of_squares() + "; first part at most L rho |u - ubar|, whose mean square is at most L^2 rho^2 sigma_l^2",
+        lagrange(MEAN_SQUARE)
+        + "; first part at most L rho |u - ubar|, whose mean square is at most L^2 rho^2 sigma_l^2",
         None,
         variance=str(moments["variance"]),
     )
@@ -190,7 +186,8 @@ def separating_mean_and_variance() -> Verdict:
         r"$\mathbb E\|\frac1N\sum\tilde g_{i,k}\|^2\le\frac{2K}N\sum\mathbb E\|\nabla F_i(\tilde w_{i,k})\|^2"
         r"+\frac{2K}N\sum\mathbb E\|\tilde g_{i,k}-\nabla F_i(\tilde w_{i,k})\|^2$, where the last mean is a "
         r"new assumption",
-        sum_of_squares() + "; |mean over clients|^2 <= mean of squares and |sum_k|^2 <= K sum_k by the same identity",
+        lagrange(MEAN_SQUARE)
+        + "; |mean over clients|^2 <= mean of squares and |sum_k|^2 <= K sum_k by the same identity",
         ratio(left, right),
     )
 
@@ -289,7 +286,9 @@ def dissimilarity_at_perturbed_points(scale: float = 1.0) -> Verdict:
     factor = Fraction(scale)
     limit = sp.Rational(factor.numerator, factor.denominator)
     solver = second_certificate("z3", "split with the norms a, b, c", lambda: three_term_split_by_z3(limit))
-    return proved(split + sum_of_squares() + "; " + total, ratio(sides["left"], factor * sides["right"]), solver=solver)
+    return proved(
+        split + lagrange(MEAN_SQUARE) + "; " + total, ratio(sides["left"], factor * sides["right"]), solver=solver
+    )
 
 
 def _averages(rho: Fraction) -> tuple[Fraction, Fraction]:
