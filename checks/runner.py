@@ -314,11 +314,10 @@ def _outcome(
     if found is None:
         return Outcome(claim, "error", {"error": import_error or "no check function and no decided_by"})
     job, result = found
-    beside = {} if empirical is None else {"empirical": plain(empirical.record)}
     return Outcome(
         claim,
         result["verdict"],
-        {**result["evidence"], **beside},
+        result["evidence"],
         result.get("margin"),
         result.get("repaired"),
         result["seconds"] / len(job.claims),
