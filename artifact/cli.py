@@ -21,6 +21,7 @@ from artifact.costs import costs_command
 from artifact.data.figures import partition_heatmap
 from artifact.errors import UserError
 from artifact.judging.reproduction import verdicts_command
+from artifact.landscape import landscape_command
 from artifact.options import DATA_ROOT, Place
 from artifact.oracle import BACKENDS
 from artifact.papers import experiments, listing, tables
@@ -31,7 +32,6 @@ from artifact.readme import readme_command
 from artifact.report.command import report_command
 from artifact.sharpness import sharpness_command
 from artifact.store import dumps
-from artifact.surfaces import landscape_command
 from artifact.sweeps.sweep import sweep_command
 from artifact.text import markdown_table
 

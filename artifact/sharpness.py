@@ -17,9 +17,7 @@ import click
 import torch
 from torch import Tensor
 
-from artifact import config, curvature
-from artifact.against import compare, ratios
-from artifact.against import text as against_text
+from artifact import config, curvature, pyhessian
 from artifact.config import RunConfig
 from artifact.curvature import EigenResult, EmpiricalRisk
 from artifact.data import Dataset
@@ -426,10 +424,12 @@ def sharpness_command(
         risk.memory = chosen.memory
         w = target.w.to(getattr(torch, dtype))
         if against is not None:
-            rows = compare(risk, w, against, chosen.k, chosen.tol, chosen.error)
-            results.append({"model": target.describe(), "data": len(risk), "against": rows, "ratios": ratios(rows)})
+            rows = pyhessian.compare(risk, w, against, chosen.k, chosen.tol, chosen.error)
+            results.append(
+                {"model": target.describe(), "data": len(risk), "against": rows, "ratios": pyhessian.ratios(rows)}
+            )
             if not as_json:
-                click.echo(f"{target.describe()}, {len(risk)} samples, {dtype}\n{against_text(rows)}")
+                click.echo(f"{target.describe()}, {len(risk)} samples, {dtype}\n{pyhessian.text(rows)}")
             continue
         measured = measure(risk, w, chosen)
         if keep:

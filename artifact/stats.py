@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -43,6 +43,10 @@ class Interval:
         """``+1.20 [+0.40, +2.00] (n=3)``; no interval where there is none."""
         bounds = "" if self.n < 2 else f" [{self.low:+.2f}, {self.high:+.2f}]"
         return f"{self.mean:+.2f}{bounds} (n={self.n})"
+
+    def widened(self, below: float, above: float) -> Interval:
+        """For values that are known up to a grid only, by which each end is moved outwards."""
+        return replace(self, low=self.low - below, high=self.high + above)
 
     def excludes(self, value: float) -> bool:
         """Whether the interval lies wholly on one side of ``value``; False where there is no interval."""
@@ -168,22 +172,6 @@ def rounds_to_target(rounds: Sequence[int], values: Sequence[float], target: flo
             return Crossing(int(current), int(current) - before - 1, False, horizon)
         before = int(current)
     return Crossing(horizon, 0, True, horizon)
-
-
-def restricted_difference(a: Sequence[Crossing], b: Sequence[Crossing], level: float = 0.95) -> Interval:
-    """Interval of the paired difference of restricted mean rounds, E[min(T_a, H)] - E[min(T_b, H)].
-
-    Estimator: mean over seeds of min(T, H) with H the common horizon. A run that never reaches the target enters with
-    H, which is its restricted time itself and no guess of T; the estimand is therefore a lower bound of how much later
-    a censored method is, never of how much later it would have been. Because T is known only up to the evaluation
-    grid, the t interval is widened by the mean grid of each side.
-    Raises UserError for different lengths or horizons.
-    """
-    if len(a) != len(b) or len({c.horizon for c in (*a, *b)}) != 1:
-        raise UserError("crossings", (len(a), len(b)), "pairs by seed with one common horizon")
-    inner = paired_difference([c.rounds for c in a], [c.rounds for c in b], level)
-    earlier, later = np.mean([c.grid for c in a]), np.mean([c.grid for c in b])
-    return Interval(inner.mean, float(inner.low - earlier), float(inner.high + later), inner.n, level)
 
 
 @dataclass(frozen=True)

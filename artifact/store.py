@@ -42,15 +42,18 @@ LAST = 10
 
 def dumps(value: Any) -> str:
     """Canonical JSON; numbers that JSON lacks (nan, inf) become null."""
-    return json.dumps(_finite(value), sort_keys=True, allow_nan=False)
+    return json.dumps(finite(value), sort_keys=True, allow_nan=False)
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
+    """Plain data without NaN or infinity, which JSON lacks: None in their place."""
+    if isinstance(value, np.generic):
+        value = value.item()
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {str(k): _finite(v) for k, v in value.items()}
-    return [_finite(v) for v in value] if isinstance(value, (list, tuple)) else value
+        return {str(k): finite(v) for k, v in value.items()}
+    return [finite(v) for v in value] if isinstance(value, (list, tuple)) else value
 
 
 def _unwritable(folder: Path, error: OSError) -> UserError:
@@ -208,7 +211,7 @@ class Run:
             save_file(flat, temporary, metadata={"round": str(completed), "config": dumps(config)})
 
     def finish(self, summary: Mapping[str, Any]) -> None:
-        write_atomic(self.done_file, json.dumps(_finite(summary), indent=1, sort_keys=True) + "\n")
+        write_atomic(self.done_file, json.dumps(finite(summary), indent=1, sort_keys=True) + "\n")
 
     def slim(self) -> None:
         """Keep of a finished run's checkpoint the global model alone; the clients' state can be a hundred times it."""

@@ -61,9 +61,9 @@ def main(ids, papers, as_json, figures, readme, findings, limit, workers, store)
         click.echo(report.readme(ledger, runner.stored()), nl=False)
         return
     if findings:
-        from checks import summary  # draws, so it loads matplotlib
+        from checks.findings import main as write_findings  # draws, so it loads matplotlib
 
-        summary.main(ledger)
+        write_findings(ledger)
         return
     start = time.perf_counter()
     outcomes = _run(claims, store, as_json, {"limit": limit, "workers": workers, "figures": figures})
@@ -83,16 +83,9 @@ def _run(claims: Sequence[Claim], store: bool, quiet: bool, options: dict[str, A
         def each(outcome: runner.Outcome) -> None:
             bar.update()
             if store and not outcome.skipped:
-                _store(outcome)
+                runner.store(outcome)
 
         return runner.run_claims(claims, each=each, **options)
-
-
-def _store(outcome: runner.Outcome) -> None:
-    try:
-        runner.store(outcome)
-    except OSError as error:
-        raise UserError("results/checks", str(error), "a folder that can be written, or --no-store") from None
 
 
 def _print(outcomes: Sequence[runner.Outcome], unknown: Sequence[str], failed: int, seconds: float) -> None:

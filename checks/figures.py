@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import math
 import textwrap
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -20,10 +19,9 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-from artifact.errors import UserError
 from artifact.judging.claims import Claim, load
+from artifact.report.evidence import comparisons
 from checks.text import margin_text
-from theory.kit.tables import compare
 from theory.kit.verdict import HEADINGS, Check, registry
 
 COLOURS = {
@@ -168,7 +166,7 @@ def text_panel(axes: Axes, card: Mapping[str, str], lines: int = 30) -> None:
 
 def comparison_table(axes: Axes, evidence: Mapping[str, Any], statement: str = "") -> None:
     """Printed beside derived numbers, at most ``ROWS`` rows, those that disagree first and in red."""
-    rows = sorted(_pairs(evidence), key=lambda row: row[3] is not False)
+    rows = sorted(comparisons(evidence), key=lambda row: row[3] is not False)
     named = any(str(row[2]) for row in rows)
     widths = (50, 30, 36) if named else (0, 56, 60)
     axes.axis("off")
@@ -186,41 +184,6 @@ def comparison_table(axes: Axes, evidence: Mapping[str, Any], statement: str = "
 
 def _columns(cells: tuple[Any, ...], widths: tuple[int, ...]) -> str:
     return "".join(_cell(cell, width - 2).ljust(width) for cell, width in zip(cells, widths, strict=True) if width)
-
-
-def _pairs(evidence: Mapping[str, Any]) -> list[tuple[Any, Any, Any, bool | None]]:
-    """(printed, derived, where, agrees) from rows, or from parallel lists, mappings or single numbers."""
-    rows = evidence.get("rows")
-    if isinstance(rows, list | tuple) and rows and all(isinstance(row, Mapping) and "printed" in row for row in rows):
-        return [(row["printed"], row.get("derived"), row.get("where", ""), row.get("agrees")) for row in rows]
-    printed, derived = evidence["printed"], evidence["derived"]
-    if isinstance(printed, Mapping) and isinstance(derived, Mapping):
-        return [_row(printed.get(key, ""), derived.get(key, ""), key) for key in {**printed, **derived}]
-    if isinstance(printed, list | tuple) and isinstance(derived, list | tuple) and len(printed) == len(derived):
-        return [_row(p, d, name) for p, d, name in zip(printed, derived, _labels(evidence, len(printed)), strict=True)]
-    return [_row(printed, derived, evidence.get("where", ""))]
-
-
-def _labels(evidence: Mapping[str, Any], count: int) -> list[str]:
-    """Names of parallel lists: the first other entry that is as many texts, or a mapping with as many keys."""
-    for key, value in evidence.items():
-        if key in ("printed", "derived") or not isinstance(value, list | tuple | Mapping) or len(value) != count:
-            continue
-        if all(isinstance(name, str) for name in value):
-            return list(value)
-    return [""] * count
-
-
-def _row(printed: Any, derived: Any, where: Any) -> tuple[Any, Any, Any, bool | None]:
-    """Numbers agree when the derived one rounds to the printed one, texts when they are equal; else undecided."""
-    printed, derived = (x[0] if isinstance(x, list | tuple) and len(x) == 1 else x for x in (printed, derived))
-    if isinstance(printed, float) and isinstance(derived, float):
-        return printed, derived, where, math.isclose(printed, derived, rel_tol=1e-6, abs_tol=1e-12)
-    try:
-        return printed, derived, where, compare(str(where), printed, str(derived)).agrees
-    except (UserError, ValueError):
-        same = printed == derived if isinstance(printed, str) and isinstance(derived, str) else None
-        return printed, derived, where, same
 
 
 def _cell(value: Any, width: int) -> str:

@@ -15,7 +15,6 @@ import multiprocessing
 import os
 import platform
 import signal
-import tempfile
 import threading
 import time
 import traceback
@@ -30,6 +29,7 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
+from artifact.files import write_atomic
 from artifact.judging.claims import PAPERS, Claim
 from artifact.judging.verdicts import Verdict, decide_all
 
@@ -366,23 +366,8 @@ def store(outcome: Outcome, folder: Path = STORE) -> Path | None:
         "command": f"python -m checks --claim {outcome.claim.id}",
         "versions": versions(),
     }
-    return write_atomically(folder / f"{outcome.claim.id}.json", json.dumps(content, indent=1, sort_keys=False) + "\n")
-
-
-def write_atomically(path: Path, text: str) -> Path:
-    """Replace a file by a complete new one: temporary name in the same folder, fsync, rename."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    path = folder / f"{outcome.claim.id}.json"
+    write_atomic(path, json.dumps(content, indent=1) + "\n")
     return path
 
 

@@ -8,9 +8,12 @@ from dataclasses import replace
 import pytest
 from click.testing import CliRunner
 
+from artifact import files
+from artifact.errors import UserError
 from artifact.judging.claims import Claim
 from artifact.judging.predicates import parse
 from artifact.judging.verdicts import Verdict as EmpiricalVerdict
+from artifact.report.evidence import comparisons
 from artifact.stats import Interval
 from checks import figures, report, runner
 from checks.__main__ import main
@@ -173,10 +176,11 @@ def test_outcomes_are_passed_on_as_they_come_and_returned_in_ledger_order(monkey
 
 
 def test_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch):
-    path = runner.write_atomically(tmp_path / "a.json", "old")
-    monkeypatch.setattr(runner.os, "replace", lambda *_: (_ for _ in ()).throw(OSError("full")))
-    with pytest.raises(OSError):
-        runner.write_atomically(path, "new")
+    path = tmp_path / "a.json"
+    files.write_atomic(path, "old")
+    monkeypatch.setattr(files.os, "replace", lambda *_: (_ for _ in ()).throw(OSError("full")))
+    with pytest.raises(UserError):
+        files.write_atomic(path, "new")
     assert path.read_text() == "old" and [entry.name for entry in tmp_path.iterdir()] == ["a.json"]
 
 
@@ -244,7 +248,7 @@ def test_figure_of_an_empirical_claim(tmp_path):
 
 
 def test_disagreeing_rows_come_first():
-    rows = figures._pairs({"printed": ["1.0", "2.0"], "derived": [1.04, 2.06]})
+    rows = comparisons({"printed": ["1.0", "2.0"], "derived": [1.04, 2.06]})
     assert [row[3] for row in rows] == [True, False]
 
 

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from artifact.judging import verdicts
 from artifact.judging.claims import Claim
-from artifact.papers import experiments, tables, wanted
+from artifact.papers import entries, experiments, tables, wanted
 from artifact.papers.panels import command
 from artifact.sweeps import sweep
 from artifact.sweeps.workers import Settings
@@ -99,8 +99,8 @@ def _table(name: str, profile: str) -> Markup:
     if profile == "quick":
         train(name, profile)
     paper, table = experiments.find(name)
-    entries = tables.look_up(table, profile, _opened(profile).stored)
-    shown = render.wide(render.markdown(tables.markdown(paper, table, profile, entries)), f"{name}, {profile}")
+    found = entries.look_up(table, profile, _opened(profile).stored)
+    shown = render.wide(render.markdown(tables.markdown(paper, table, profile, found)), f"{name}, {profile}")
     return (Markup(MINIATURE) if profile == "quick" else Markup("")) + shown
 
 

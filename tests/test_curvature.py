@@ -7,28 +7,13 @@ import numpy as np
 import pytest
 import scipy.sparse.linalg
 import torch
+from spectra import DOUBLE, normal, quadratic
 from torch import nn
 from torch.nn import functional
 
 from artifact import curvature, models
 from artifact.curvature import eigen
 from artifact.errors import UserError
-
-DOUBLE = torch.float64
-
-
-def normal(*shape, seed=0):
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=DOUBLE)
-
-
-def quadratic(spectrum, seed=0):
-    """(loss, w, eigenvalues ascending, H) with these eigenvalues in a random basis."""
-    d = torch.as_tensor(np.asarray(spectrum, dtype=float))
-    Q = torch.linalg.qr(normal(len(d), len(d), seed=seed))[0]
-    H = Q @ torch.diag(d) @ Q.T
-    H = (H + H.T) / 2
-    b = normal(len(d), seed=seed + 1)
-    return (lambda w: 0.5 * w @ H @ w + b @ w), normal(len(d), seed=seed + 2), np.linalg.eigvalsh(H.numpy()), H
 
 
 def outermost(eigenvalues, which, k):

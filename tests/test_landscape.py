@@ -4,28 +4,14 @@ import numpy as np
 import pytest
 import torch
 from scipy.optimize import brentq
+from spectra import DOUBLE, normal, quadratic
 from torch import nn
 from torch.nn import functional
 
 from artifact import curvature, models, taps
 from artifact.curvature import figures
 from artifact.errors import UserError
-
-DOUBLE = torch.float64
-
-
-def normal(*shape, seed=0):
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=DOUBLE)
-
-
-def quadratic(spectrum, seed=0):
-    """(loss, w, eigenvalues ascending, H) with these eigenvalues in a random basis."""
-    d = torch.as_tensor(np.asarray(spectrum, dtype=float))
-    Q = torch.linalg.qr(normal(len(d), len(d), seed=seed))[0]
-    H = Q @ torch.diag(d) @ Q.T
-    H = (H + H.T) / 2
-    b = normal(len(d), seed=seed + 1)
-    return (lambda w: 0.5 * w @ H @ w + b @ w), normal(len(d), seed=seed + 2), np.linalg.eigvalsh(H.numpy()), H
+from artifact.figures import save
 
 
 @pytest.fixture(scope="module")
@@ -141,17 +127,16 @@ def test_figures_share_their_scale(tmp_path):
     assert len(panels) == 2 and limits == {(0.0, 2.0)}, "the lowest of the panels' maxima is the common top"
     space = figures.surfaces_3d(surfaces, (axis, axis), ("d1", "d2"), ceiling=4.0)
     assert {panel.get_zlim() for panel in space.axes if panel.get_title()} == {(0.0, 4.0)}
-    for name, drawn in (("c.png", figure), ("s.pdf", space)):
-        assert figures.save(drawn, tmp_path / name).stat().st_size > 1000
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["c.png", "s.pdf"]
+    for name, drawn in (("c", figure), ("s", space)):
+        assert all(path.stat().st_size > 1000 for path in save(drawn, tmp_path, name))
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["c.pdf", "c.png", "s.pdf", "s.png"]
 
 
-def test_other_figures_and_bad_names(tmp_path):
+def test_other_figures_and_bad_folders(tmp_path):
     line = figures.profiles({"a": torch.arange(3.0), "b": torch.ones(3)}, torch.arange(3.0), "step")
     assert len(line.axes[0].lines) == 2
-    with pytest.raises(UserError, match=r"^figure: "):
-        figures.save(line, tmp_path / "a.txt")
-    with pytest.raises(UserError, match=r"^figure: "):
-        figures.save(line, tmp_path / "nowhere" / "a.png")
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match=r"^figures: "):
+        save(line, tmp_path / "file" / "folder", "a")
     with pytest.raises(UserError, match=r"^surfaces: "):
         figures.contours({"line": torch.ones(3)}, (torch.ones(3), torch.ones(3)), ("a", "b"))

@@ -12,11 +12,10 @@ from click.testing import CliRunner
 
 from artifact import config, figures, session
 from artifact.errors import UserError
-from artifact.papers import experiments, panels
+from artifact.papers import experiments, panels, wanted
 from artifact.papers.panels import command, drawing, sketches, surface_figures, surfaces, training
-from artifact.papers.panels.records import finite
 from artifact.papers.panels.series import PanelAt
-from artifact.store import Run, dumps
+from artifact.store import Run, dumps, finite
 
 #: panels of the papers' figures; panels of ours beside them are allowed
 PAPERS = {
@@ -61,7 +60,7 @@ def _metrics(one: config.RunConfig, rng: np.random.Generator) -> list[dict]:
 def store(tmp_path_factory):
     """Finished runs of every quick panel, without training: (folder, runs by what they are)."""
     root, rng = tmp_path_factory.mktemp("store"), np.random.default_rng(0)
-    for number, one in enumerate(panels.configs("", "quick")):
+    for number, one in enumerate(wanted.merged(panels.configs("", "quick"))):
         run = Run(root, f"{number:016x}")
         run.folder.mkdir()
         run.config_file.write_text(json.dumps(one.canonical()))
@@ -144,7 +143,7 @@ def test_claims_named_by_figures_are_in_the_ledger():
 
 
 def test_configs_come_seed_by_seed_and_once():
-    found = panels.configs("sun2023/fig4", "quick")
+    found = wanted.configs("sun2023/fig4", "quick")
     assert [c.seed for c in found] == sorted(c.seed for c in found)
     assert len({c.model_dump_json() for c in found}) == len(found)
 

@@ -17,7 +17,7 @@ from safetensors.torch import load_file
 from artifact import algorithms, config, session
 from artifact.__main__ import main
 from artifact.config import RunConfig
-from artifact.papers import experiments
+from artifact.papers import experiments, wanted
 from artifact.store import Run
 from artifact.sweeps import sweep
 from artifact.sweeps.estimate import Estimator
@@ -268,9 +268,9 @@ def test_comparisons_start_whole_and_longest_first():
 
 def test_configs_that_differ_in_probes_alone_are_one_run():
     plain, probed = _config("fedsam"), _config("fedsam", probes=("perturbation",))
-    (only,) = sweep.merged([plain, probed, plain])
+    (only,) = wanted.merged([plain, probed, plain])
     assert only == probed
-    assert len(sweep.merged([plain, probed, _config("fedsam", seed=1)])) == 2
+    assert len(wanted.merged([plain, probed, _config("fedsam", seed=1)])) == 2
 
 
 def test_estimates_come_from_runs_that_are_alike(alone):

@@ -14,8 +14,9 @@ from artifact.__main__ import main
 from artifact.papers import entries, experiments, tables, variants
 from artifact.papers.declared import Line, Metric, Paper, Profile, Table
 from artifact.papers.experiments import Cell, Number
-from artifact.stats import Crossing, holm, restricted_difference
+from artifact.stats import holm, paired_difference
 from artifact.sweeps import sweep
+from artifact.sweeps.workers import Settings
 from artifact.text import csv_table, markdown_table
 
 SEEDS = (0, 1, 2)
@@ -43,11 +44,11 @@ def table(metrics=ACCURACY, rows=ROWS, only=("*",), rounds=4) -> Table:
     )
 
 
-def entry(row: Line, values: dict[int, float], paper: float | None, metric: Metric | None = None) -> tables.Entry:
+def entry(row: Line, values: dict[int, float], paper: float | None, metric: Metric | None = None) -> entries.Entry:
     declared = table((metric or Metric(),))
     cell = Cell(declared, row, COLUMNS[0], declared.metrics[0], "laptop")
     number = None if paper is None else Number(paper, str(paper), None, 0)
-    return tables.Entry(cell, values, number, [], "finished 3/3")
+    return entries.Entry(cell, values, number, [], "finished 3/3")
 
 
 def verdict(own, reference, paper_own=2.0, paper_reference=1.0) -> str:
@@ -55,7 +56,7 @@ def verdict(own, reference, paper_own=2.0, paper_reference=1.0) -> str:
         entry(ROWS[1], dict(enumerate(own)), paper_own),
         entry(ROWS[0], dict(enumerate(reference)), paper_reference),
     ]
-    return tables.compare(*pairs).verdict
+    return entries.compare(*pairs).verdict
 
 
 # ---- comparisons -----------------------------------------------------------------------------------------------------
@@ -79,7 +80,7 @@ def test_verdict_of_a_comparison(own, reference, paper, expected):
 def test_the_interval_is_that_of_the_paired_differences():
     """Differences 1, 2, 3: mean 2, sd 1, half width t(0.975, 2) / sqrt(3) = 4.302653 / 1.732051."""
     own, reference = entry(ROWS[1], {0: 11.0, 1: 22.0, 2: 33.0}, 2.0), entry(ROWS[0], {0: 10.0, 1: 20.0, 2: 30.0}, 1.0)
-    found = tables.compare(own, reference)
+    found = entries.compare(own, reference)
     assert found.difference.mean == pytest.approx(2.0)
     assert found.difference.high - 2 == pytest.approx(2.484138, abs=1e-6)
     assert found.p_sign == 0.25
@@ -89,9 +90,9 @@ def test_the_interval_is_that_of_the_paired_differences():
 
 def test_only_seeds_of_both_sides_are_compared():
     own, reference = entry(ROWS[1], {0: 11.0, 2: 30.0}, 2.0), entry(ROWS[0], {0: 10.0, 1: 99.0}, 1.0)
-    found = tables.compare(own, reference)
+    found = entries.compare(own, reference)
     assert (found.difference.n, found.difference.mean) == (1, 1.0)
-    assert tables.compare(own, entry(ROWS[0], {1: 5.0}, 1.0)) is None
+    assert entries.compare(own, entry(ROWS[0], {1: 5.0}, 1.0)) is None
 
 
 def test_identical_methods_are_rarely_called_reproduced():
@@ -124,12 +125,12 @@ def test_a_target_that_one_side_misses_enters_with_the_rounds_run():
     metric = Metric(quantity="rounds-to", unit="rounds")
     own = entry(ROWS[1], {0: 1.0, 1: 2.0, 2: 1.0}, 2.0, metric)
     never = entry(ROWS[0], dict.fromkeys(SEEDS, float("inf")), 3.0, metric)
-    found = tables.compare(own, never)
+    found = entries.compare(own, never)
     assert found.difference.mean == pytest.approx((1 - 4 + 2 - 4 + 1 - 4) / 3)
     assert found.verdict == "reproduced"
     seconds = Metric(quantity="seconds-to", unit="s")
     missed = entry(ROWS[0], dict.fromkeys(SEEDS, float("inf")), 3.0, seconds)
-    assert tables.compare(entry(ROWS[1], own.values, 2.0, seconds), missed) is None
+    assert entries.compare(entry(ROWS[1], own.values, 2.0, seconds), missed) is None
 
 
 def counted(root, row, reached, printed):
@@ -143,15 +144,14 @@ def counted(root, row, reached, printed):
         stored_run(root, c, [evaluated.get(t, {}) | {"round": t} for t in range(1, 61)])
     stored = experiments.finished(root)
     runs, values = experiments.look_up(cell, stored), experiments.by_seed(cell, stored)
-    return tables.Entry(cell, values, Number(printed, str(printed), None, 0), runs, "finished 3/3")
+    return entries.Entry(cell, values, Number(printed, str(printed), None, 0), runs, "finished 3/3")
 
 
 def test_a_difference_of_rounds_is_widened_by_the_grid_of_evaluated_rounds(tmp_path):
-    """Own 30, 40, 40 and reference 50, 50, 60, each up to nine rounds too large: 9 more on both sides, as in stats."""
+    """Own 30, 40, 40 and reference 50, 50, 60, each up to nine rounds too large: 9 more on both sides."""
     own, other = counted(tmp_path, ROWS[1], (30, 40, 40), 1.0), counted(tmp_path, ROWS[0], (50, 50, 60), 2.0)
-    found = tables.compare(own, other)
-    sides = [[Crossing(r, 9, False, 60) for r in rounds] for rounds in ((30, 40, 40), (50, 50, 60))]
-    expected = restricted_difference(*sides)
+    found = entries.compare(own, other)
+    expected = paired_difference((30, 40, 40), (50, 50, 60)).widened(9, 9)
     assert (found.difference.low, found.difference.high) == pytest.approx((expected.low, expected.high))
     assert found.verdict == "direction-only"  # -16.7 +- 14.3 excludes 0 without the grid, and with it does not
     assert found.p_t > 0.05
@@ -160,7 +160,7 @@ def test_a_difference_of_rounds_is_widened_by_the_grid_of_evaluated_rounds(tmp_p
 def test_equal_differences_of_rounds_are_not_tested(tmp_path):
     """Never reached against 20 in all seeds: 40 at least, with no spread to test it by; a p value of 0 is none."""
     own, other = counted(tmp_path, ROWS[1], (None,) * 3, 1.0), counted(tmp_path, ROWS[0], (20,) * 3, 2.0)
-    found = tables.compare(own, other)
+    found = entries.compare(own, other)
     assert (found.difference.mean, found.difference.low, found.difference.high) == (40.0, 40.0, 49.0)
     assert (found.verdict, found.p_t) == ("inconclusive", 1.0)
 
@@ -185,11 +185,11 @@ def store(tmp_path):
 
 def look_up(declared, store):
     numbers = {("fedavg", "iid"): 75.0, ("fedsam", "iid"): 80.123, ("fedcm", "iid"): 70.0}
-    found = tables.look_up(declared, "laptop", experiments.finished(store))
+    found = entries.look_up(declared, "laptop", experiments.finished(store))
     with_paper = []
     for e in found:
         number = numbers[(e.cell.row.id, e.cell.column.id)]
-        with_paper.append(tables.Entry(e.cell, e.values, Number(number, str(number), None, 0), e.runs, e.state))
+        with_paper.append(entries.Entry(e.cell, e.values, Number(number, str(number), None, 0), e.runs, e.state))
     return entries.compared(with_paper)
 
 
@@ -258,7 +258,7 @@ def test_what_is_not_run_is_said_with_its_reason(store):
 
 def test_a_given_table_prints_the_papers_texts_and_who_decides_it():
     paper, declared = experiments.find("qu2022/3")
-    text = tables.markdown(paper, declared, "quick", tables.look_up(declared, "quick", {}))
+    text = tables.markdown(paper, declared, "quick", entries.look_up(declared, "quick", {}))
     assert "decided by qu22-exp-emnist-size" in text
     assert "| EMNIST: total-samples | 81425 |" in text
 
@@ -297,9 +297,11 @@ def test_the_formats_for_programs_are_one_document(name, several, tmp_path, caps
     assert said["markdown"].count("\n\nGlobal FedSAM (Al Kakoun") == len(listed) - 1
 
 
-def collect(declared: Table, profile: str, store, *asked, **options) -> list[tables.Entry]:
+def collect(declared: Table, profile: str, store, *, run: bool, **options) -> list[entries.Entry]:
     """A table's entries as the command has them."""
-    return tables.look_up(declared, profile, tables.finished_runs([declared], profile, store, *asked, **options))
+    if run:
+        entries.make([declared], profile, Settings(store), quiet=True, **options)
+    return entries.look_up(declared, profile, experiments.finished(store))
 
 
 @pytest.fixture
@@ -311,16 +313,16 @@ def trained(monkeypatch):
 
 
 def test_every_config_is_run_once_seed_by_seed(trained, tmp_path):
-    collect(experiments.find("kakoun2024/5.3")[1], "quick", tmp_path, True, True, None)
+    collect(experiments.find("kakoun2024/5.3")[1], "quick", tmp_path, run=True)
     assert len(trained) == 27
     assert [c.seed for c in trained] == sorted(c.seed for c in trained)
 
 
 def test_what_the_profile_does_not_run_is_run_only_when_asked_for(trained, tmp_path):
     declared = experiments.find("kakoun2024/5.6")[1]
-    collect(declared, "laptop", tmp_path, True, True, None)
+    collect(declared, "laptop", tmp_path, run=True)
     assert trained == []
-    collect(declared, "laptop", tmp_path, True, True, None, everything=True)
+    collect(declared, "laptop", tmp_path, run=True, everything=True)
     assert len(trained) == 27
 
 
@@ -328,21 +330,21 @@ def test_curvature_that_is_not_on_record_is_measured_once(tmp_path, monkeypatch)
     (tmp_path / "small.toml").write_text(CURVED, encoding="utf-8")
     monkeypatch.setattr(experiments, "EXPERIMENTS", tmp_path)
     declared, store = experiments.find("small/1")[1], tmp_path / "store"
-    assert [e.text for e in collect(declared, "quick", store, False, True, None)] == ["–"]
-    found = collect(declared, "quick", store, True, True, None)
+    assert [e.text for e in collect(declared, "quick", store, run=False)] == ["–"]
+    found = collect(declared, "quick", store, run=True)
     recorded = json.loads((found[0].runs[0].folder / "curvature.json").read_text(encoding="utf-8"))
     assert found[0].values == {0: recorded["top_eigenvalue"]["value"]}
     assert recorded["top_eigenvalue"]["converged"]
     assert recorded["top_eigenvalue"]["value"] > 0 and recorded["data"] == 60
-    entries.record_curvature(found[0].runs[0], 30)
-    assert collect(declared, "quick", store, False, True, None)[0].values == {}, "measured on other images"
-    assert collect(declared, "quick", store, True, True, None)[0].values == found[0].values
+    entries.record_curvature(found[0].runs[0], 30, None)
+    assert collect(declared, "quick", store, run=False)[0].values == {}, "measured on other images"
+    assert collect(declared, "quick", store, run=True)[0].values == found[0].values
     monkeypatch.setattr(entries, "record_curvature", lambda *_: pytest.fail("measured again"))
-    assert collect(declared, "quick", store, True, True, None)[0].values == found[0].values
+    assert collect(declared, "quick", store, run=True)[0].values == found[0].values
 
 
 def test_a_lookup_runs_nothing(trained, tmp_path):
-    found = collect(experiments.find("sun2023/8")[1], "quick", tmp_path, False, True, None)
+    found = collect(experiments.find("sun2023/8")[1], "quick", tmp_path, run=False)
     assert trained == []
     assert [e.text for e in found] == ["–"] * 4
     assert found[3].cell.row.against == "DynReg+SAM"
@@ -351,7 +353,7 @@ def test_a_lookup_runs_nothing(trained, tmp_path):
 def test_variants_are_the_tables_paired_comparisons():
     """The command's rows against numbers formed here from the stored runs' accuracies."""
     _, declared = experiments.find(variants.TABLE)
-    found = tables.look_up(declared, "laptop", experiments.finished(experiments.ROOT / "results"))
+    found = entries.look_up(declared, "laptop", experiments.finished(experiments.ROOT / "results"))
     rows = {row["method"]: row for row in variants.rows(variants.compare(found))}
     values = {entry.cell.row.label: entry.values for entry in found}
     row = rows["FedLESAM-S, released (FedLESAM repository)"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -12,27 +11,7 @@ from torch import Tensor
 
 from artifact.errors import UserError
 
-_FORMATS = (".png", ".pdf", ".svg")
 _LEVELS = 24
-
-
-def save(figure: Figure, path: str | Path) -> Path:
-    """Writes a figure as PNG, PDF or SVG by the path's suffix, without a half-written file on failure."""
-    path = Path(path)
-    if path.suffix not in _FORMATS:
-        raise UserError("figure", path.name, "a name that ends in " + ", ".join(_FORMATS))
-    undated = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}.get(
-        path.suffix
-    )  # the same figure, the same file
-    draft = path.with_name(f".{path.stem}.draft{path.suffix}")
-    try:
-        figure.savefig(draft, dpi=150, bbox_inches="tight", metadata=undated)
-        draft.replace(path)
-    except OSError as error:
-        raise UserError("figure", str(path), "a file in a folder that can be written") from error
-    finally:
-        draft.unlink(missing_ok=True)
-    return path
 
 
 def _arrays(surfaces: Mapping[str, Tensor], axes: int) -> dict[str, np.ndarray]:

@@ -76,15 +76,12 @@ class Store:
         return self._once((measure, cell.id, cell.profile), lambda: self._values(cell, measure))
 
     def _values(self, cell: Cell, measure: str) -> BySeed:
-        if measure == "metric" and cell.metric.to is not None:
-            related = {} if cell.not_run else experiments.by_seed(cell, self.stored)
-            found = {seed: [value] for seed, value in related.items()}
-        elif measure == "metric":
-            found = {s: [experiments.measured(cell, run) for run in r] for s, r in self.runs(cell).items()}
+        if measure == "metric":
+            means = {} if cell.not_run else experiments.by_seed(cell, self.stored)
         else:
             read, _ = reader(measure)
             found = {seed: [read(run, cell.metric.model) for run in runs] for seed, runs in self.runs(cell).items()}
-        means = {seed: float(np.mean(values)) for seed, values in found.items() if None not in values}
+            means = {seed: float(np.mean(values)) for seed, values in found.items() if None not in values}
         return {seed: value for seed, value in means.items() if math.isfinite(value)}
 
     def spent(self, cell: Cell, target: float) -> dict[int, Spent]:

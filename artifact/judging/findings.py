@@ -10,8 +10,8 @@ from pathlib import Path
 
 from artifact.errors import UserError
 from artifact.judging.claims import FOLDER
-from artifact.papers import experiments, tables, variants
-from artifact.papers.tables import Entry
+from artifact.papers import entries, experiments, variants
+from artifact.papers.entries import Entry
 from artifact.stats import Interval
 
 LIST = FOLDER / "findings.toml"
@@ -50,9 +50,9 @@ class Finding:
         Raises UserError for two numbers that this would not tell apart.
         """
         cells = [cell for cell in self.numbers.values() if not cell.endswith(NORM)]
-        entries = [entry for entry in (_entry(cell, root) for cell in cells) if entry.comparison.difference.n > 1]
+        shown = [entry for entry in (_entry(cell, root) for cell in cells) if entry.comparison.difference.n > 1]
         found: dict[str, Interval] = {}
-        for entry in entries:
+        for entry in shown:
             label = _difference_label(entry)
             if label in found:
                 raise UserError("number of a finding", entry.cell.id, f"one beside which nothing is called {label}")
@@ -76,7 +76,7 @@ def load(path: Path = LIST) -> list[Finding]:
 @cache
 def _entries(table: str, root: Path) -> dict[str, Entry]:
     _, declared = experiments.find(table)
-    found = tables.look_up(declared, PROFILE, experiments.finished(root / experiments.STORES[PROFILE]))
+    found = entries.look_up(declared, PROFILE, experiments.finished(root / experiments.STORES[PROFILE]))
     return {entry.cell.id: entry for entry in found}
 
 
@@ -100,7 +100,7 @@ def _shown(cell: str, root: Path) -> str:
     """The number of a finding as text."""
     entry = _entry(cell.removesuffix(NORM), root)
     if cell.endswith(NORM):
-        runs = tables.by_seed(entry)
+        runs = entries.by_seed(entry)
         return f"{variants.perturbation(runs, sorted(runs))['norm']:.0f}"
     difference = entry.comparison.difference
     if difference.n == 1:

@@ -40,9 +40,7 @@ class Comparison:
 
     def interval(self, alpha: float = ALPHA) -> Interval:
         """Two-sided t interval whose ends each err with probability alpha."""
-        inner = t_interval(self.differences, 1 - 2 * alpha)
-        below, above = self.widening
-        return Interval(inner.mean, inner.low - below, inner.high + above, inner.n, inner.level)
+        return t_interval(self.differences, 1 - 2 * alpha).widened(*self.widening)
 
     def established(self, alpha: float) -> bool:
         return self.interval(alpha).low > self.margin

@@ -34,17 +34,12 @@ from artifact.judging.hypotheses import (
     verdict,
 )
 from artifact.judging.predicates import AnyPredicate, Cost, Difference, Ordering, Place, Predicate, Trend, Value
+from artifact.papers.entries import SYMBOLS
 from artifact.papers.measured import UP_TO_TARGET
-from artifact.stats import (
-    Interval,
-    first_to_target,
-    holm,
-    linear_contrasts,
-    page_p,
-)
+from artifact.stats import Interval, first_to_target, holm, linear_contrasts, page_p
+from artifact.store import finite
 
 PROFILE = "laptop"
-SYMBOLS = {"reproduced": "✓", "direction-only": "~", "inconclusive": "?", "contradicted": "✗", "not-run": "–"}
 
 
 @dataclass(frozen=True)
@@ -86,15 +81,7 @@ class Verdict:
     @property
     def record(self) -> dict[str, Any]:
         """Plain data for ``--json`` and the evidence files; an open end of an interval is None."""
-        return _plain(asdict(self))
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _plain(v) for name, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+        return finite(asdict(self))
 
 
 # ---- from predicates to comparisons ----------------------------------------------------------------------------------
@@ -265,7 +252,7 @@ def _cheaper(predicate: Cost, evidence: Evidence, a: str, b: str, within: str) -
 
 
 def _restricted(label: str, factor: float, mine: Sequence[Spent], theirs: Sequence[Spent]) -> Comparison:
-    """Restricted means up to the last round, widened by the evaluation grid (as ``stats.restricted_difference``).
+    """Restricted means up to the last round, widened by the evaluation grid.
 
     Where a round of one side weighs more (by the factor, or by what a round sends), cutting both off at the last round
     can turn the sign: what the lighter side would have spent beyond it is unknown, and the interval is open there.

@@ -22,7 +22,8 @@ from artifact.files import write_atomic
 from artifact.options import DATA_ROOT, STORE, Place
 from artifact.papers import entries, experiments, tables
 from artifact.papers.declared import Line, Paper, Table, slug
-from artifact.papers.tables import Comparison, Entry
+from artifact.papers.entries import Comparison, Entry
+from artifact.store import finite
 from artifact.sweeps import sweep
 from artifact.sweeps.workers import Settings
 from artifact.text import csv_table, markdown_table
@@ -120,7 +121,7 @@ def besides(own: list[Entry], others: list[Entry]) -> list[Beside]:
             continue
         place = (other.cell.column.id, other.cell.metric.id)
         mine = next(e for e in own if (e.cell.column.id, e.cell.metric.id) == place)
-        found = tables.compare(mine, other)
+        found = entries.compare(mine, other)
         label = other.cell.row.label
         result.append(Beside(mine, other, None if found is None else replace(found, against=label)))
     comparisons = entries.adjusted([beside.comparison for beside in result])
@@ -217,7 +218,7 @@ def _record(beside: Beside) -> dict[str, Any]:
         record |= {"n": c.difference.n, "difference": c.difference.mean}
         record |= {"low": c.difference.low, "high": c.difference.high}
         record |= {name: getattr(c, name) for name in ("p_t", "p_sign", "holm_t", "holm_sign")}
-    return {name: None if isinstance(v, float) and not math.isfinite(v) else v for name, v in record.items()}
+    return finite(record)
 
 
 def as_csv(paper: Paper, table: Table, profile: str, found: list[Beside]) -> str:
@@ -313,7 +314,7 @@ def compare_command(
     method = own_method(add, algorithm)
     table = narrowed(whole, profile, columns)
     own = with_own_row(table, profile, method, settings_of(method, hyper))
-    store = (experiments.there(out) if lookup else out) or experiments.STORES[profile]
+    store = experiments.store_of(profile, out, lookup)
     # the method's source names its store, because runs are looked up there by their config, which has its name alone
     own_store = (out or Path("out")) / "added" / algorithms.ALGORITHMS[method].added_digest
     if not lookup:
@@ -323,8 +324,8 @@ def compare_command(
         ]
         for place, configs in wanted:
             sweep.run_missing(configs, Settings(place, data_root, (str(add),)), jobs, quiet)
-    mine = tables.look_up(own, profile, experiments.finished(own_store))
-    found = besides(mine, tables.look_up(table, profile, experiments.finished(store)))
+    mine = entries.look_up(own, profile, experiments.finished(own_store))
+    found = besides(mine, entries.look_up(table, profile, experiments.finished(store)))
     if not found:
         raise UserError("lookup", lookup, f"finished runs of {name} in {store}, or no --lookup")
     click.echo(RENDER["json" if as_json_too else style](paper, table, profile, found))

@@ -277,8 +277,13 @@ def _inherit(table: Mapping[str, Any], tables: Mapping[str, Any], defaults: Mapp
     if "given" in own:
         return {"profiles": {name: {} for name in PROFILES}} | own
     below = defaults if "like" not in table else _inherit(_named("like", table["like"], tables), tables, defaults)
+    return _over(below, own)
+
+
+def _over(below: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """Own entries over those of a table or panel; settings, remarks, reasons and profiles are merged."""
     merged = {**below, **own}
-    for name in ("settings", "ours"):
+    for name in {"settings", "ours", "not_run"} & merged.keys():
         merged[name] = below.get(name, {}) | own.get(name, {})
     return merged | {"profiles": _profiles(below.get("profiles", {}), own.get("profiles", {}))}
 
@@ -312,16 +317,9 @@ def _known_references(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _figure(figure: Mapping[str, Any], raw: Mapping[str, Any], shared: Mapping[str, Any]) -> dict[str, Any]:
     """A figure; what it says of its panels in ``common`` lies under each of them."""
     common = figure.get("common", {})
-    panels = [_panel(_merged_panel(common, panel), raw, shared) for panel in figure.get("panel", [])]
+    panels = [_panel(_over(common, panel), raw, shared) for panel in figure.get("panel", [])]
     own = {name: value for name, value in figure.items() if name != "common"}
     return {**own, "paper": raw["paper"], "panel": panels}
-
-
-def _merged_panel(below: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    merged = {**below, **own}
-    for name in ("settings", "ours", "not_run"):
-        merged[name] = below.get(name, {}) | own.get(name, {})
-    return merged | {"profiles": _profiles(below.get("profiles", {}), own.get("profiles", {}))}
 
 
 def _panel(panel: Mapping[str, Any], raw: Mapping[str, Any], shared: Mapping[str, Any]) -> dict[str, Any]:
@@ -331,7 +329,7 @@ def _panel(panel: Mapping[str, Any], raw: Mapping[str, Any], shared: Mapping[str
     """
     if "like" in panel:
         own = {name: value for name, value in panel.items() if name != "like"}
-        return _panel(_merged_panel(_earlier_panel(panel["like"], raw), own), raw, shared)
+        return _panel(_over(_earlier_panel(panel["like"], raw), own), raw, shared)
     resolved = dict(panel) | {"paper": raw["paper"]}
     for name in ("rows", "levels"):
         resolved[name] = lines(panel.get(name, []), shared["row"], "algorithm")
@@ -344,7 +342,7 @@ def _panel(panel: Mapping[str, Any], raw: Mapping[str, Any], shared: Mapping[str
 def _earlier_panel(name: str, raw: Mapping[str, Any]) -> dict[str, Any]:
     """The panel ``FIGURE/PANEL`` as the file has it, with its figure's ``common`` underneath."""
     known = {
-        f"{figure['id']}/{panel['id']}": _merged_panel(figure.get("common", {}), panel)
+        f"{figure['id']}/{panel['id']}": _over(figure.get("common", {}), panel)
         for figure in raw.get("figure", [])
         for panel in figure.get("panel", [])
     }

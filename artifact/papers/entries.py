@@ -36,7 +36,7 @@ class Comparison:
 
     difference: own minus reference, in the metric's unit; a round count that was not reached enters as the number of
     rounds run, which makes the difference a bound. What is counted up to a target is known to evaluated rounds only:
-    its interval is widened by that grid, as ``stats.restricted_difference`` does.  printed: the paper's difference.
+    its interval is widened by that grid.  printed: the paper's difference.
     p_t, p_sign: two-sided, Student and exact sign-flip; p_t is 1 for equal differences of such counts, which have no
     spread to judge them by; holm_t, holm_sign: adjusted over the comparisons of the table.
     """
@@ -127,30 +127,21 @@ def digits(value: float, metric: Metric) -> str:
 # ---- collecting ------------------------------------------------------------------------------------------------------
 
 
-def finished_runs(
-    tables: Sequence[Table],
-    profile: str,
-    store: Path,
-    run_missing: bool,
-    quiet: bool,
-    data_root: Path | None,
-    everything: bool = False,
-) -> dict[str, list[Run]]:
-    """The store's finished runs; what the tables lack is trained before, when asked for, on all cores, each resumable.
+def make(
+    tables: Sequence[Table], profile: str, settings: Settings, *, everything: bool = False, quiet: bool = False
+) -> None:
+    """Train what the settings' store lacks for the tables, on all cores, each run resumable.
 
     Where a table shows curvature, that of runs without a record is measured and stored beside them. everything: also
     the cells that the profile marks as not run here.
     """
-    if not run_missing:
-        return experiments.finished(store)
     configs = [c for table in tables for c in wanted.configs(f"{table.paper}/{table.id}", profile, everything)]
-    sweep.run_missing(configs, Settings(store, data_root), quiet=quiet)
-    stored = experiments.finished(store)
-    for table in tables:
-        if CURVATURE & {metric.quantity for metric in table.metrics}:
-            for run, samples in _unmeasured(table, profile, stored, everything):
-                record_curvature(run, samples, data_root)
-    return stored
+    sweep.run_missing(configs, settings, quiet=quiet)
+    curved = [table for table in tables if CURVATURE & {metric.quantity for metric in table.metrics}]
+    stored = experiments.finished(settings.store) if curved else {}
+    for table in curved:
+        for run, samples in _unmeasured(table, profile, stored, everything):
+            record_curvature(run, samples, settings.data_root)
 
 
 def _unmeasured(
@@ -166,7 +157,7 @@ def _unmeasured(
             yield run, samples
 
 
-def record_curvature(run: Run, samples: int | None = None, data_root: Path | None = None) -> None:
+def record_curvature(run: Run, samples: int | None, data_root: Path | None) -> None:
     """Measure the largest Hessian eigenvalue and the trace of a run's last model and store them beside the run.
 
     samples: training images, a fixed random subset; all by default.
@@ -230,8 +221,7 @@ def compare(entry: Entry, other: Entry | None) -> Comparison | None:
     if both and entry.paper.value is not None and other.paper.value is not None:
         printed = entry.paper.value - other.paper.value
     earlier, later = (sum(_grid(side, s) for s in seeds) / len(seeds) for side in (entry, other))
-    inner = paired_difference(own, reference)
-    interval = replace(inner, low=inner.low - earlier, high=inner.high + later)
+    interval = paired_difference(own, reference).widened(earlier, later)
     above, below = p_greater([d - earlier for d in differences]), p_greater([-d - later for d in differences])
     untested = entry.cell.metric.quantity in UP_TO_TARGET and len(set(differences)) == 1
     two_sided = 1.0 if untested else min(1.0, 2 * min(above, below))

@@ -391,6 +391,11 @@ def there(store: Path | None) -> Path | None:
     return store
 
 
+def store_of(profile: str, out: Path | None, only_read: bool) -> Path:
+    """The store that a command names, or the profile's own. Raises UserError as ``there``, where it is only read."""
+    return (there(out) if only_read else out) or STORES[profile]
+
+
 def finished(store: Path) -> dict[str, list[Run]]:
     """Finished runs of a store by what they are; needs neither the data nor the hardware that they were made with."""
     found: dict[str, list[Run]] = {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -15,21 +14,11 @@ from artifact import figures
 from artifact.options import DATA_ROOT, STORE, Place
 from artifact.papers import experiments
 from artifact.papers.declared import Line, Metric, Paper, Table
-from artifact.papers.entries import SYMBOLS, Comparison, Entry, by_seed, compare, finished_runs, look_up, reference_of
+from artifact.papers.entries import SYMBOLS, Entry, look_up, make
 from artifact.papers.measured import UP_TO_TARGET
+from artifact.store import finite
+from artifact.sweeps.workers import Settings
 from artifact.text import csv_table, markdown_row, markdown_table
-
-__all__ = [
-    "SYMBOLS",
-    "Comparison",
-    "Entry",
-    "by_seed",
-    "compare",
-    "finished_runs",
-    "look_up",
-    "records",
-    "reference_of",
-]
 
 FORMATS = ("markdown", "csv", "latex", "json")
 MODELS = {
@@ -252,7 +241,7 @@ def _record(e: Entry) -> dict[str, Any]:
         record |= {"difference_low": c.difference.low, "difference_high": c.difference.high}
         record |= {name: getattr(c, name) for name in ("p_t", "p_sign", "holm_t", "holm_sign")}
         record["verdict"] = None if c.printed is None else c.verdict
-    return {name: None if isinstance(v, float) and not math.isfinite(v) else v for name, v in record.items()}
+    return finite(record)
 
 
 def as_csv(paper: Paper, table: Table, profile: str, entries: list[Entry]) -> str:
@@ -342,10 +331,12 @@ def table_command(
     quiet: bool,
     json_output: bool,
 ) -> None:
-    store = (experiments.there(out) if lookup else out) or experiments.STORES[profile]
+    store = experiments.store_of(profile, out, lookup)
     style = "json" if json_output else style
     chosen = experiments.select_tables(name, profile)
-    stored = finished_runs([table for _, table in chosen], profile, store, not lookup, quiet, data_root, everything)
+    if not lookup:
+        make([table for _, table in chosen], profile, Settings(store, data_root), everything=everything, quiet=quiet)
+    stored = experiments.finished(store)
     found = [(paper, table, profile, look_up(table, profile, stored)) for paper, table in chosen]
     click.echo(joined([RENDER[style](*one) for one in found], style))
     drawn = [] if folder is None else [one for one in found if one[1].given is None]

@@ -13,10 +13,11 @@ import numpy as np
 from artifact import figures
 from artifact.files import write_atomic
 from artifact.options import DATA_ROOT, STORE, Place
-from artifact.papers import experiments, tables
-from artifact.papers.tables import Comparison, Entry
+from artifact.papers import experiments
+from artifact.papers.entries import Comparison, Entry, by_seed, look_up, make, reference_of
 from artifact.stats import Interval, t_interval
 from artifact.store import Run
+from artifact.sweeps.workers import Settings
 from artifact.text import csv_table, markdown_table
 
 TABLE = "discrepancies/variants"
@@ -48,8 +49,8 @@ def compare(entries: list[Entry]) -> list[Difference]:
     for entry in entries:
         if entry.comparison is None:
             continue
-        other = tables.reference_of(entry, entries)
-        mine, theirs = tables.by_seed(entry), tables.by_seed(other)
+        other = reference_of(entry, entries)
+        mine, theirs = by_seed(entry), by_seed(other)
         seeds = sorted(set(entry.values) & set(other.values))
         paper, released = (t_interval([side.values[s] for s in seeds]) for side in (other, entry))
         probed = {"paper": perturbation(theirs, seeds), "released": perturbation(mine, seeds)}
@@ -174,9 +175,10 @@ def variants_command(
     as_json: bool,
 ) -> None:
     _, table = experiments.find(TABLE)
-    store = (experiments.there(out) if lookup else out) or experiments.STORES[profile]
-    stored = tables.finished_runs([table], profile, store, not lookup, quiet, data_root)
-    entries = tables.look_up(table, profile, stored)
+    store = experiments.store_of(profile, out, lookup)
+    if not lookup:
+        make([table], profile, Settings(store, data_root), quiet=quiet)
+    entries = look_up(table, profile, experiments.finished(store))
     differences = compare(entries)
     click.echo(json.dumps(rows(differences), indent=1) if as_json else markdown(differences))
     if folder is None or not differences:

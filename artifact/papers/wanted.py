@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from artifact.config import RunConfig
 from artifact.papers import experiments
 from artifact.papers.declared import Table
@@ -20,17 +22,16 @@ def configs(selection: str, profile: str, everything: bool = False) -> list[RunC
             for cell in experiments.cells(table, profile):
                 wanted += cell.configs if everything or not cell.not_run else ()
     wanted += series.configs(selection, profile, everything)
-    return sorted(_merged(wanted), key=lambda c: c.seed)
+    return sorted(merged(wanted), key=lambda c: c.seed)
 
 
-def _merged(wanted: list[RunConfig]) -> list[RunConfig]:
-    """Each config once, with all the probes that any of its cells asks for."""
+def merged(configs: Iterable[RunConfig]) -> list[RunConfig]:
+    """Configs that differ in their probes alone become one with all of the probes, which change no other number."""
     unique: dict[str, RunConfig] = {}
-    for one in wanted:
-        known = unique.setdefault(experiments.signature(one), one)
-        missing = tuple(probe for probe in one.probes if probe not in known.probes)
-        if missing:
-            unique[experiments.signature(one)] = known.model_copy(update={"probes": (*known.probes, *missing)})
+    for one in configs:
+        name = experiments.signature(one)
+        probes = {*one.probes, *(unique[name].probes if name in unique else ())}
+        unique[name] = one.model_copy(update={"probes": tuple(sorted(probes))})
     return list(unique.values())
 
 

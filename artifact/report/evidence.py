@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from artifact.papers import entries
 from artifact.report import charts
 from artifact.report.content import Record
 
@@ -19,12 +20,7 @@ SYMBOLS = {
     "vacuous": "∅",
     "consistent": "=",
     "inconsistent": "≠",
-    "reproduced": "✓",
-    "direction-only": "~",
-    "inconclusive": "?",
-    "contradicted": "✗",
-    "not-run": "–",
-}
+} | entries.SYMBOLS
 MEANINGS = {
     "proved": "true: a symbolic identity, an exact computation or a solver certificate is stored",
     "holds": "tested, not proved: no violation in an adversarial search over the stated functions",
@@ -229,18 +225,20 @@ def comparisons(evidence: Mapping[str, Any]) -> list[tuple[Any, Any, Any, bool |
 
 
 def _labels(evidence: Mapping[str, Any]) -> tuple[str, list[str]]:
-    """Name and content of the entry that labels parallel lists: the first other one that holds as many texts."""
+    """Names of parallel lists and the entry that is nothing else: the first other one of as many texts or keys."""
     printed = evidence.get("printed")
     count = len(printed) if isinstance(printed, list) else 0
     for key, entry in evidence.items():
-        labels = isinstance(entry, list) and len(entry) == count > 0 and all(isinstance(e, str) for e in entry)
-        if labels and key not in ("printed", "derived"):
-            return key, entry
+        if key in ("printed", "derived") or not isinstance(entry, list | Mapping) or not len(entry) == count > 0:
+            continue
+        if all(isinstance(name, str) for name in entry):
+            return key if isinstance(entry, list) else "", list(entry)
     return "", [""] * count
 
 
 def _row(printed: Any, derived: Any, where: Any) -> tuple[Any, Any, Any, bool | None]:
     """Numbers agree when the derived one rounds to the printed one, texts when they are equal; else undecided."""
+    printed, derived = (x[0] if isinstance(x, list) and len(x) == 1 else x for x in (printed, derived))
     left, right = as_float(printed), as_float(derived)
     if left is not None and right is not None:
         _, _, digits = str(printed).partition(".")

@@ -6,13 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
-import numpy as np
-
-from artifact.papers import experiments, tables
+from artifact import figures
+from artifact.papers import experiments
 from artifact.papers.declared import Paper, Table
-from artifact.papers.tables import Entry
+from artifact.papers.entries import Entry, look_up
 from artifact.report import plots
 from artifact.report.content import Content
 from artifact.store import Run
@@ -52,7 +50,7 @@ class Numbers:
         for paper, table in experiments.all_tables():
             for profile in self.content.profiles:
                 if profile in table.profiles:
-                    entries = tables.look_up(table, profile, self.content.finished[profile])
+                    entries = look_up(table, profile, self.content.finished[profile])
                     found.append(TableAt(paper, table, profile, entries))
         return found
 
@@ -87,9 +85,11 @@ def curves(at: TableAt) -> plots.Chart | None:
         lines = []
         for position, row in enumerate(at.table.rows):
             entry = next((e for e in at.entries if e.cell.row is row and e.cell.column is column and e.runs), None)
-            series = None if entry is None or entry.cell.column.pool else _series(entry)
-            if series is not None:
-                lines.append(plots.line(row.label, *series, position))
+            if entry is None or entry.cell.column.pool:
+                continue
+            rounds, values = figures.band([run.metrics() for run in entry.runs], entry.cell.metric.model)
+            if len(rounds):
+                lines.append(plots.line(row.label, rounds.tolist(), values, position))
         signature = str([(entry["label"], entry["mean"].tolist()) for entry in lines])
         if lines and signature not in seen:  # columns that differ only in a metric show the same runs
             seen.add(signature)
@@ -100,14 +100,3 @@ def curves(at: TableAt) -> plots.Chart | None:
     note = "Lines are means over seeds, bands 95 % intervals; every method of a panel starts from the same weights."
     title = f"Accuracy against communication round, profile {at.profile}"
     return plots.lines_chart(f"curves-{at.anchor}-{at.profile}", title, panels, note)
-
-
-def _series(entry: Entry) -> tuple[list[int], np.ndarray] | None:
-    """(rounds, accuracies in per cent [n, R]) on the rounds that every run has evaluated; None where there are none."""
-    model = entry.cell.metric.model
-    found: list[dict[int, float]] = []
-    for run in entry.runs:
-        values: dict[int, Any] = {line["round"]: line[model]["accuracy"] for line in run.metrics() if model in line}
-        found.append({r: 100 * value for r, value in values.items() if value is not None})
-    rounds = sorted(set.intersection(*map(set, found)))
-    return (rounds, np.array([[values[r] for r in rounds] for values in found])) if rounds else None

@@ -115,10 +115,10 @@ class Drawing:
 
     def draw(self, folder: Path) -> str:
         """Write PNG and PDF, then the mark that they are there; returns the name."""
-        _, figures, summary, *_ = _theory()
+        _, figures, findings, *_ = _theory()
         for path in (folder / f"{self.name}.{suffix}" for suffix in ("png", "pdf")):
             if self.stored is None:
-                summary.draw_scenario(self.name.removeprefix(_LOSS), path)
+                findings.draw_scenario(self.name.removeprefix(_LOSS), path)
             else:
                 figures.draw(self.name, self.stored, path)
         write_atomic(self._mark(folder), self.fingerprint)
@@ -142,11 +142,11 @@ def _drawings(content: Content) -> Iterator[Drawing]:
 
 def _theory() -> tuple:
     """The checks' drawing functions; imported on demand, since a build reads stored evidence only."""
-    names = ("runner", "figures", "summary")
-    runner, figures, summary = (importlib.import_module(f"checks.{name}") for name in names)
+    names = ("runner", "figures", "findings")
+    runner, figures, findings = (importlib.import_module(f"checks.{name}") for name in names)
     verdict, *scenes = (importlib.import_module(f"theory.kit.{name}") for name in ("verdict", "losses", "loss_figures"))
     runner.import_theory()
-    return verdict.registry, figures, summary, *scenes
+    return verdict.registry, figures, findings, *scenes
 
 
 def _fingerprint(record: Record, drawing: Callable[..., None]) -> str:

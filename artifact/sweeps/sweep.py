@@ -55,7 +55,7 @@ def plan(configs: Iterable[RunConfig], store: Path, declared: float | None = Non
     Comparisons (runs that differ in method and seed alone) start one after the other, the longest first; within one,
     seed by seed, so that an interrupted sweep leaves whole comparisons behind, and the longest run of a seed first.
     """
-    asked, stored = merged(configs), experiments.finished(store)
+    asked, stored = wanted.merged(configs), experiments.finished(store)
     missing = [config for config in asked if experiments.found(config, stored) is None]
     if not missing:
         return Plan([], len(asked))
@@ -74,16 +74,6 @@ def identity(config: RunConfig) -> str:
 def _identity(canonical: dict[str, Any]) -> str:
     defaults = {name: f.default for name, f in RunConfig.model_fields.items() if name not in ("device", "backend")}
     return dumps({name: canonical.get(name, default) for name, default in defaults.items()})
-
-
-def merged(configs: Iterable[RunConfig]) -> list[RunConfig]:
-    """Configs that differ in their probes alone become one with all of the probes, which change no other number."""
-    unique: dict[str, RunConfig] = {}
-    for config in configs:
-        name = identity(config.model_copy(update={"probes": ()}))
-        probes = (*unique[name].probes, *config.probes) if name in unique else config.probes
-        unique[name] = config.model_copy(update={"probes": tuple(sorted(set(probes)))})
-    return list(unique.values())
 
 
 def unfinished(store: Path) -> dict[str, Run]:
@@ -290,7 +280,7 @@ def sweep_command(
     if address is None and not dry_run:
         get_ready()
     store = out or experiments.STORES[profile]
-    configs = merged(wanted.configs(selection, profile, everything))
+    configs = wanted.configs(selection, profile, everything)
     planned = plan(configs, store, declared_seconds(selection, profile, len(configs)))
     settings = Settings(store, data_root, add, checkpoint_seconds)
     pool: Pool = LocalPool(workers, settings, doubled=short(planned.jobs))

@@ -92,29 +92,25 @@ def sign(x: Any) -> int:
     return (x > 0) - (x < 0)
 
 
-def lesam_path(
-    w0: Fraction, radius: Fraction, step: Fraction, rounds: int, gradient: Callable[[Fraction], Fraction] = lambda x: x
-) -> list[Fraction]:
-    """FedLESAM as printed (Algorithm 1, one client, E = 1, w_old = 0 at the start) in one dimension, exact.
+def lesam_path(w0: Fraction, radius: Fraction, step: Fraction, rounds: int) -> list[Fraction]:
+    """FedLESAM as printed (Algorithm 1, one client, E = 1, w_old = 0 at the start) on F = w^2/2, exact.
 
     step is eta_g * eta_l. Returns w^0, ..., w^rounds. A zero difference gives a zero perturbation.
     """
     path, old = [w0], Fraction(0)
     for _ in range(rounds):
         w = path[-1]
-        path.append(w - step * gradient(w + radius * sign(old - w)))
+        path.append(w - step * (w + radius * sign(old - w)))
         old = w
     return path
 
 
-def sam_path(
-    w0: Fraction, radius: Fraction, step: Fraction, rounds: int, gradient: Callable[[Fraction], Fraction] = lambda x: x
-) -> list[Fraction]:
-    """FedSAM with one client and E = 1 in one dimension (that is SAM), exact. Returns w^0, ..., w^rounds."""
+def sam_path(w0: Fraction, radius: Fraction, step: Fraction, rounds: int) -> list[Fraction]:
+    """FedSAM with one client and E = 1 on F = w^2/2 (that is SAM), exact. Returns w^0, ..., w^rounds."""
     path = [w0]
     for _ in range(rounds):
         w = path[-1]
-        path.append(w - step * gradient(w + radius * sign(gradient(w))))
+        path.append(w - step * (w + radius * sign(w)))
     return path
 
 

@@ -436,7 +436,7 @@ def released_perturbation() -> Verdict:
     rho, x, y = sp.symbols("rho x y", positive=True)
     length = identity(rho**2 * (x**2 + y**2) / (x**2 + y**2), rho**2, label="squared norm of rho unit(w_old - w^t)")
     offsets = {
-        name: [float(points[0].norm()) for points in evaluation_offsets("fedlesam", rho=0.3, variant=name)]
+        name: [float(points[0].norm()) for points in evaluation_offsets(rho=0.3, variant=name)]
         for name in ("paper", "released")
     }
     return repaired(

@@ -201,7 +201,7 @@ def lesam_perturbation_is_constant() -> Verdict:
     old, w, rho, k, xi = sp.symbols("w_old w rho k xi", real=True)
     delta = rho * (old - w) / sp.sqrt((old - w) ** 2)
     certificate = "; ".join(identity(sp.diff(delta, s), 0, label=f"d delta / d {s}") for s in (k, xi))
-    offsets = evaluation_offsets("fedlesam", rho=0.3)
+    offsets = evaluation_offsets(rho=0.3)
     spread = max(float((point - points[0]).abs().max()) for points in offsets for point in points)
     if spread > 1e-12:
         return refuted({"left": spread, "right": 0})

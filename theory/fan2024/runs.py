@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -53,10 +54,11 @@ def largest_difference(first: tuple[str, dict], second: tuple[str, dict], seeds:
     return max(gaps)
 
 
-def evaluation_offsets(name: str, rounds: int = 4, steps: int = 5, **options) -> list[list[Tensor]]:
+def evaluation_offsets(**options: Any) -> list[list[Tensor]]:
     """Per round, the distance of the gradient's point from client 0's local model at each local step (FedLESAM)."""
     oracle, start = random_problem(1)
-    lr, offsets = 0.1, [[] for _ in range(rounds)]
+    rounds, lr = 4, 0.1
+    offsets: list[list[Tensor]] = [[] for _ in range(rounds)]
     model: dict[int, Tensor] = {}
 
     def recording(W, index, t, k):
@@ -65,7 +67,7 @@ def evaluation_offsets(name: str, rounds: int = 4, steps: int = 5, **options) ->
         model[t] = G[0].clone()
         return G
 
-    server = path(name, recording, start, 6, rounds, steps=steps, lr=lr, **options)
+    server = path("fedlesam", recording, start, 6, rounds, steps=5, lr=lr, **options)
     for t, points in enumerate(offsets):
         local = server[t].clone()
         for k, point in enumerate(points):

@@ -21,7 +21,6 @@ mp = mpmath.mp.clone()
 mp.dps = DIGITS
 
 Rational = Fraction
-RationalVector = list[Fraction]
 RationalMatrix = list[list[Fraction]]
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 from matplotlib.axes import Axes
 
@@ -75,12 +72,3 @@ def _plot_plane(axes: Axes, scenario: Scenario, resolution: int = 160) -> None:
     axes.set_xlabel("first parameter")
     axes.set_ylabel("second parameter")
     axes.legend(fontsize=7, loc="lower left")
-
-
-def figure_of(scenario: Scenario) -> Any:
-    """A figure function for ``check(figure=...)`` that draws the scenario, whatever the evidence."""
-
-    def draw(axes: Axes, evidence: Mapping[str, Any]) -> None:
-        plot_scenario(axes, scenario)
-
-    return draw

@@ -99,27 +99,22 @@ def worst_ratio(
     restarts: int = 6,
     seed: int = 0,
     climb: int = 400,
-    stop_above: float = math.inf,
 ) -> Search:
     """Maximise ``ratio`` over arguments like those that ``sample`` draws.
 
     ratio: left/right of the statement at an argument [n]; nan where an assumption fails (never counted as evidence).
     sample: random argument [n] from a generator. draws: random arguments. restarts: how many of the best draws, apart
     from each other, start an ascent; half of the restarts continue from a jittered best argument. climb: evaluations
-    per ascent. stop_above: return as soon as a larger ratio is known, where a violation is what is wanted.
+    per ascent.
     """
     rng = np.random.default_rng(seed)
     counter = _Counter(ratio)
     starts = [np.atleast_1d(np.asarray(sample(rng), dtype=float)) for _ in range(draws)]
-    values = []
-    for start in starts:
-        values.append(counter(start))
-        if counter.value > stop_above:
-            break
+    values = [counter(start) for start in starts]
     order = np.argsort(values)[::-1]
     history = [counter.value]
     for restart in range(restarts):
-        if counter.argument is None or counter.value > stop_above or math.isinf(counter.value):
+        if counter.argument is None or math.isinf(counter.value):
             break
         if restart % 2 == 0:
             start = starts[order[min(restart // 2, len(order) - 1)]]

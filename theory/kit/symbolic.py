@@ -1,4 +1,4 @@
-"""Symbolic checks with sympy: identities, order claims, coefficients, sign certificates.
+"""Symbolic checks with sympy: identities, orders, sign certificates.
 
 Each helper either returns the text of a certificate that a reader can verify, or raises ``NotProved`` with the point or
 the term that shows why not. Nothing here decides by floating point alone.
@@ -123,46 +123,6 @@ def evaluate_at(
     return sides
 
 
-def coefficients(lhs: Any, rhs: Any, *generators: sp.Symbol) -> dict[str, tuple[str, str]]:
-    """Monomial of the generators -> (coefficient on the left, on the right); both sides polynomial in them."""
-    left, right = (sp.Poly(sp.expand(sp.sympify(side)), *generators) for side in (lhs, rhs))
-    monomials = sorted(set(left.monoms()) | set(right.monoms()), reverse=True)
-    return {
-        str(sp.Mul(*(g**e for g, e in zip(generators, monomial, strict=True)))): (
-            str(sp.factor(left.coeff_monomial(monomial))),
-            str(sp.factor(right.coeff_monomial(monomial))),
-        )
-        for monomial in monomials
-    }
-
-
-def differing_coefficients(lhs: Any, rhs: Any, *generators: sp.Symbol) -> dict[str, tuple[str, str]]:
-    """The entries of ``coefficients`` whose two sides are not the same expression."""
-    table = coefficients(lhs, rhs, *generators)
-    return {name: pair for name, pair in table.items() if sp.simplify(sp.sympify(pair[0]) - sp.sympify(pair[1])) != 0}
-
-
-def order_in(expression: Any, symbol: sp.Symbol, at: Any = sp.oo) -> sp.Expr:
-    """Exponent of the leading power of ``symbol`` (``at=oo``: growth; ``at=0``: first power).
-
-    For products of rational powers the exponent is exact; symbols other than ``symbol`` count as positive constants.
-    """
-    expression = sp.sympify(expression)
-    positive = sp.Symbol(symbol.name, positive=True)
-    others = {s: sp.Symbol(s.name, positive=True) for s in expression.free_symbols if s != symbol}
-    expression = expression.subs({symbol: positive, **others})
-    point = sp.oo if at == sp.oo else 0
-    return sp.simplify(
-        sp.limit(positive * sp.diff(sp.log(sp.Abs(expression)), positive).rewrite(sp.Piecewise), positive, point)
-    )
-
-
-def term_orders(expression: Any, symbol: sp.Symbol, substitute: Mapping | None = None) -> dict[str, str]:
-    """Each expanded term -> its exponent in ``symbol``, after substituting the stated step sizes."""
-    expression = sp.expand(sp.powsimp(sp.expand(sp.sympify(expression).subs(dict(substitute or {}))), force=True))
-    return {str(term): str(exponent_of(term, symbol)) for term in sp.Add.make_args(expression)}
-
-
 def exponent_of(term: Any, symbol: sp.Symbol) -> sp.Expr:
     """Exponent of ``symbol`` in a product of powers. Raises NotProved when the term is not such a product."""
     term = sp.powsimp(sp.expand_power_base(sp.sympify(term), force=True), force=True)
@@ -170,22 +130,6 @@ def exponent_of(term: Any, symbol: sp.Symbol) -> sp.Expr:
     if exponent.has(symbol):
         raise NotProved(f"{term} is not a power of {symbol}", term)
     return exponent
-
-
-def same_order(expression: Any, claimed: Any, symbol: sp.Symbol, *, substitute: Mapping | None = None) -> str:
-    """Certificate that ``expression`` = O(claimed) as ``symbol`` -> oo: no term's exponent exceeds the claimed one.
-
-    Raises NotProved naming the first term that is larger.
-    """
-    bound = exponent_of(sp.sympify(claimed), symbol)
-    orders = term_orders(expression, symbol, substitute)
-    for term, exponent in orders.items():
-        if sp.simplify(sp.sympify(exponent) - bound) > 0:
-            raise NotProved(
-                f"the term {term} has order {symbol}^({exponent}), above {symbol}^({bound})", sp.sympify(exponent)
-            )
-    listing = "; ".join(f"{term} ~ {symbol}^({exponent})" for term, exponent in orders.items())
-    return f"O({claimed}) in {symbol}: {listing}; all exponents at most {bound}"
 
 
 def nonnegative(expression: Any, *, shift: Mapping | None = None) -> str:

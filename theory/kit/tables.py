@@ -160,11 +160,6 @@ def ratio(a: Any, b: Any) -> Interval:
     return derive(lambda x, y: x / y, a, b)
 
 
-def relative_change(a: Any, b: Any) -> Interval:
-    """100 (a - b) / b, in per cent."""
-    return derive(lambda x, y: 100 * (x - y) / y, a, b)
-
-
 @dataclass(frozen=True)
 class Comparison:
     """A printed number beside the number that follows from others.

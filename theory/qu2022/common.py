@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -113,8 +113,3 @@ def identity_replay(printed: sp.Expr, derived: sp.Expr, **conditions: sp.Expr) -
 def ratio(left: Any, right: Any) -> float | None:
     """``left / right`` as a float, None when the right side is zero."""
     return None if right == 0 else float(Fraction(left) / Fraction(right))
-
-
-def strings(values: Sequence[Any]) -> list[str]:
-    """Exact numbers as JSON-able strings."""
-    return [str(value) for value in values]

@@ -112,9 +112,9 @@ def _identical(clients: int, beta: Fraction, server: Fraction) -> dict[str, Frac
     return {"w": first.w, "momentum": first.momentum, "update": second.momentum**2}
 
 
-def _right_d2(v, state, factor: int = 2) -> Fraction:
+def _right_d2(v, state) -> Fraction:
     kn = v["N"]  # K = 1
-    return 2 * (1 - v["beta"]) ** 2 / kn * state["w"] ** 2 + factor * v["beta"] ** 2 * state["w"] ** 2
+    return 2 * (1 - v["beta"]) ** 2 / kn * state["w"] ** 2 + 2 * v["beta"] ** 2 * state["w"] ** 2
 
 
 def _identical_conditions(v, state) -> dict[str, bool]:

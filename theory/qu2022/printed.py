@@ -128,7 +128,6 @@ RATE_MOMENTUM_APPENDIX = [
     L * sl**2 / (R**2 * beta),
     L**2 / R**2,
 ]
-RATE_MOMENTUM_PARTIAL = [beta * gap * L / sp.sqrt(R * K * S), beta * sp.sqrt(K) * sg**2 / sp.sqrt(R * S)]
 
 
 def substituted(expression: sp.Expr, steps: dict) -> sp.Expr:

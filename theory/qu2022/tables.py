@@ -29,12 +29,13 @@ def _cell(name: str, dataset: str, split: str, algorithm: str, metric: str, colu
     return Decimal(row[column]) if row[column] else None
 
 
-def _measures(name: str, dataset: str, algorithm: str, split: str = "Dirichlet-0.6") -> dict[str, Decimal | None]:
-    """Train and validation accuracy and rounds (negated: more is better in all three)."""
-    rounds = _cell(name, dataset, split, algorithm, "train_acc", "rounds")
+def _measures(dataset: str, algorithm: str) -> dict[str, Decimal | None]:
+    """Train and validation accuracy and rounds of Table 1 (negated: more is better in all three)."""
+    place = ("qu22_table1", dataset, "Dirichlet-0.6", algorithm)
+    rounds = _cell(*place, "train_acc", "rounds")
     return {
-        "train": _cell(name, dataset, split, algorithm, "train_acc"),
-        "validation": _cell(name, dataset, split, algorithm, "validation_acc"),
+        "train": _cell(*place, "train_acc"),
+        "validation": _cell(*place, "validation_acc"),
         "rounds": None if rounds is None else -rounds,
     }
 
@@ -42,7 +43,7 @@ def _measures(name: str, dataset: str, algorithm: str, split: str = "Dirichlet-0
 def _order_verdict(order: Iterable[str]) -> Verdict:
     order, rows, wrong = tuple(order), [], []
     for dataset in DATASETS:
-        columns = {algorithm: _measures("qu22_table1", dataset, algorithm) for algorithm in order}
+        columns = {algorithm: _measures(dataset, algorithm) for algorithm in order}
         for measure in ("train", "validation", "rounds"):
             values = [columns[algorithm][measure] for algorithm in order]
             rows.append([dataset, measure, [str(abs(v)) for v in values]])
@@ -93,7 +94,7 @@ def proposed_methods_are_best() -> Verdict:
     wrong = []
     for own, category in (("FedSAM", PLAIN), ("MoFedSAM", MOMENTUM)):
         for dataset in DATASETS:
-            columns = {algorithm: _measures("qu22_table1", dataset, algorithm) for algorithm in category}
+            columns = {algorithm: _measures(dataset, algorithm) for algorithm in category}
             for measure in ("train", "validation", "rounds"):
                 best = max(category, key=lambda a, c=columns, m=measure: c[a][m])
                 if best != own:
@@ -191,7 +192,7 @@ def repeated_columns() -> Verdict:
 
 
 def _gains(dataset: str) -> dict[str, Decimal]:
-    value = {a: _measures("qu22_table1", dataset, a)["validation"] for a in (*PLAIN, *MOMENTUM)}
+    value = {a: _measures(dataset, a)["validation"] for a in (*PLAIN, *MOMENTUM)}
     return {
         "FedSAM - FedAvg": value["FedSAM"] - value["FedAvg"],
         "relative": (value["FedSAM"] - value["FedAvg"]) / value["FedAvg"],
@@ -395,7 +396,7 @@ def generalisation_gap() -> Verdict:
     gaps, wrong = {}, []
     for dataset in DATASETS:
         for a in (*PLAIN, *MOMENTUM):
-            measures = _measures("qu22_table1", dataset, a)
+            measures = _measures(dataset, a)
             gaps[dataset, a] = measures["train"] - measures["validation"]
         for own, category in (("FedSAM", PLAIN), ("MoFedSAM", MOMENTUM)):
             others = [a for a in category if a != own and gaps[dataset, a] <= gaps[dataset, own]]

@@ -15,8 +15,6 @@ from typing import Any
 from theory.kit.exact import plain
 from theory.kit.verdict import Replay, Verdict
 
-PAPER = "Sun et al. 2023 (FedSMOO, ICML)"
-
 
 @dataclass(frozen=True)
 class Clients:

@@ -35,9 +35,9 @@ def repaired_coefficients(L: Any, b: Any, m: Any, n: Any) -> tuple[Any, Any]:
     return p, 36 * p * b**2 / slack
 
 
-def zeta_of(L: Any, b: Any, m: Any, n: Any, rule=coefficients) -> Any:
-    """zeta = 1/2 - 12 p beta."""
-    return (Fraction(1, 2) if isinstance(b, Fraction) else sp.Rational(1, 2)) - 12 * rule(L, b, m, n)[0] * b / L
+def zeta_of(b: Fraction, m: Fraction, n: Fraction) -> Fraction:
+    """zeta = 1/2 - 12 p beta at L = 1."""
+    return Fraction(1, 2) - 12 * coefficients(1, b, m, n)[0] * b
 
 
 def _system_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fraction]:
@@ -110,7 +110,7 @@ def _zeta_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fraction]:
     return (
         {"1 <= n <= m": 1 <= n <= m, "beta within Theorem 4.1": 216 * m * b**2 <= n, "b > 0": b > 0},
         Fraction(0),
-        zeta_of(1, b, m, n),
+        zeta_of(b, m, n),
     )
 
 

@@ -204,11 +204,6 @@ def printed_c6(m: int, n: int) -> tuple[Fraction, Fraction]:
     return Fraction(2 * m - 2 * n, 2 * m - n), Fraction(6 * m - 2 * n, 2 * m - n)
 
 
-def repaired_c6(m: int, n: int) -> tuple[Fraction, Fraction]:
-    """Coefficients that follow from Lemma C.2 with c = (2m - n)/n."""
-    return Fraction(2 * m - 2 * n, 2 * m - n), Fraction(2 * n, 2 * m - n) + Fraction(2 * m, n)
-
-
 def c6_quantities(clients: Clients, beta: Fraction, n: int, t: int) -> tuple[Fraction, Fraction, Fraction]:
     """delta^t, delta^{t-1}, v^t from zero duals, exact expectation over all histories."""
     now = list(histories(clients, State.start(clients.m), beta, n, t))

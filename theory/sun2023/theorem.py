@@ -110,7 +110,7 @@ def _noise_sides(example: Mapping[str, Any]) -> tuple[dict, Any, Any]:
     slopes = client.square_gradients(example["T"], w0)
     left = sum(slopes) / len(slopes)
     right = slopes[0] / 2 / (zeta * beta * example["T"])
-    b, exact = fractions_of(example["beta"]), zeta_of(1, fractions_of(example["beta"]), Fraction(1), Fraction(1))
+    b, exact = fractions_of(example["beta"]), zeta_of(fractions_of(example["beta"]), Fraction(1), Fraction(1))
     assumptions = {
         "f is 1-smooth, noise unbiased with variance sigma^2": True,
         "beta within Theorem 4.1": 216 * b**2 <= 1,
@@ -264,7 +264,7 @@ def _scaled_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fraction]
     w0 = (2 * best - sum(pulls)) / sum(shares)
     found = averages(clients, State.start(2, w0), beta, 2, example["T"])
     right = (found.kappa + 72 * beta**2 * clients.L**2 * found.delta0) / (zeta * beta * example["T"])
-    proof_zeta = zeta_of(1, b, Fraction(1), Fraction(1))
+    proof_zeta = zeta_of(b, Fraction(1), Fraction(1))
     assumptions = {
         "beta within Theorem 4.1": 216 * b**2 <= 1,
         "0 < zeta <= proof's zeta": 0 < zeta <= proof_zeta,
@@ -308,7 +308,7 @@ def _radius_term_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Frac
     """Derived r^2 term (left) and printed kappa_r term (right) at r = 4 kappa_r/sqrt(nT), p of (29)-(30)."""
     b, kappa, n, m, rounds = (fractions_of(example[key]) for key in ("b", "kappa_r", "n", "m", "T"))
     p, _ = coefficients(1, b, m, n)
-    zeta = zeta_of(1, b, m, n)
+    zeta = zeta_of(b, m, n)
     left = (1 + 30 * p * b) * b * 16 * kappa**2 / (n * rounds) / (zeta * b)
     return {"beta within Theorem 4.1": 216 * m * b**2 <= n, "zeta > 0": zeta > 0}, left, 3 * kappa / (n * rounds * zeta)
 

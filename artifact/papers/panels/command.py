@@ -18,8 +18,9 @@ from artifact.files import write_atomic
 from artifact.options import DATA_ROOT, STORE, Place
 from artifact.papers import experiments
 from artifact.papers.panels import drawing
-from artifact.papers.panels.records import Record, finite, record, state
+from artifact.papers.panels.records import Record, record, state
 from artifact.papers.panels.series import UNTRAINED, PanelAt, Stored, configs, find, select
+from artifact.store import finite
 from artifact.sweeps import sweep
 from artifact.sweeps.workers import Settings
 
@@ -155,7 +156,7 @@ def figure_command(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    store = (experiments.there(out) if lookup or measure else out) or experiments.STORES[profile]
+    store = experiments.store_of(profile, out, lookup or measure)
     options = {"run_missing": not (lookup or measure), "measure": not lookup, "data_root": data_root, "quiet": quiet}
     names = _names(name)
     known = {one: found for one in names if (found := kept(one, profile, folder)) is not None}

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from artifact.papers import experiments
 from artifact.papers.panels import partitions, sketches, surface_figures, surfaces, training
@@ -123,14 +120,3 @@ def states(profile: str, store: Path | None = None, selection: str = "") -> dict
     root = store or experiments.STORES[profile]
     stored = experiments.finished(root)
     return {panel.id: state(panel, stored, root) for panel in select(selection, profile)}
-
-
-def finite(value: Any) -> Any:
-    """Plain data without NaN or infinity, which JSON lacks."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {key: finite(v) for key, v in value.items()}
-    return [finite(v) for v in value] if isinstance(value, list | tuple) else value

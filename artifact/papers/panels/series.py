@@ -160,13 +160,9 @@ def select(selection: str, profile: str) -> list[PanelAt]:
 
 
 def configs(selection: str, profile: str, everything: bool = False) -> list[RunConfig]:
-    """The runs that the selected panels need, each once, seed by seed so that an interrupted sweep is comparable.
-
-    everything: also what the profile marks as not run here.
-    """
+    """The runs that the selected panels need; some of several. everything: also what the profile does not run here."""
     series = [s for panel in select(selection, profile) for s in panel.series if everything or not s.not_run]
-    unique = {config.model_dump_json(): config for s in series for config in s.configs}
-    return sorted(unique.values(), key=lambda config: config.seed)
+    return [config for s in series for config in s.configs]
 
 
 def runs_of(series: Series, stored: Stored) -> list[Run]:

@@ -14,7 +14,7 @@ from artifact import figures
 from artifact.papers.panels.checks import Statement, measured
 from artifact.papers.panels.series import PanelAt, Series, Stored, runs_of
 from artifact.stats import t_interval
-from artifact.store import Run, diverged
+from artifact.store import LAST, Run, diverged
 
 #: quantity of a round -> (axis label, factor, unit of a difference)
 QUANTITIES = {
@@ -29,7 +29,6 @@ QUANTITIES = {
     "ratios.atypical": ("correlation of r with atypical labels", 1.0, ""),
     "sharpness.ascent": ("rise of the training loss", 1.0, ""),
 }
-_LAST = 10
 
 
 def _read(line: Mapping[str, Any], quantity: str) -> float | None:
@@ -48,7 +47,7 @@ def curve(run: Run, quantity: str) -> dict[int, float]:
 def final(run: Run, quantity: str) -> float:
     """Mean of the last ten evaluated rounds; 0 for an accuracy of a run that diverged."""
     lines = run.metrics()
-    values = list(curve(run, quantity).values())[-_LAST:]
+    values = list(curve(run, quantity).values())[-LAST:]
     if quantity.endswith("accuracy") and (not values or diverged(lines)):
         return 0.0
     return float(np.mean(values)) if values else math.nan

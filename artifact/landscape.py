@@ -17,6 +17,7 @@ from torch import Tensor
 from artifact import curvature
 from artifact.curvature import EmpiricalRisk, figures
 from artifact.errors import UserError
+from artifact.figures import save
 from artifact.files import write_atomic
 from artifact.options import DATA_ROOT, Place
 from artifact.sharpness import Target, open_target
@@ -92,11 +93,7 @@ def draw(surfaces: dict[str, Tensor], plan: Plan, folder: Path, stem: str, ceili
             "contour": figures.contours(surfaces, grid, labels, ceiling),
             "surface": figures.surfaces_3d(surfaces, grid, labels, ceiling),
         }
-    return [
-        figures.save(figure, folder / f"{stem}-{kind}{suffix}")
-        for kind, figure in drawn.items()
-        for suffix in (".png", ".pdf")
-    ]
+    return [path for kind, figure in drawn.items() for path in save(figure, folder, f"{stem}-{kind}")]
 
 
 def _labels(targets: Sequence[Target], given: Sequence[str]) -> list[str]:

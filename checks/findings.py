@@ -10,6 +10,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 
 from artifact.errors import UserError
+from artifact.files import write_atomic
 from artifact.judging import verdicts
 from artifact.judging.claims import TITLES, Claim, select
 from artifact.judging.findings import PROFILE, Finding, load
@@ -51,7 +52,7 @@ def main(ledger: Sequence[Claim], docs: Path = DOCS, evidence: Path = runner.STO
             draw_numbers(finding, target)
     for name in SCENARIOS:
         draw_scenario(name, pictures / f"loss-{name}.png")
-    runner.write_atomically(docs / "findings.md", page(findings, claims, stored))
+    write_atomic(docs / "findings.md", page(findings, claims, stored))
 
 
 def draw_numbers(finding: Finding, path: Path) -> None:

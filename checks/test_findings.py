@@ -8,7 +8,7 @@ import pytest
 
 from artifact.errors import UserError
 from artifact.judging.findings import Finding, load
-from checks import runner, summary
+from checks import findings, runner
 from checks.conftest import LEDGER
 from theory.kit.verdict import registry
 
@@ -30,8 +30,8 @@ def test_finding_names_checked_claims_and_a_figure(finding):
 
 
 def test_page_is_up_to_date():
-    written = (summary.DOCS / "findings.md").read_text(encoding="utf-8")
-    assert written == summary.page(FINDINGS, LEDGER, runner.stored())
+    written = (findings.DOCS / "findings.md").read_text(encoding="utf-8")
+    assert written == findings.page(FINDINGS, LEDGER, runner.stored())
 
 
 def test_two_numbers_of_one_name_are_refused():
@@ -42,8 +42,8 @@ def test_two_numbers_of_one_name_are_refused():
 
 
 def picture(finding):
-    (target,) = re.findall(r"^!\[.*\]\((.*)\)$", summary._place(finding)[1].strip())
-    return summary.DOCS / target
+    (target,) = re.findall(r"^!\[.*\]\((.*)\)$", findings._place(finding)[1].strip())
+    return findings.DOCS / target
 
 
 def test_the_training_finding_says_what_its_numbers_say():
@@ -77,7 +77,7 @@ def test_a_number_without_runs_is_refused():
 
 def test_page_needs_stored_evidence(tmp_path):
     with pytest.raises(UserError, match="python -m checks"):
-        summary.main(list(LEDGER.values()), docs=tmp_path, evidence=tmp_path)
+        findings.main(list(LEDGER.values()), docs=tmp_path, evidence=tmp_path)
     assert not (tmp_path / "findings.md").exists()
 
 
@@ -90,6 +90,6 @@ def test_unknown_field_is_refused(tmp_path):
 def test_section_shows_statement_verdicts_backing_and_meaning():
     finding = Finding("A title", ("man-eq6", "man-eq7"), "A meaning.")
     entry = {"verdict": "repaired", "margin": 2.0, "repaired": "x <= 2", "evidence": {"counterexample": {"x": "3/2"}}}
-    text = summary._section(3, finding, LEDGER, {"man-eq6": entry, "man-eq7": entry})
+    text = findings._section(3, finding, LEDGER, {"man-eq6": entry, "man-eq7": entry})
     for part in ("## 3. A title", LEDGER["man-eq6"].statement, "| repaired | 2 |", "x <= 2", "x = 3/2", "A meaning."):
         assert part in text
