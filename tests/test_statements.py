@@ -27,6 +27,9 @@ DOWN = [row[::-1] for row in UP]
         ("A > B at 3", [_line("A", UP), _line("B", DOWN)], [True]),
         ("A > B at 1", [_line("A", UP), _line("B", DOWN)], [False]),
         ("A > B at 7", [_line("A", UP), _line("B", DOWN)], []),
+        ("A > B from 3", [_line("A", UP), _line("B", DOWN)], [True]),
+        ("B > A from 2", [_line("A", UP), _line("B", DOWN)], [False]),
+        ("A > B from 4", [_line("A", UP), _line("B", DOWN)], []),
         ("highest inside", [_line("A", [[1.0, 3.0, 1.1], [1.1, 3.2, 0.9], [0.9, 3.1, 1.0]])], [True]),
         ("highest inside: B", [_line("A", UP), _line("B", DOWN)], [False]),
         ("highest inside", [_line("A", [[1.0, 3.0, 1.1], [1.0, 0.5, 1.1]])], [None]),
@@ -63,7 +66,7 @@ def test_every_declared_sentence_is_one_of_the_forms_and_names_lines_that_are_th
         labels = list(dict.fromkeys(series.label for series in panel.series))
         lines = [_line(label, UP, x=(panel.values or (1, 2, 3))[:3]) for label in labels]
         for sentence in panel.panel.checks:
-            if " at " not in sentence:
+            if " at " not in sentence and " from " not in sentence:
                 assert checks.decide([sentence], lines, ""), (panel.id, sentence)
 
 

@@ -4,6 +4,7 @@ A panel's ``checks`` are short sentences; with lines A and B, values of the swep
 
 - ``A > B at v``: the value of A at v lies above that of B.
 - ``A > B``: A lies above B; per seed the mean over the drawn points, of a curve its mean height, paired by seed.
+- ``A > B from v``: the same over the points from v on; left out where none is drawn.
 - ``rising`` or ``rising: A, B``: the mean change per step of the sweep is positive.
 - ``lowest at v: A``, ``peak at v: A``: the value at v lies below (above) each of the others, or of both ends.
 - ``highest inside: A``: some value between the ends lies above both ends (Bonferroni over them).
@@ -29,7 +30,9 @@ from artifact.judging.hypotheses import interior_maximum, verdict
 from artifact.stats import Interval, area_under_curve, t_interval
 
 Lines = Sequence[Mapping[str, Any]]
-GRAMMAR = "A > B[ at v], rising[: A, B], lowest at v[: A], peak at v[: A], highest inside[: A], flat within m[: A]"
+GRAMMAR = (
+    "A > B[ at v | from v], rising[: A, B], lowest at v[: A], peak at v[: A], highest inside[: A], flat within m[: A]"
+)
 
 
 @dataclass(frozen=True)
@@ -132,6 +135,19 @@ def _above(lines: Mapping[str, Any], unit: str, upper: str, lower: str) -> list[
     return [from_interval(text, interval, unit)]
 
 
+def _above_from(lines: Mapping[str, Any], unit: str, upper: str, lower: str, first: str) -> list[Statement]:
+    later = {}
+    for label, line in lines.items():
+        kept = [i for i, x in enumerate(line["x"]) if x >= float(first)]
+        later[label] = {
+            **line,
+            "x": [line["x"][i] for i in kept],
+            "values": [[v[i] for i in kept] for v in line["values"]],
+        }
+    found = _above(later, unit, upper, lower)
+    return [replace(one, text=f"{one.text}, from {float(first):g} on") for one in found]
+
+
 def _chosen(lines: Mapping[str, Any], names: str | None) -> list[Mapping[str, Any]]:
     wanted = [name.strip() for name in names.split(",")] if names else list(lines)
     found = [lines[name] for name in wanted if name in lines]
@@ -224,6 +240,7 @@ def _flat(lines: Mapping[str, Any], unit: str, margin: str, names: str | None) -
 _NAMES = r"(?:: *(.+))?"
 FORMS: tuple[tuple[str, Callable[..., list[Statement]]], ...] = (
     (r"(.+) > (.+) at ([\d.e+-]+)", _above_at),
+    (r"(.+) > (.+) from ([\d.e+-]+)", _above_from),
     (r"(.+) > (.+)", _above),
     (rf"rising{_NAMES}", _rising),
     (rf"lowest at ([\d.e+-]+){_NAMES}", _extreme(-1, False, "is lower at")),
