@@ -142,6 +142,7 @@ def _panel_lines(panel: Any, store: Store) -> list[dict[str, Any]]:
     if panel.panel.kind in ("curves", "sweep", "probe"):
         return training.lines(panel, store.stored)
     read = {"spectrum": surface_figures.spectrum_lines, "landscape": surface_figures.rise_lines}
+    read |= {"density": surface_figures.share_lines}
     if panel.panel.kind not in read:
         raise Missing(f"panel {panel.id} of kind {panel.panel.kind} has no lines to compare")
     return read[panel.panel.kind](surfaces.entries(panel, store.stored, store.folder, measure=False))

@@ -25,7 +25,8 @@ class Predicate(BaseModel):
 
     says: the tested statement in plain words; it may be narrower than the claim's.  table: ``paper/table``, or
     ``paper/figure/panel`` (``paper/figure`` for all its panels), whose rows are its lines and whose columns are points
-    of its axis, their ``mean`` (of curves over rounds the mean height), or ``last`` for the last ten.  also: other
+    of its axis, their ``mean`` (of curves over rounds the mean height; of a spectral density the negative eigenvalues'
+    sum over the positive ones'), or ``last`` for the last ten.  also: other
     tables of these labels where it must hold.
     within: labels on the other axis; the predicate must hold for each.  along: the axis that is compared.
     metrics: ids of the table's metrics, its first by default; the predicate must hold for each.

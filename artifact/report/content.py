@@ -13,7 +13,7 @@ from typing import Any
 
 from artifact.errors import UserError
 from artifact.judging import claims, findings
-from artifact.judging.claims import Claim
+from artifact.judging.claims import EMPIRICAL, Claim
 from artifact.judging.evidence import Store, open_store
 from artifact.judging.verdicts import decide
 from artifact.papers import experiments
@@ -49,6 +49,16 @@ class Record:
     @property
     def link(self) -> str:
         return f"{self.page}#{self.claim.id}"
+
+    @property
+    def toy(self) -> bool:
+        """Whether a check trained toy problems for the verdict, which is none of the stored runs."""
+        return self.claim.decided_by == "checks" and self.verdict in EMPIRICAL and self.verdict != "not-run"
+
+    @property
+    def second(self) -> str:
+        """The verdict of the stored runs beside that of a check, if they bear on the claim."""
+        return self.experiment["verdict"] if self.experiment and self.claim.decided_by == "checks" else ""
 
 
 @dataclass(frozen=True)

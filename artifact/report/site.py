@@ -51,7 +51,7 @@ class Site:
             loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
         )
         records = self.content.records.values()
-        decided = sum(record.verdict != "not-run" for record in records)
+        decided = sum(record.verdict not in ("inconclusive", "not-run") for record in records)
         checked = len(list((self.content.root / "results" / "checks").glob("*.json")))
         environment.globals |= {
             "navigation": navigation(),

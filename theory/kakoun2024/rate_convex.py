@@ -337,13 +337,14 @@ def rate_of_theorem1() -> Verdict:
         limits[name] = [str(sp.limit(bound, T, sp.oo)), str(sp.limit(sp.simplify(bound * T), T, sp.oo))]
     if limits["constant c"][0] == "0" or limits["c sqrt(eta)"][1] in ("oo", "0"):
         raise ArithmeticError(f"unexpected limits {limits}")
+    shown = "; ".join(f"rho = {name}: {' and '.join(pair)}" for name, pair in limits.items())
     instance = {"L": 1, "mu": 1, "rho": 1, "K": 2}
     found = bound_limit(instance)
     evidence = {
         "runs": error_curves(),
         "counterexample": {**instance, "left": plain(found.left), "right": 0},
         "repair": {
-            "certificate": f"limits of the bound and of T times the bound: {limits}; {global_radius_certificate()}"
+            "certificate": f"limits of the bound and of T times the bound: {shown}; {global_radius_certificate()}"
         },
     }
     repaired = (

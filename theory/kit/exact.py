@@ -7,7 +7,7 @@ inequality between square roots of rationals exactly.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import isqrt
 from typing import Any
@@ -48,6 +48,11 @@ def plain(value: Any) -> Any:
     if isinstance(value, mpmath.mpf) or type(value).__name__ == "mpf":
         return mpmath.nstr(value, DIGITS)
     return value
+
+
+def listed(values: Mapping[str, Any]) -> str:
+    """Named numbers as a text for a certificate: ``a = 1, b = 3/2``."""
+    return ", ".join(f"{name.replace('_', ' ')} = {value}" for name, value in plain(dict(values)).items())
 
 
 def mpf(value: Any) -> Any:

@@ -241,15 +241,15 @@ def _rounds_to_gradient(steps: int) -> float:
     figure=bars(numbers("gradient_after_60_rounds_by_K"), "|grad f| after 60 rounds, by K", log=True),
 )
 def local_interval(scale: float = 1.0) -> Verdict:
-    """K local steps converge linearly to the exact local solution, and few steps cost accuracy.
+    """K local steps converge linearly to the exact local solution.
 
     Statement: with deterministic gradients, beta < 1/L and eta < 2/(L + 1/beta), K steps of line 11 converge linearly
-        in K to the solution of (13); quality degrades when K is too small.
+        in K to the solution of (13).
     Assumptions: F_i fixed during the round, |F_i''| <= L.
     Method: search for a one-step error ratio above max(|1 - eta (1/beta - L)|, |1 - eta (1/beta + L)|), capped at 1,
-        over smooth non-convex losses; ``scale`` multiplies the limit of eta. Gradient after 60 rounds: with K = 1
-        and 2 above that with 5 and 20, on one instance; 20 is not better than 5.
-    Verdict: holds; the second half on that instance only.
+        over smooth non-convex losses; ``scale`` multiplies the limit of eta. Beside it, the gradient after 60 rounds
+        by K on one instance, which no part of the statement rests on.
+    Verdict: holds.
     Reference: Sun et al. 2023, Sec. 5.2 "Hyperparameters Sensitivity", Algorithm 1 line 11.
     """
     found = worst_ratio(
@@ -258,8 +258,5 @@ def local_interval(scale: float = 1.0) -> Verdict:
     if found.value > 1 + 1e-9:
         return refuted({"argument": found.argument.tolist(), "left": found.value, "right": 1})
     measured = {str(k): _rounds_to_gradient(k) for k in (1, 2, 5, 20)}
-    few, many = min(measured["1"], measured["2"]), max(measured["5"], measured["20"])
-    if few <= many:
-        return refuted({"steps": [1, 2], "left": many, "right": few})
     evidence = found.as_evidence("F'(w) = a sin(f w)/f, |a| <= 1, L = 1", gradient_after_60_rounds_by_K=measured)
     return Verdict("holds", evidence, margin=found.value)

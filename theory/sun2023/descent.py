@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from theory.kit.exact import fractions_of, plain
+from theory.kit.exact import fractions_of, listed, plain
 from theory.kit.search import safe_ratio, worst_ratio
 from theory.kit.symbolic import identity
 from theory.kit.verdict import Verdict, check
@@ -118,9 +118,8 @@ def local_update_bound(scale: float = 1.0) -> Verdict:
     derived = lemma_c5_constants()
     if any(derived[key] > scale * PRINTED_C5[key] for key in derived):
         return Verdict("holds", found.as_evidence("two scalar quadratics, |a_i| <= 1"), margin=found.value)
-    text = (
-        f"{_telescopes()}; constants from the splits {derived}, printed {PRINTED_C5}; smoothness bounds each difference"
-    )
+    constants = f"constants from the splits: {listed(derived)}; printed: {listed(PRINTED_C5)}"
+    text = f"{_telescopes()}; {constants}; smoothness bounds each difference"
     return Verdict("proved", {"certificate": text, "searched worst ratio": found.value}, margin=found.value)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import sympy as sp
 from scipy.optimize import brentq
 
-from theory.kit.exact import fractions_of, plain
+from theory.kit.exact import fractions_of, listed, plain
 from theory.kit.search import worst_ratio
 from theory.kit.symbolic import decide_identity, identity, lagrange
 from theory.kit.verdict import Verdict, check
@@ -164,9 +164,9 @@ def toy_landscapes() -> Verdict:
     if not (low and disagree["sharpness_fedsam"] > disagree["sharpness_sam"] and disagree["objective_gap"] > 0):
         return refuted({"agree": agree, "disagree": disagree, "left": 1, "right": 0})
     text = (
-        f"(a) FedSAM and global SAM minimisers {plain(agree)}; (b) {plain(disagree)}: at the FedSAM minimiser "
-        f"the mean loss "
-        "is sharper, and the FedSAM objective of the SAM minimiser is larger by objective_gap (so no tie decides)."
+        f"FedSAM's and global SAM's minimisers, the sharpness of the mean loss at each, and what SAM's minimiser lacks "
+        f"in FedSAM's objective: (a) {listed(agree)}; (b) {listed(disagree)}: at the FedSAM minimiser the mean loss is "
+        "sharper, and the gap is positive, so no tie decides."
     )
     return Verdict("proved", {"certificate": text, "consistent": plain(agree), "inconsistent": plain(disagree)})
 
@@ -215,7 +215,7 @@ def fedsam_bounds_global_sam() -> Verdict:
     report = _minimiser_report(INCONSISTENT)
     if min(gaps) < 0 or report["fedsam"] == report["sam"]:
         return refuted({"smallest gap": min(gaps), "left": 1, "right": 0})
-    text = f"{split}; the slacks are >= 0 by definition of the maxima. Different minimisers: {plain(report)}."
+    text = f"{split}; the slacks are >= 0 by definition of the maxima. Different minimisers: {listed(report)}."
     return Verdict("proved", {"certificate": text, "largest gap": str(max(gaps)), "smallest gap": str(min(gaps))})
 
 

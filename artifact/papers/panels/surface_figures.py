@@ -165,6 +165,15 @@ def density_lines(entries: Sequence[Entry]) -> list[dict[str, Any]]:
     ]
 
 
+def share_lines(entries: Sequence[Entry]) -> list[dict[str, Any]]:
+    """What the negative eigenvalues sum to, over what the positive ones do: one point per method."""
+    return [
+        {"label": line["label"], "seeds": line["seeds"], "keys": line["keys"], "x": [0.0]}
+        | {"values": [[-n / p if p > 0 else np.inf] for p, n in zip(line["positive"], line["negative"], strict=True)]}
+        for line in density_lines(entries)
+    ]
+
+
 def density_statements(lines: Sequence[Mapping[str, Any]]) -> list[Statement]:
     """The negative eigenvalues' part of the trace is at most ``NEGLIGIBLE`` times the positive ones'."""
     statements = []

@@ -44,7 +44,7 @@ def build(site: Site) -> Iterator[Page]:
         "matrix": [{"paper": p, "counts": counts[p], "total": counts[p].total()} for p in PAPERS],
         "totals": Counter(record.verdict for record in records),
         "kinds": [kind for kind in CHOICES["kind"] if any(record.claim.kind == kind for record in records)],
-        "records": [{"claim": r.claim, "verdict": r.verdict, "link": r.link, "words": _words(r)} for r in records],
+        "records": [(r, _words(r)) for r in records],
     }
     yield Page("index.html", "index.html", context)
 
