@@ -207,7 +207,7 @@ usage() {
 usage: ./reproduce.sh [setup | quick | laptop | paper | test]
   setup   make .venv from the lock file, unless the active environment already has the pinned packages
   quick   (default) every table, figure and claim in miniature on data that ship with scikit-learn; minutes
-  laptop  Fashion-MNIST at the thesis' scale, a CIFAR-10 subset for the others; hours, goes on where it was stopped
+  laptop  MNIST and Fashion-MNIST at the thesis' scale, CIFAR-10 for the others; hours, goes on where it was stopped
   paper   the papers' settings as declared in experiments/; needs a GPU or weeks
   test    ruff and pytest
 USAGE

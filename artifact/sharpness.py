@@ -357,14 +357,15 @@ def matching(store: Path, conditions: Sequence[str]) -> list[str]:
         if not equals or name not in RunConfig.model_fields:
             raise UserError("where", condition, f"FIELD=VALUE with a field among {', '.join(RunConfig.model_fields)}")
         wanted.append((name, value))
-    found = []
-    for run in runs(store):
-        own = run.config()
-        same = all(_written(own.get(name)) == value for name, value in wanted)
-        if same and run.done and run.checkpoint_file.exists():
-            found.append(run.key)
+    alike = [
+        run
+        for run in runs(store)
+        if run.done and all(_written(run.config().get(name)) == value for name, value in wanted)
+    ]
+    found = [run.key for run in alike if run.checkpoint_file.exists()]
     if not found:
-        raise UserError("where", " ".join(conditions), f"conditions that a finished run in {store} meets")
+        lost = f", with its checkpoint: {len(alike)} of them have none" if alike else ""
+        raise UserError("where", " ".join(conditions), f"conditions that a finished run in {store} meets{lost}")
     return found
 
 

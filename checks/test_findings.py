@@ -34,6 +34,11 @@ def test_page_is_up_to_date():
     assert written == findings.page(FINDINGS, LEDGER, runner.stored())
 
 
+def test_every_picture_in_the_folder_of_the_page_is_on_it():
+    written = (findings.DOCS / "findings.md").read_text(encoding="utf-8")
+    assert [path.name for path in (findings.DOCS / "findings").glob("*.png") if path.name not in written] == []
+
+
 def test_two_numbers_of_one_name_are_refused():
     cell = "sun2023/1/feddyn/cifar-10-10-of-100-dirichlet-0.1/accuracy"
     twice = Finding(title="", claims=("sun23-tab1",), meaning="", numbers={"one": cell, "other": cell})

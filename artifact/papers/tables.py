@@ -109,7 +109,10 @@ def _below(table: Table, entries: list[Entry]) -> list[str]:
         lines += [
             "",
             "Symbols: ✓ the paired interval excludes 0 on the paper's side, ~ only the mean lies there, ✗ the interval "
-            "excludes 0 on the other side, ? neither.",
+            "excludes 0 on the other side, ? neither, or one seed, which has no interval.",
+        ]
+    if made and n > 1:
+        lines += [
             f"Multiplicity: {len(made)} comparisons; at 5 % after Holm {t} by Student's t and {sign} by the exact "
             f"sign-flip test, whose smallest p value with {n} seeds is {2.0 ** (1 - n):g}.",
         ]

@@ -194,8 +194,8 @@ def _replay_dual(evidence) -> Replay:
 
 def _draw_dual(axes, evidence) -> None:
     for sign, label in ((+1, "printed signs"), (-1, "FedSMOO's signs")):
-        axes.semilogy([abs(v) for v in _dual_history(sign, [Q(1)], Q(1), 40)], label=label)
-    axes.set(xlabel="round", ylabel=r"$|\lambda_i|$")
+        axes.semilogy(range(1, 41), [abs(v) for v in _dual_history(sign, [Q(1)], Q(1), 40)], label=label)
+    axes.set(xlabel="rounds played", ylabel=r"$|\lambda_i|$")
     axes.legend()
 
 

@@ -335,16 +335,16 @@ def flat_clients_sharp_average() -> Scenario:
 
 
 def local_sam_sharpens() -> Scenario:
-    """Two clients with wells at (-0.88, 0) and (0.88, 0), widths 2 and 10: local SAM leaves the flat minimum between.
+    """Two clients with wells at (-0.88, 0) and (0.88, 0), widths 2 and 10: local SAM misses the flat minimum between.
 
-    At 0 the global curvature along the first axis is small and positive, so plain federated descent stays. A client's
-    perturbation points away from its own well, to where its loss is concave, so the averaged SAM gradient pushes
-    outwards and the iterates settle near one client's minimum, where the global loss is higher and more curved.
+    At 0 the global curvature along the first axis is small and positive, so plain federated descent ends there. A
+    client's perturbation points away from its own well, to where its loss is concave, so the averaged SAM gradient
+    pushes outwards and the iterates settle near one client's minimum, where the global loss is higher and more curved.
     """
     clients = tuple(Wells(f"client {i + 1}", (_well([x, 0], 1, 2, 10),)) for i, x in enumerate(("-22/25", "22/25")))
     return Scenario(
         "local SAM raises global sharpness",
-        "plain local descent stays at the flat global minimum, local SAM is driven to a sharper and higher point",
+        "plain local descent reaches the flat global minimum, local SAM is driven to a sharper and higher point",
         clients,
         {"global minimum": (0.0, 0.0), "client 1": (-0.88, 0.0), "client 2": (0.88, 0.0)},
         ((-2.5, 2.5), (-2.0, 2.0)),
