@@ -24,7 +24,7 @@ from artifact.benchmark.profile import MODELS as PROFILED
 from artifact.benchmark.profile import measure as profiles
 from artifact.benchmark.scaling import measure as scaling_curves
 from artifact.errors import UserError
-from artifact.files import write_atomic
+from artifact.files import require_writable, write_atomic
 from artifact.options import Place
 from artifact.oracle import BACKENDS, measured_for
 from artifact.store import environment
@@ -211,6 +211,9 @@ def bench(
     if reference is not None and not (reference / "server" / "server.py").is_file():
         raise UserError("reference", str(reference), "a checkout of woodenchild95/FL-Simulator")
     chosen = available(models or CASES)
+    for place in (scaling, out and out.parent):
+        if place is not None:
+            require_writable(place)
     if write:
         click.echo(write_backends(turns, chosen))
         return

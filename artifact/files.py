@@ -31,14 +31,14 @@ def read_arrays(path: Path, field: str) -> dict[str, np.ndarray]:
         raise UserError(field, str(path), "an undamaged .npz file without objects") from None
 
 
-def require_writable(folder: Path) -> None:
-    """Make a folder where it is missing. Raises UserError where it cannot be written."""
+def require_writable(folder: Path, field: str = "out") -> None:
+    """Make a folder where it is missing. Raises UserError for the field where it cannot be written."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UserError("out", str(folder), f"a folder that can be written ({error.strerror or error})") from None
+        raise UserError(field, str(folder), f"a folder that can be written ({error.strerror or error})") from None
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise UserError("out", str(folder), "a folder that can be written (Permission denied)")
+        raise UserError(field, str(folder), "a folder that can be written (Permission denied)")
 
 
 @contextlib.contextmanager

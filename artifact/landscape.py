@@ -18,9 +18,9 @@ from artifact import curvature
 from artifact.curvature import EmpiricalRisk, figures
 from artifact.errors import UserError
 from artifact.figures import save
-from artifact.files import write_atomic
+from artifact.files import require_writable, write_atomic
 from artifact.options import DATA_ROOT, Place
-from artifact.sharpness import Target, open_target
+from artifact.sharpness import Target, named, open_target
 from artifact.store import dumps
 
 DIRECTIONS = {
@@ -147,6 +147,7 @@ def landscape_command(
     _check(points, reach, data_size, ceiling)
     if name is not None and Path(name).name != name:
         raise UserError("name", name, "the stem of a file name; --folder names the folder")
+    require_writable(folder, "folder")
     plan = Plan(directions, int(axes), points, reach, seed)
     targets = [open_target(reference, store, data_root) for reference in references]
     if len({target.trainer.config.model for target in targets}) > 1:
@@ -160,23 +161,24 @@ def landscape_command(
         if not as_json:
             click.echo(f"{shown}: {_numbers(row, plan)}")
     stem = name or "-".join([directions, axes + "d", *(target.name for target in targets)])[:100].replace("/", "-")
-    folder.mkdir(parents=True, exist_ok=True)
     document = {
         "directions": DIRECTIONS[directions],
         "seed": seed,
         "grid": plan.grid.tolist(),
         "data": data_size,
         "models": models,
-        "command": _command(references, plan, data_size, ceiling, label),
+        "command": _command(references, store, plan, data_size, ceiling, label),
     }
     write_atomic(folder / f"{stem}.json", dumps(document) + "\n")
     files = [folder / f"{stem}.json", *draw(surfaces, plan, folder, stem, ceiling)]
     click.echo(dumps(document) if as_json else "\n".join(map(str, files)))
 
 
-def _command(references: Sequence[str], plan: Plan, data_size: int, ceiling: float | None, label: Sequence[str]) -> str:
+def _command(
+    references: Sequence[str], store: Path, plan: Plan, data_size: int, ceiling: float | None, label: Sequence[str]
+) -> str:
     """The command line that makes the same surfaces and figures again."""
-    words = ["python", "-m", "artifact", "landscape", *references]
+    words = ["python", "-m", "artifact", "landscape", *references, *named(store)]
     for option, value in [*vars(plan).items(), ("data-size", data_size), ("ceiling", ceiling)]:
         words += [] if value is None else [f"--{option}", str(value)]
     return shlex.join([*words, *(word for name in label for word in ("--label", name))])

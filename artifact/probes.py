@@ -299,11 +299,14 @@ class LayersProbe(Probe):
 
     Yashwanth et al. 2024, Theorems 2 and 3, on a fixed subset of ``LAYER_SAMPLES`` images. Cost: 8 to 16 Hessian
     products on that subset per layer, the certificate included; relative residual at most 1%, and an eigenvalue
-    that did not get there is None.  top, ratio: the largest over the layers that have one.  each: all layers by name.
+    that did not get there is None.  top, ratio: the largest over the layers that have one.  each: all layers by name;
+    none where the loss of w^{t+1} is not finite.
     """
 
     def results(self, end):
-        layers = layer_curvature(self.round.risk(LAYER_SAMPLES), end.w, tol=1e-2, max_iterations=200)
+        risk = self.round.risk(LAYER_SAMPLES)
+        finite = math.isfinite(float(risk(end.w)))
+        layers = layer_curvature(risk, end.w, tol=1e-2, max_iterations=200) if finite else ()
         each = {
             layer.name: {
                 "top": layer.top.rows()[0]["value"],

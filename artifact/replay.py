@@ -60,6 +60,9 @@ class Case:
         for name, dimensions in FIELDS.items():
             if arrays[name].ndim != dimensions:
                 raise UserError(name, arrays[name].shape, f"an array of {dimensions} dimensions")
+        for name in ("y", "sizes", "active_mask"):
+            if arrays[name].dtype.kind not in "biuf" or np.any(arrays[name] % 1 != 0):
+                raise UserError(name, np.unique(arrays[name])[:5].tolist(), "whole numbers")
         self.X = torch.tensor(arrays["X"], dtype=torch.float64)
         self.y = torch.tensor(arrays["y"], dtype=torch.int64)
         for name in ("X", "w0"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import os
 import shlex
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -62,7 +63,8 @@ def find(reference: str, store: Path) -> tuple[Path, Run | None]:
         return path, Run(folder.parent, folder.name) if own else None
     for folder in (path, store / reference):
         if (folder / "config.json").exists():
-            run = Run(folder.resolve().parent, folder.name)
+            whole = folder.resolve()  # a link or "." has another name than the run
+            run = Run(whole.parent, whole.name)
             if not run.checkpoint_file.exists():
                 raise UserError("checkpoint", str(run.checkpoint_file), "a run whose checkpoint is still there")
             return run.checkpoint_file, run
@@ -434,7 +436,7 @@ def sharpness_command(
             continue
         measured = measure(risk, w, chosen)
         if keep:
-            record(target, measured, command_line(target.name, data_size, dtype, chosen))
+            record(target, measured, command_line(target.name, store, data_size, dtype, chosen))
         results.append({"model": target.describe()} | measured.plain())
         if not as_json:
             click.echo(target.describe() + "\n" + text(measured))
@@ -458,10 +460,16 @@ def _options(parts: str, memory: int, given: dict[str, Any]) -> Options:
     return Options(parts=chosen, memory=memory << 20, **given)
 
 
-def command_line(key: str, data_size: int | None, dtype: str, options: Options) -> str:
+def named(store: Path) -> list[str]:
+    """Words of a command line that name the store, seen from here, where it is not the default one."""
+    place = os.path.relpath(store)
+    return [] if place == "results" else ["--out", place]
+
+
+def command_line(key: str, store: Path, data_size: int | None, dtype: str, options: Options) -> str:
     """The command line that measures the same again."""
     default = dataclasses.asdict(Options())
-    words = ["python -m artifact sharpness", key, "--parts", ",".join(options.parts), "--dtype", dtype]
+    words = ["python -m artifact sharpness", key, *named(store), "--parts", ",".join(options.parts), "--dtype", dtype]
     words += ["--data-size", str(data_size)] if data_size else []
     for name in ("k", "tol", "samples", "error", "rho", "m", "seed"):
         if getattr(options, name) != default[name]:

@@ -370,6 +370,20 @@ def test_results_that_bench_has_not_written_are_refused(option, content, tmp_pat
     assert "a result of bench --out" in capsys.readouterr().err
 
 
+def test_a_folder_without_results_reaches_no_aims(tmp_path, capsys):
+    assert main(["bench", "--aims", str(tmp_path)]) == 2
+    assert capsys.readouterr().err.startswith("error: aims: ")
+
+
+@pytest.mark.parametrize("option", ["--out", "--scaling"])
+def test_a_place_that_cannot_be_written_is_refused_before_anything_is_measured(option, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr("artifact.bench.measure", None)
+    monkeypatch.setattr("artifact.bench.scaling_curves", None)
+    (tmp_path / "file").touch()
+    assert main(["bench", option, str(tmp_path / "file" / "x.json")]) == 2
+    assert capsys.readouterr().err.startswith("error: out: ")
+
+
 def test_a_folder_without_results_has_no_tables(tmp_path, capsys):
     assert main(["bench", "--tables", str(tmp_path)]) == 2
     assert "results of bench --out" in capsys.readouterr().err

@@ -78,6 +78,20 @@ def test_names_of_parameters_do_not_matter(tmp_path, names):
         assert np.abs(ours - stored["server_params"]).max() <= TOLERANCE
 
 
+@pytest.mark.parametrize("name", ["y", "sizes", "active_mask"])
+@pytest.mark.parametrize("bad", [0.5, np.nan])
+def test_what_counts_or_numbers_is_whole(tmp_path, name, bad):
+    with np.load(VECTORS / "fedsam-partial.npz") as stored:
+        arrays = {field: stored[field] for field in stored.files}
+    np.savez(tmp_path / "case.npz", **arrays | {name: arrays[name] + bad})
+    with pytest.raises(UserError, match=name):
+        replay(tmp_path / "case.npz")
+    np.savez(tmp_path / "case.npz", **arrays | {name: arrays[name].astype(float)})
+    assert np.array_equal(
+        replay(tmp_path / "case.npz")["server_params"], replay(VECTORS / "fedsam-partial.npz")["server_params"]
+    )
+
+
 def test_the_other_variant_differs():
     path = VECTORS / "fedlesam-partial.npz"
     difference = replay(path, "paper")["server_params"] - replay(path, "released")["server_params"]

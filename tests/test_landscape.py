@@ -132,6 +132,15 @@ def test_figures_share_their_scale(tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["c.pdf", "c.png", "s.pdf", "s.png"]
 
 
+def test_a_dollar_sign_of_a_label_is_text(tmp_path):
+    axis, labels = torch.linspace(-1, 1, 3), ("d1", "d2")
+    surfaces = {"a$b{$": torch.ones(3, 3), "$x": torch.arange(9.0).reshape(3, 3)}
+    lines = {name: values[0] for name, values in surfaces.items()}
+    drawn = figures.contours(surfaces, (axis, axis), labels), figures.surfaces_3d(surfaces, (axis, axis), labels)
+    for number, figure in enumerate((*drawn, figures.profiles(lines, axis, "step"))):
+        assert all(path.stat().st_size > 1000 for path in save(figure, tmp_path, str(number)))
+
+
 def test_other_figures_and_bad_folders(tmp_path):
     line = figures.profiles({"a": torch.arange(3.0), "b": torch.ones(3)}, torch.arange(3.0), "step")
     assert len(line.axes[0].lines) == 2

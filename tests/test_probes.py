@@ -268,6 +268,12 @@ def test_layers_are_those_of_the_curvature_package():
     assert metrics[0]["layers"]["ratio"] == max(row["ratio"] for row in found.values())
 
 
+def test_a_loss_that_is_not_finite_has_no_layers():
+    trainer, lines = train(1, probes=("layers",), hyper={"server_lr": 1e300})
+    assert not math.isfinite(float(trainer.risk(10)(trainer.w)))
+    assert lines[0]["layers"] == {"top": None, "ratio": None, "each": {}}
+
+
 def test_the_risk_counts_a_doubled_sample_twice():
     trainer, _ = train(0, split="dirichlet:0.1:replace")
     assert len(torch.cat(trainer.pools).unique()) < len(trainer.risk())

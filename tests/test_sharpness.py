@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 from pathlib import Path
@@ -93,6 +94,14 @@ def test_folder_key_and_checkpoint_are_the_same_model(store, capsys):
     assert values[0] == values[1] == values[2]
 
 
+def test_a_link_to_a_run_is_the_run(store, tmp_path, monkeypatch):
+    key = keys(store)[0]
+    (tmp_path / "best").symlink_to(store / key)
+    assert open_target(str(tmp_path / "best"), tmp_path).name == key
+    monkeypatch.chdir(store / key)
+    assert open_target(".", tmp_path).name == key
+
+
 def test_a_lone_checkpoint_needs_no_run_folder(store, tmp_path):
     source = store / keys(store)[0] / "checkpoint.safetensors"
     copy = tmp_path / "model.safetensors"
@@ -139,7 +148,7 @@ def test_record_and_selection(store, capsys):
 
 
 def test_a_recorded_command_keeps_every_digit():
-    words = command_line("key", None, "float32", Options(seed=1234567, rho=0.12345678)).split()
+    words = command_line("key", Path("results"), None, "float32", Options(seed=1234567, rho=0.12345678)).split()
     assert words[words.index("--seed") + 1] == "1234567" and words[words.index("--rho") + 1] == "0.12345678"
 
 
@@ -150,7 +159,8 @@ def test_a_recorded_command_measures_the_same(store, capsys):
     assert run(capsys, *words, "--record")[0] == 0
     content = json.loads((store / key / "curvature.json").read_text())
     again = content["command"].removeprefix("python -m artifact ").split()
-    code, out, _ = run(capsys, *again, "--out", store, "--json")
+    assert again[again.index("--out") + 1] == os.path.relpath(store)
+    code, out, _ = run(capsys, *again, "--json")
     assert code == 0
     assert json.loads(out)[0]["top"]["values"][0]["value"] == content["top_eigenvalue"]["value"]
 

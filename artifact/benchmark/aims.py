@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from artifact.benchmark.page import read
+from artifact.errors import UserError
 from artifact.text import markdown_table
 
 #: the start of a file's name -> what its machine is called in the table
@@ -84,7 +85,12 @@ AIMS = (
 
 
 def table(folder: Path) -> list[str]:
-    """Lines of the table of all aims against all machines; what is reached is bold."""
+    """Lines of the table of all aims against all machines; what is reached is bold.
+
+    Raises UserError for a folder that has none of the results.
+    """
+    if not any((folder / f"{machine}{aim.file}.json").is_file() for aim in AIMS for machine in MACHINES):
+        raise UserError("aims", str(folder), "a folder with results of bench, as docs/performance")
     rows = [[aim.text, f"{'≤' if aim.at_most else '≥'} {aim.asked:g}", *_cells(aim, folder)] for aim in AIMS]
     return markdown_table(["theirs / ours, unless said otherwise", "aim", *MACHINES.values()], rows)
 

@@ -15,7 +15,8 @@ _LEVELS = 24
 
 
 def _arrays(surfaces: Mapping[str, Tensor], axes: int) -> dict[str, np.ndarray]:
-    arrays = {name: np.asarray(values, dtype=float) for name, values in surfaces.items()}
+    # a dollar sign of a name is text, not mathematics
+    arrays = {name.replace("$", r"\$"): np.asarray(values, dtype=float) for name, values in surfaces.items()}
     if not arrays or any(values.ndim != axes for values in arrays.values()):
         raise UserError("surfaces", {n: v.shape for n, v in arrays.items()}, f"at least one array with {axes} axes")
     return arrays

@@ -49,7 +49,7 @@ def build(content: Content, folder: Path, notebooks: Path | None = None, inputs:
     manifest = {"fedsharp": __version__, "profile": content.profile, "verdicts": dict(sorted(totals.items()))}
     manifest["inputs"] = inputs
     manifest["formulas"] = {"converted": site.converter.converted, "as text": len(site.converter.failures)}
-    with _replaced(folder) as new:
+    with _replaced(folder.resolve()) as new:  # of a link, what it points to
         for name, html in rendered.items():
             (new / name).write_text(html, encoding="utf-8")
         for name, picture in site.pictures.used.items():
