@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from artifact.algorithms import build
+from artifact.algorithms import ALGORITHMS, build, hyperparameters
 from artifact.config import make
 from artifact.engine import Trainer
 from artifact.rounds import simulate
@@ -123,3 +123,36 @@ def test_man_layer_lists():
     }
     assert not torch.equal(models["hidden"], models["with-logits"])
     assert not torch.equal(models["hidden"], models["released-convnet"])
+
+
+#: where a method's own paper (or, for a baseline, the one that runs it) prints a value, that is the default
+DEFAULTS = {
+    "fedavg": {},
+    "fedprox": {"lam": 0.01},  # FL-Simulator
+    "fedadam": {"server_lr": 0.1, "beta1": 0.9, "beta2": 0.99, "tau": 0.01},  # Sun 2023, 5.1; FL-Simulator
+    "scaffold": {},
+    "feddyn": {"lam": 0.1},  # Sun 2023, Table 5: beta 10
+    "feddc": {"lam": 0.01},  # Yashwanth 2023, alpha
+    "fedcm": {"beta": 0.1},  # Qu 2022, 5.1
+    "mimelite": {"beta": 0.1},  # Qu 2022, 5.1
+    "fedrobust": {"ascent_lr": 0.05, "shift_penalty": 1.0},  # none printed (ROB-1)
+    "fedspeed": {"lam": 0.1, "rho": 0.1, "mixing": 1.0},  # FL-Simulator (SPEED-1)
+    "fedsam": {"rho": 0.5},  # Qu 2022, 5.1
+    "fedasam": {"rho": 0.5, "eta_asam": 0.2},  # Yashwanth 2023, suppl. 7
+    "mofedsam": {"rho": 0.5, "beta": 0.1},  # Qu 2022, 5.1
+    "fedgamma": {"rho": 0.1},  # Fan 2024, 6.1
+    "feddyn-sam": {"lam": 0.1, "rho": 0.1},  # as FedSMOO
+    "fedsmoo": {"lam": 0.1, "rho": 0.1},  # Sun 2023, Table 5
+    "fedsmoo-admm": {"lam": 0.1, "rho": 0.1},  # as FedSMOO
+    "fedlesam": {"rho": 0.01},  # Fan 2024, 6.1
+    "fedlesam-s": {"rho": 0.1, "correction_weight": 1.0},  # Fan 2024, 6.1
+    "fedlesam-d": {"rho": 0.1, "lam": 0.1},  # Fan 2024, 6.1
+    "globalfedsam": {"rho": 0.05, "normalised": False},  # not printed
+    "globalfedsam-norm": {"rho": 0.05, "normalised": True},  # not printed
+}
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_defaults_are_those_of_the_papers(name):
+    method = build(name)
+    assert {option: getattr(method, option) for option in hyperparameters(name)} == {"server_lr": 1.0} | DEFAULTS[name]

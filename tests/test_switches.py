@@ -208,6 +208,19 @@ def test_of_two_switches_each_does_something(name):
             assert not torch.equal(both, trajectory(build(name, switches=[id]))), f"{id} decides alone in {pair}"
 
 
+def test_printed_servers_by_hand():
+    """The mean with weights over all 40 samples (AVG-1), and the sum of updates at the server's rate (AVG-2)."""
+    C, w = cohort([0, 1, 3]), torch.linspace(-1, 1, P, dtype=torch.float64)
+    W = torch.arange(3.0 * P, dtype=torch.float64).reshape(3, P) / 7
+
+    def server(*switches):
+        return build("fedavg", switches=switches, server_lr=0.2).finish({}, SimpleNamespace(), w, W, C)
+
+    unnormalised = (12 / 40 * W[0] + 9 / 40 * W[1] + 7 / 40 * W[2]) / 3
+    assert torch.allclose(server("AVG-1"), unnormalised, rtol=0, atol=1e-14)
+    assert torch.allclose(server("AVG-2"), w + 0.2 * (W[0] + W[1] + W[2] - 3 * w), rtol=0, atol=1e-14)
+
+
 def test_the_printed_server_line_of_fedlesam_d_is_a_sum():
     """Fan et al. 2024, Algorithm 4: w - eta_g sum_S (w - w_i), without 1/K (AVG-2) and without the dual (LESAMD-2)."""
     three = [[0, 1, 3], [0, 1, 2], [1, 2, 3]]
