@@ -10,7 +10,7 @@ import sympy as sp
 from theory.fan2024.common import combination, exact, not_run, proved, refuted, repaired
 from theory.fan2024.runs import cosine_study, evaluation_offsets, path, quadratic_clients, random_cohorts
 from theory.kit.exact import add, dot, fractions_of, matvec, mean, norm2
-from theory.kit.symbolic import decide_identity, identity
+from theory.kit.symbolic import decide_identity, identity, total
 from theory.kit.verdict import Replay, Verdict, check
 
 
@@ -115,15 +115,23 @@ def one_step_update(scale: float = 1.0) -> Verdict:
     Statement: w^{t-1} - w^t = eta_g eta_l mean_i grad F_i(w^{t-1} + delta^{t-1}, xi_i); with rho = 0 and exact
     gradients its direction is unit(grad F(w^{t-1})).
     Assumptions: E = 1, full participation.
-    Method: symbolic, three clients. The proof of Theorem 2 prints the opposite sign (w^t - w^{t-1}).
-    Verdict: proved.
+    Method: symbolic, sums over any number of clients by linearity; a positive factor leaves unit() unchanged. The proof
+    of Theorem 2 prints the opposite sign (w^t - w^{t-1}).
+    Verdict: proved; the direction needs grad F(w^{t-1}) not 0.
     Reference: Fan et al. 2024, Sec. 4.1 and 5.3, App. B.4 first display.
     """
-    w, eta_l, eta_g = sp.symbols("w eta_l eta_g", positive=True)
-    gradients = sp.symbols("g1:4", positive=True)
-    local = [w - eta_l * g for g in gradients]
-    after = w - eta_g * sum(w - x for x in local) / 3
-    return decide_identity(w - after, exact(scale) * eta_g * eta_l * sum(gradients) / 3, label="w^{t-1} - w^t")
+    w, eta_l, eta_g, N, g, gradients, norm = sp.symbols("w eta_l eta_g N g_i sum_g_i norm", positive=True)
+    local = w - eta_l * g
+    after = w - eta_g * total(w - local, {g: gradients}, N) / N
+    label = "w^{t-1} - w^t per coordinate, any N, g_i = grad F_i(w + delta, xi_i), sums over i by linearity"
+    update = decide_identity(w - after, exact(scale) * eta_g * eta_l * gradients / N, label=label)
+    if update.verdict == "refuted":
+        return update
+    c = eta_g * eta_l
+    label = "unit(c g) = unit(g) per coordinate, c = eta_g eta_l > 0, norm = |g|"
+    direction = identity(c * g / sp.sqrt(c**2 * norm**2), g / norm, label=label)
+    why = "with rho = 0 and exact gradients the mean of the g_i is grad F"
+    return proved(f"{update.evidence['certificate']}; {direction}; {why}")
 
 
 def _replay_radius(evidence) -> Replay:

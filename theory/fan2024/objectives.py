@@ -9,7 +9,7 @@ import sympy as sp
 from theory.fan2024.common import combination, exact, proved, refuted, repaired, sam_path
 from theory.fan2024.runs import msam_deviation
 from theory.kit.exact import fractions_of
-from theory.kit.symbolic import decide_identity, identity
+from theory.kit.symbolic import decide_identity, identity, total
 from theory.kit.verdict import Replay, Verdict, check
 
 
@@ -68,18 +68,25 @@ def centralised_objective(scale: float = 1.0) -> Verdict:
 
     Statement: max_delta E_{xi~P} l(w+delta; xi) = max_delta E_i E_{xi~P_i} l(w+delta; xi).
     Assumptions: P is the average of the P_i (equal weights, or weights p_i that define both sides).
-    Method: sample space of three points, two clients, symbolic losses: the expectations are the same polynomial for
-    every delta, so their maxima agree.
+    Method: the integrands agree at every sample, by induction over the clients, for any loss, delta and sample space;
+    equal integrands have equal integrals, and equal functions of delta have equal maxima.
     Verdict: proved; with unequal client sizes E_i must use the weights that define P.
     Reference: Fan et al. 2024, Sec. 3.1, eq. (1).
     """
-    losses = sp.symbols("l1:4", positive=True)
-    client = sp.symbols("p11:14 p21:24", positive=True)
-    weights = sp.symbols("q1:3", positive=True)
-    mixture = [weights[0] * client[j] + weights[1] * client[3 + j] for j in range(3)]
-    pooled = sum(m * loss for m, loss in zip(mixture, losses, strict=True))
-    averaged = sum(weights[i] * sum(client[3 * i + j] * losses[j] for j in range(3)) for i in range(2))
-    return decide_identity(pooled, exact(scale) * averaged, label="E over P equals E_i E over P_i")
+    before, p, density, loss = sp.symbols("M p h l", positive=True)
+    label = (
+        "integrand at a sample z, l = l(w + delta; z), h_i the density of P_i relative to P = sum_i p_i P_i: l sum_i "
+        "p_i h_i = sum_i p_i (l h_i) for any number of clients by induction, both are 0 without a client, M is the sum "
+        "of the p_i h_i so far, one more client (p, h)"
+    )
+    averaged = loss * before + p * (loss * density)
+    step = decide_identity(loss * (before + p * density), exact(scale) * averaged, label=label)
+    if step.verdict == "refuted":
+        return step
+    return proved(
+        f"{step.evidence['certificate']}; the integral over z gives E over P = E_i E over P_i for every delta; equal "
+        "functions of delta have equal maxima"
+    )
 
 
 @check("fan24-jensen", mutations=((0.5, "proved"), (1.1, "refuted")))
@@ -88,19 +95,21 @@ def federated_objective_is_an_upper_bound(scale: float = 1.0) -> Verdict:
 
     Statement: E_i max_{delta_i} F_i(w+delta_i) >= max_delta E_i F_i(w+delta), all models equal to w.
     Assumptions: the maxima exist; non-negative losses are used for the mutated constant only.
-    Method: at a maximiser d of the right side, M_i = max F_i >= F_i(w+d) for every client: non-negative combination.
+    Method: at a maximiser d of the right side, M_i = max F_i >= F_i(w+d) for every client: non-negative combination of
+    the sums over any number of clients.
     Verdict: proved (the paper calls it Jensen; it is monotonicity of the mean). It fails when the client models
     differ: at their own minima the left side can be smaller than the worst case at the averaged model (numbers in the
     evidence).
     Reference: Fan et al. 2024, Sec. 3.1, display after eq. (2).
     """
-    worst, at = sp.symbols("M1:4", real=True), sp.symbols("f1:4", nonnegative=True)
+    worst, at = sp.Symbol("sum_M_i", real=True), sp.Symbol("sum_f_i", nonnegative=True)
+    N = sp.Symbol("N", positive=True)
     factor = exact(scale)
     if factor > 1:
         return refuted({"F_i(w+d)": [1, 1, 1], "left": 1, "right": factor}, margin=float(factor))
-    slacks = [(sp.Rational(1, 3), m - f, "definition of the maximum") for m, f in zip(worst, at, strict=True)]
-    slacks += [((1 - factor) / 3, f, "losses are non-negative") for f in at]
-    certificate = combination(sum(worst) / 3 - factor * sum(at) / 3, slacks)
+    slacks = [(1 / N, worst - at, "sum over i of M_i - f_i, f_i = F_i(w+d), each >= 0: definition of the maximum M_i")]
+    slacks.append(((1 - factor) / N, at, "losses are non-negative"))
+    certificate = combination(worst / N - factor * at / N, slacks, label="any N")
     # F_1 = (x-1)^2/2 at its minimum 1 and F_2 = (x+1)^2/2 at its minimum -1, radius 1/10; the mean model is 0.
     misaligned = {"left": float(Q(1, 200)), "right": float((1 + Q(1, 100)) / 2)}
     return proved(certificate, margin=1.0, different_client_models=misaligned)
@@ -167,23 +176,27 @@ def aligned_fedsam_is_msam(scale: float = 1.0) -> Verdict:
     """One aligned FedSAM round is one mSAM step over shards.
 
     Statement: when client models stay equal to the global model, one aggregated FedSAM step is an mSAM step.
-    Assumptions: E = 1, full participation, server rate eta_g, equal shard sizes; the same minibatch per shard.
-    Method: symbolic: mean of the local models after one step against w - eta times the mean of the perturbed gradients;
-    the project's FedSAM beside mSAM on random quadratics for E = 1, 2, 5, 20.
-    Verdict: proved for E = 1 (step size eta_g eta_l). For E > 1 the perturbed points of later steps are local models.
+    Assumptions: w_{i,k} = w for all i at the local step in question (at k = 0 this always holds), full participation,
+    equal shard sizes, the same minibatch per shard.
+    Method: symbolic, for any number of clients: mean of the local models after that step against w - eta times the mean
+    of the perturbed gradients; the project's FedSAM beside mSAM on random quadratics for E = 1, 2, 5, 20.
+    Verdict: proved: every local step at aligned models is an mSAM step of size eta_l, a round with E = 1 one of size
+    eta_g eta_l. For E > 1 the models of later steps are not aligned in general (deviations in the evidence).
     Reference: Fan et al. 2024, Appendix A.
     """
-    w, eta_l, eta_g = sp.symbols("w eta_l eta_g", positive=True)
-    gradients = [sp.Function(f"g{i}")(w + sp.Symbol(f"delta{i}")) for i in (1, 2, 3)]
-    local = [w - eta_l * g for g in gradients]
-    server = w - eta_g * sum(w - x for x in local) / 3
-    msam = w - exact(scale) * eta_g * eta_l * sum(gradients) / 3
-    symbols = {g: sp.Symbol(f"G{i}", positive=True) for i, g in enumerate(gradients, 1)}
     deviation = {f"E = {steps}": msam_deviation(steps) for steps in (1, 2, 5, 20)}
     if deviation["E = 1"] > 1e-12:
         return refuted({"E": 1, "largest_difference": deviation["E = 1"]})
-    label = "FedSAM round minus mSAM step"
-    return decide_identity(server.subs(symbols), msam.subs(symbols), label=label, project_deviation=deviation)
+    w, eta_l, eta_g, N, g, gradients = sp.symbols("w eta_l eta_g N g_i sum_g_i", positive=True)
+    server = w - eta_g * total(eta_l * g, {g: gradients}, N) / N  # local moves w - w_i = eta_l g_i
+    msam = w - exact(scale) * eta_g * eta_l * gradients / N
+    label = "FedSAM round, E = 1, is an mSAM step: any N, g_i = grad F_i(w + delta_i) of shard i, sums by linearity"
+    round_of_one = decide_identity(server, msam, label=label, project_deviation=deviation)
+    if round_of_one.verdict == "refuted":
+        return round_of_one
+    label = "local step k at w_{i,k} = w for all i: mean of the w_{i,k+1} is an mSAM step of size eta_l"
+    step = identity(total(w - eta_l * g, {g: gradients}, N) / N, w - eta_l * gradients / N, label=label)
+    return proved(f"{round_of_one.evidence['certificate']}; {step}", project_deviation=deviation)
 
 
 @check("fan24-sharpness-nonneg", mutations=((0.5, "proved"), (1.5, "refuted")))
@@ -217,21 +230,29 @@ def idealised_variants(scale: float = 1.0) -> Verdict:
     Assumptions: exact alignment, the true maximisers (each unique), exact gradients.
     Method: Danskin's theorem (cited): the gradient of a maximum is that of the maximised function at its maximiser. For
     the first the maximiser is the same for all clients, and gradients are linear; for the second it is the client's
-    own. Both are written out for two quadratics in one dimension, where the linearised maximiser is the true one.
+    own. Sums over any number of clients; the second also for two quadratics in one dimension, where the linearised
+    maximiser is the true one.
     Verdict: proved under the idealisation; it says nothing on how close the algorithms come to it. With linearised
     maximisers the second holds in one dimension only.
     Reference: Fan et al. 2024, App. D, first paragraph.
     """
     h1, h2, rho = sp.symbols("h1 h2 rho", positive=True)
-    w, m1, m2, d = sp.symbols("w m1 m2 d", real=True)
-    at_shift = [h * (w + d - m) for h, m in ((h1, m1), (h2, m2))]
-    global_gradient = sp.diff((h1 * (w + d - m1) ** 2 + h2 * (w + d - m2) ** 2) / 4, w)
-    first = decide_identity(sum(at_shift) / 2, exact(scale) * global_gradient, label="mean client gradient at w+delta")
+    w, x, N, eta, g, gradients = sp.symbols("w x N eta g_i sum_g_i", real=True)
+    losses = total(g * x, {g: gradients}, N) / N  # part of the mean loss linear in x, the move of one coordinate
+    mean_step = total(w - eta * g, {g: gradients}, N) / N
+    label = (
+        "any N: mean of the steps w - eta g_i = step along the gradient of the mean loss, F_i with linear part g_i x"
+    )
+    first = decide_identity(mean_step, w - exact(scale) * eta * sp.diff(losses, x), label=label)
     if first.verdict == "refuted":
         return first
+    which = (
+        "FedLESAM-S: F_i at w + d* with the d* of max_d F(w + d), F the mean of the F_i, so the step is one on that "
+        "maximum; FedGAMMA: F_i at w + d_i*, d_i* of max F_i(w + d_i), so it is one on the mean of the clients' maxima"
+    )
     r, s = sp.symbols("r s", positive=True)  # distances w - m1 = r on one side, m2 - w = s on the other
     maxima = (h1 * (r + rho) ** 2 + h2 * (s + rho) ** 2) / 4
     slope = sp.diff(maxima, r) - sp.diff(maxima, s)
-    second = identity(slope, (h1 * (r + rho) - h2 * (s + rho)) / 2, label="FedGAMMA: derivative of the mean of maxima")
+    second = identity(slope, (h1 * (r + rho) - h2 * (s + rho)) / 2, label="two quadratics, mean of the maxima")
     danskin = "Danskin: grad max_d F(w + d) = grad F(w + d*), d* the unique maximiser, in any dimension"
-    return proved(f"{danskin}. {first.evidence['certificate']}. {second}")
+    return proved(f"{danskin}. {first.evidence['certificate']}. {which}. {second}")

@@ -123,6 +123,18 @@ def evaluate_at(
     return sides
 
 
+def total(summand: Any, sums: Mapping[Any, Any], count: Any) -> sp.Expr:
+    """Sum over i of a polynomial in quantities that depend on i, by linearity.
+
+    sums: monomial in these quantities -> symbol of its sum over i. count: number of terms, the sum of 1. Raises
+    KeyError where a monomial has no sum.
+    """
+    terms = sorted(set().union(*(sp.sympify(monomial).free_symbols for monomial in sums)), key=str)
+    known = {sp.Poly(monomial, *terms).monoms()[0]: value for monomial, value in sums.items()}
+    known[(0,) * len(terms)] = count
+    return sum((factor * known[powers] for powers, factor in sp.Poly(summand, *terms).terms()), sp.Integer(0))
+
+
 def exponent_of(term: Any, symbol: sp.Symbol) -> sp.Expr:
     """Exponent of ``symbol`` in a product of powers. Raises NotProved when the term is not such a product."""
     term = sp.powsimp(sp.expand_power_base(sp.sympify(term), force=True), force=True)
