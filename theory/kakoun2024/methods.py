@@ -15,7 +15,6 @@ from artifact.flat import Layout
 from artifact.rounds import play, simulate
 from theory.kakoun2024 import drawings
 from theory.kakoun2024.common import Statement, decide, dot, weighted
-from theory.kakoun2024.formulation import vectors
 from theory.kakoun2024.runs import direction_cosines
 from theory.kit.exact import fractions_of, is_positive_semidefinite, matvec, plain
 from theory.kit.search import worst_ratio
@@ -167,16 +166,14 @@ def direction_of_algorithm3() -> Verdict:
         at the price of one model, gives exactly half the gradient of (3.9) in every dimension.
     Reference: Al Kakoun 2024, eq. (3.9) against Algorithm 3.
     """
-    p, g, m = vectors(2)
-    lam = sp.symbols("lambda1:3", nonnegative=True)
-    moved = sum((w * s * x * x.dot(m) / x.dot(x) for w, s, x in zip(p, lam, g, strict=True)), sp.zeros(2, 1))
-    squares = sum(w * s * x.dot(m) ** 2 / x.dot(x) for w, s, x in zip(p, lam, g, strict=True))
+    p, lam, inner, n = sp.symbols("p_k lambda_k i_k n_k", real=True)
+    label = "H_k = lambda_k I: summand k of <first-order term, grad F>, i_k = <grad F,g_k>, n_k = |g_k|, r_k = i_k/n_k"
     text = "; ".join(
         (
-            identity(
-                moved.dot(m), squares, label="H_k = lambda_k I: <first-order term, grad F> = a weighted sum of squares"
-            ),
-            "on the line r_k u_k = grad F u_k^2 = grad F, so the term is (sum p_k H_k) grad F, half of 2 H grad F",
+            identity(p * (inner / n) * lam * (inner / n), p * lam * (inner / n) ** 2, label=label),
+            ">= 0, and so is the sum over k; 2 (sum p_k H_k) grad F is then 2 sum p_k lambda_k >= 0 times grad F",
+            "on the line r_k u_k = grad F u_k^2 = grad F, and for K = 1 r u = |g| g/|g| = grad F; with grad F in place "
+            "of r_k u_k the term is H grad F, H = sum p_k H_k, and <H grad F, 2 H grad F> = 2 |H grad F|^2 >= 0",
         )
     )
     more = {"search": worst_cosine(), "random_cosines_median_min_share_below_0": direction_cosines()}

@@ -8,10 +8,10 @@ import numpy as np
 import sympy as sp
 
 from theory.kakoun2024.common import Statement, decide, dot
-from theory.kakoun2024.formulation import vectors
+from theory.kakoun2024.formulation import double_sum_grows, linear_in_v
 from theory.kakoun2024.runs import radii_in_training, radii_of_run
 from theory.kit.exact import plain
-from theory.kit.symbolic import decide_identity, identity
+from theory.kit.symbolic import decide_identity, identity, lagrange
 from theory.kit.verdict import Replay, Verdict, check
 
 
@@ -40,15 +40,29 @@ def projection(scale: float = 1.0) -> Verdict:
 
     Statement: r_k = <grad F, g_k>/|g_k| = |grad F| cos(grad F, g_k), hence |r_k| <= |grad F|.
     Assumptions: g_k not 0.
-    Method: expand |g_k| r_k = sum_j p_j <g_j, g_k> (three clients in the plane); Cauchy-Schwarz for the bound.
+    Method: expand |g_k| r_k = sum_j p_j <g_j, g_k> per coordinate, by induction over j; Cauchy-Schwarz for the bound.
     Verdict: proved; every value in [-|grad F|, |grad F|] occurs (g_k along, across or against grad F), and the weighted
         sum of r_k|g_k| is |grad F|^2, so not all r_k are negative.
     Reference: Al Kakoun 2024, eq. (3.12).
     """
-    p, g, m = vectors(3)
-    scaled = sum(w * x.dot(g[0]) for w, x in zip(p, g, strict=True))
-    more = {"r_over_norm_along_across_against": [1, 0, -1], "project_run": identity_along_a_run()}
-    return decide_identity(scaled, sp.Rational(str(scale)) * m.dot(g[0]), label="|g_1| r_1 = <grad F, g_1>", **more)
+    before, p, g, own = sp.symbols("M p_j g_j g_k", real=True)
+    label = (
+        "|g_k| r_k = sum_j p_j <g_j,g_k> = <grad F,g_k> per coordinate and for any number of clients by induction: "
+        "both are 0 without a client; M: coordinate of the sum of the p_j g_j so far, one more client"
+    )
+    right = sp.Rational(str(scale)) * (before + p * g) * own
+    projection = decide_identity(before * own + p * (g * own), right, label=label)
+    if projection.verdict == "refuted":
+        return projection
+    bound = lagrange("with a = grad F, b = g_k it gives |<grad F,g_k>| <= |grad F||g_k|, hence |r_k| <= |grad F|")
+    return Verdict(
+        "proved",
+        {
+            "certificate": f"{projection.evidence['certificate']}; divided by |g_k|; {bound}",
+            "r_over_norm_along_across_against": [1, 0, -1],
+            "project_run": identity_along_a_run(),
+        },
+    )
 
 
 def _sign(g1, g2, p):
@@ -72,19 +86,10 @@ def radius_can_be_negative() -> Verdict:
         perturbation descends the client's loss: the step is SAM turned round, it rewards sharp directions.
     Reference: Al Kakoun 2024, Section 3.5 and Algorithm 3.
     """
-    p, g, m = vectors(2)
     text = "; ".join(
         (
-            identity(
-                m.dot(m) * g[0].dot(g[0]) - m.dot(g[0]) ** 2,
-                (m[0] * g[0][1] - m[1] * g[0][0]) ** 2,
-                label="|r|<=|grad F|",
-            ),
-            identity(
-                sum(w * m.dot(x) for w, x in zip(p, g, strict=True)),
-                m.dot(m),
-                label="sum p_k r_k|g_k| = |grad F|^2 >= 0",
-            ),
+            lagrange("with a = grad F, b = g_k it gives |r_k| <= |grad F|"),
+            f"with v = grad F: {linear_in_v()}, hence sum p_k r_k|g_k| = |grad F|^2 >= 0",
         )
     )
     shares = {
@@ -112,10 +117,9 @@ def equal_gradients(scale: float = 1.0) -> Verdict:
         matches the initial value r_k = 1 only in the normalised form r_k = cos(grad F, g_k).
     Reference: Al Kakoun 2024, Section 3.3, text after Lemma 1.
     """
-    x, y = sp.symbols("x y", real=True)
-    p = vectors(3)[0]
-    scaled = sum(w * (x * x + y * y) for w in p)
-    return decide_identity(scaled, sp.Rational(str(scale)) * (x * x + y * y), label="|g| r_k = |g|^2 for every k")
+    weights, square = sp.symbols("sum_p_j g2", positive=True)
+    label = "|g| r_k = sum_j p_j <g,g> = |g|^2 for every k, g2 = |g|^2, any number of clients"
+    return decide_identity(weights * square, sp.Rational(str(scale)) * square, substitute={weights: 1}, label=label)
 
 
 def _dissimilar(big, small):
@@ -169,11 +173,14 @@ def larger_gradient(scale: float = 1.0) -> Verdict:
         only.
     Reference: Al Kakoun 2024, Section 3.5, first paragraph.
     """
-    n = sp.symbols("n1:4", positive=True)
-    p = sp.symbols("p1:4", positive=True)
-    c12, c13 = sp.symbols("c_12 c_13", real=True)
-    r1 = p[0] * n[0] + p[1] * n[1] * c12 + p[2] * n[2] * c13
-    return decide_identity(sp.diff(r1, n[0]), sp.Rational(str(scale)) * p[0], label="d r_1/d n_1 = p_1 > 0")
+    p, n = sp.symbols("p_k n_k", positive=True)
+    others, c = sp.symbols("O c_jk", real=True)  # O: sum of the terms of the other clients, free of n_k
+    label = "d r_k/d n_k = p_k > 0, r_k = p_k n_k + O, O the sum of the terms without n_k"
+    own = decide_identity(sp.diff(p * n + others, n), sp.Rational(str(scale)) * p, label=label)
+    if own.verdict == "refuted":
+        return own
+    other = identity(sp.diff(p * n * c + others, n), p * c, label="d r_j/d n_k, r_j = p_k n_k c_jk + O")
+    return Verdict("proved", {"certificate": f"{own.evidence['certificate']}; {other}"})
 
 
 def index_sides(instance) -> Replay:
@@ -212,13 +219,9 @@ def index_in_algorithm3() -> Verdict:
     """
     instance = {"g": [1, 2], "p": ["1/2", "1/2"]}
     found = index_sides(instance)
-    p, g, m = vectors(3)
-    double = sum(p[k] * p[j] * g[k].dot(g[j]) for k in range(3) for j in range(3))
     evidence = {
         "counterexample": {**instance, "left": plain(found.left), "right": plain(found.right)},
-        "repair": {
-            "certificate": identity(double, m.dot(m), label="r_k = sum_j p_j |g_j| cos beta_jk: sum p_k r_k|g_k|")
-        },
+        "repair": {"certificate": double_sum_grows().evidence["certificate"]},
         "relative_error_median_max": index_errors(),
         "radii_of_a_run_printed": radii_of_run([[1.0], [2.0]], ["GSAM-1"]).tolist(),
         "radii_of_a_run_repaired": radii_of_run([[1.0], [2.0]]).tolist(),
