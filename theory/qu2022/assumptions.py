@@ -7,36 +7,39 @@ from fractions import Fraction
 import sympy as sp
 
 from theory.kit.exact import mp
+from theory.kit.symbolic import total
 from theory.kit.verdict import Replay, Verdict, check
 from theory.qu2022.common import instance, proved, refuted, repaired, require, require_identity
 
 
-@check("qu22-ass2")
-def dissimilarity_of_quadratics() -> Verdict:
+@check("qu22-ass2", mutations=((0.9, "refuted"), (1.1, "refuted")))
+def dissimilarity_of_quadratics(scale: float = 1.0) -> Verdict:
     """Assumption 2 on quadratic clients.
 
     Statement: for F_i = (w - c_i)^T H_i (w - c_i)/2 it holds on all of R^d if and only if all H_i agree.
     Assumptions: symmetric H_i.
-    Method: grad F_i - grad F = (H_i - Hbar) w - (H_i c_i - mean H_j c_j), symbolic for two clients in the plane; an
-        affine map is bounded if and only if its linear part vanishes, for all i: H_i = Hbar.
+    Method: grad F_i - grad F = (H_i - Hbar) w - (H_i c_i - mean H_j c_j), per coordinate along every line w = t v and
+        with sums over any number of clients; it is bounded in t if and only if its slope vanishes, for all i and v: H_i
+        = Hbar. ``scale`` multiplies grad F; then already F_1 = F_2 = w^2/2 leaves a slope.
     Verdict: proved; then sigma_g = max_i |H (c_i - cbar)|.
     Reference: Qu et al. 2022, Assumption 2.
     """
-    w = sp.Matrix(sp.symbols("w0:2"))
-    hessians = [sp.Matrix(2, 2, lambda i, j, k=k: sp.Symbol(f"h{k}_{min(i, j)}{max(i, j)}")) for k in range(2)]
-    centres = [sp.Matrix(sp.symbols(f"c{k}_0:2")) for k in range(2)]
-    gradients = [h * (w - c) for h, c in zip(hessians, centres, strict=True)]
-    mean = (gradients[0] + gradients[1]) / 2
-    slope = (gradients[0] - mean).jacobian(w)
-    difference = slope - (hessians[0] - (hessians[0] + hessians[1]) / 2)
-    require(sp.simplify(difference) == sp.zeros(2, 2), "slope of grad F_1 - grad F is H_1 - Hbar")
-    same = [g.subs({hessians[1][i, j]: hessians[0][i, j] for i in range(2) for j in range(2)}) for g in gradients]
-    constant = sp.expand(same[0] - (same[0] + same[1]) / 2 + hessians[0] * (centres[0] - (centres[0] + centres[1]) / 2))
-    require(constant == sp.zeros(2, 1), "equal H: grad F_1 - grad F = -H (c_1 - cbar)")
+    t, a, b, slopes, shifts, N = sp.symbols("t a_i b_i sum_a sum_b N")
+    gradient = t * a - b  # coordinate of H_i (t v - c_i): a_i that of H_i v, b_i that of H_i c_i
+    factor = sp.Rational(str(scale))
+    difference = gradient - factor * total(gradient, {a: slopes, b: shifts}, N) / N
+    slope = difference.subs({a: 1, b: 0, slopes: 2, shifts: 0, N: 2}).coeff(t)
+    if slope != 0:
+        return refuted({"H": [1, 1], "c": [0, 0], "slope": str(slope)})
+    affine = require_identity(
+        difference,
+        t * (a - slopes / N) - (b - shifts / N),
+        "coordinate of grad F_i - grad F at w = t v, any v, N and d, a_i and b_i those of H_i v and H_i c_i",
+    )
+    constant = require_identity(difference.subs(slopes, N * a), shifts / N - b, "with equal H_i, so sum_a = N a_i")
     return proved(
-        "the Jacobian of grad F_1 - grad F is H_1 - Hbar, zero for all clients iff the H_i agree; then the "
-        "difference is "
-        "the constant -H (c_i - cbar) (sympy, two clients in the plane); a non-zero slope is unbounded on R^d",
+        f"{affine}; bounded in t only if a_i = sum_a/N, for every coordinate, v and i: H_i v = Hbar v, so all H_i agree"
+        f"; conversely {constant}, the coordinate of -H (c_i - cbar): constant, with sigma_g = max_i |H (c_i - cbar)|"
     )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import sympy as sp
 
 from theory.kit.exact import mp
+from theory.kit.symbolic import total
 from theory.kit.verdict import Replay, Verdict, check
 from theory.qu2022 import figures
 from theory.qu2022.common import instance, proved, refuted, repaired, require, require_identity
@@ -39,8 +40,9 @@ def pooled_risk(scale: float = 1.0) -> Verdict:
 
     Statement: with m samples on every client, (1/N) sum F_i is the pooled empirical risk for every w.
     Assumptions: m_i = m for all i, as the paper states.
-    Method: symbolic for 3 clients with 4 losses each; ``scale`` multiplies the size of the first client, which breaks
-        the assumption. For a Dirichlet(0.6) split the two weights of a client differ by the factor m_i N/sum m_j.
+    Method: symbolic, with S_i the sum of the m losses of client i and sums over any number of clients by linearity;
+        ``scale`` multiplies the size of the first client, which breaks the assumption. For a Dirichlet(0.6) split the
+        two weights of a client differ by the factor m_i N/sum m_j.
     Verdict: proved under equal sizes; with Dirichlet sizes the two objectives differ (largest weight ratio in the
         evidence).
     Reference: Qu et al. 2022, eq. (1).
@@ -48,12 +50,12 @@ def pooled_risk(scale: float = 1.0) -> Verdict:
     point = {"losses": [[1] * int(2 * scale), [0, 0]]}
     if _replay_pooled(point).violated:
         return refuted(point, None)
-    symbols = [sp.symbols(f"l{i}_0:4") for i in range(3)]
-    average = sum(sum(client) / sp.Integer(4) for client in symbols) / 3
-    pooled = sum(sum(client) for client in symbols) / sp.Integer(12)
+    N, m, client, everyone = sp.symbols("N m S_i sum_S_i", positive=True)
+    average = total(client / m, {client: everyone}, N) / N
+    pooled = everyone / total(m, {client: everyone}, N)
     sizes = _dirichlet_sizes()
     return proved(
-        require_identity(average, pooled, "average of client means = pooled mean (3 clients, 4 samples)"),
+        require_identity(average, pooled, "(1/N) sum_i S_i/m = (sum_i S_i)/(sum_i m), any N and m, S_i any m losses"),
         1.0,
         dirichlet_largest_over_smallest_client=float(sizes.max() / sizes.min()),
         dirichlet_largest_weight_ratio=float(sizes.max() * len(sizes) / sizes.sum()),
