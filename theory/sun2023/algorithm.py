@@ -12,7 +12,7 @@ import sympy as sp
 
 from theory.kit.exact import fractions_of, plain
 from theory.kit.search import worst_ratio
-from theory.kit.symbolic import decide_identity, identity
+from theory.kit.symbolic import decide_identity, identity, total
 from theory.kit.verdict import Verdict, check
 from theory.sun2023.common import Clients, State, refuted, repaired, replay_of, virtual_models
 from theory.sun2023.figures import bars, numbers
@@ -150,15 +150,19 @@ def server_dual_is_mean(scale: float = 1.0) -> Verdict:
 
     Statement: from lam_i^0 = lam^0 = 0, lines 14 and 18 keep lam^t = (1/m) sum_i lam_i^t for any active sets.
     Assumptions: inactive clients keep lam_i; any local models (any K, any noise).
-    Method: induction; one round with n = 2 of m = 5 clients, symbolically. ``scale`` multiplies 1/(beta m) in line
-        18.
+    Method: induction over the rounds; one round in sums over any active set and the other clients. ``scale`` multiplies
+        1/(beta m) in line 18.
     Verdict: proved.
     Reference: Sun et al. 2023, App. C.1.2, text before eq. (21).
     """
-    lam, moves = sp.symbols("lam1:6"), sp.symbols("d1:6")
-    server = sum(lam) / 5 - sp.Rational(str(scale)) * sum(moves[:2]) / (BETA * 5)
-    clients = (sum(lam[:2]) - sum(moves[:2]) / BETA + sum(lam[2:])) / 5
-    return decide_identity(server, clients, label="induction step, start 0 = 0")
+    m, n, lam, move, active, idle, moves = sp.symbols("m n lambda_i d_i sum_active sum_idle sum_d")
+    after = total(lam - move / BETA, {lam: active, move: moves}, n) + idle  # line 14 for the n active clients
+    server = (active + idle) / m - sp.Rational(str(scale)) * moves / (BETA * m)
+    label = (
+        "start 0 = 0; one round for any m and any active set, d_i = w_i^t - w^t any moves, sums by linearity, lambda^t "
+        "= (sum_active + sum_idle)/m so far: line 18 = mean of the new client duals"
+    )
+    return decide_identity(server, after / m, label=label)
 
 
 def _derivation_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fraction]:
@@ -189,9 +193,11 @@ def dual_derivation() -> Verdict:
     Reference: Sun et al. 2023, App. C.1.2, display before eq. (21).
     """
     _, left, right = _derivation_sides(DERIVATION)
-    x1, x2, g1, g2, l1, l2, wt = sp.symbols("x1 x2 g1 g2 l1 l2 w_t")
-    moves = {x1: wt - BETA * (g1 - l1), x2: wt - BETA * (g2 - l2)}
-    proof = identity((x1 + x2 - 2 * wt).subs(moves), -BETA * (g1 - l1 + g2 - l2), label="sum over [n], stationarity")
+    n, wt, g, lam, sum_g, sum_lam = sp.symbols("n w_t g_i lambda_i sum_g sum_lambda")
+    move = (wt - BETA * (g - lam)) - wt  # stationarity: w_i^t = w^t - beta (g_i - lambda_i)
+    sums = {g: sum_g, lam: sum_lam}
+    label = "sum over [n] of w_i^t - w^t by stationarity, any n"
+    proof = identity(total(move, sums, n), -BETA * (sum_g - sum_lam), label=label)
     clients = Clients.of(DERIVATION["curvature"], DERIVATION["centre"])
     kept = {"inactive gradient at w^t": clients.gradients([Fraction(0)] * 2)[1], "inactive dual": Fraction(0)}
     statement = (
