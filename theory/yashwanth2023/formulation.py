@@ -8,7 +8,7 @@ import numpy as np
 import sympy as sp
 
 from theory.kit.exact import fractions_of
-from theory.kit.symbolic import decide_identity, identity
+from theory.kit.symbolic import decide_identity, identity, total
 from theory.kit.verdict import Replay, Verdict, check
 from theory.yashwanth2023.common import (
     digits,
@@ -60,24 +60,19 @@ def hessian_of_average(scale: float = 1.0) -> Verdict:
 
     Statement: H(l)(w) = (1/n) sum_k H(L_k)(w).
     Assumptions: L_k twice differentiable at w. (For ReLU networks this excludes the kinks, a set of measure zero.)
-    Method: second-order Taylor polynomials of three clients with symbolic coefficients; both quadratic forms compared.
+    Method: second-order Taylor polynomials along an arbitrary direction u, in sums over any number of clients; the
+    quadratic forms u.H u of both sides agree for every u in R^d, and they determine the symmetric matrices.
     Verdict: proved.
     Reference: Yashwanth et al. 2024, eq. (6).
     """
-    x, y, u, v = sp.symbols("x y u v", real=True)
-    taylor = [
-        sp.Symbol(f"f{k}") + sp.Symbol(f"g{k}") * x + sp.Symbol(f"k{k}") * y
-        + sp.Symbol(f"a{k}") * x**2 / 2 + sp.Symbol(f"b{k}") * x * y + sp.Symbol(f"c{k}") * y**2 / 2
-        for k in range(3)
-    ]  # fmt: skip
-    direction = sp.Matrix([u, v])
-
-    def form(function: sp.Expr) -> sp.Expr:
-        return sp.expand((direction.T * sp.hessian(function, (x, y)) * direction)[0])
-
-    return decide_identity(
-        form(sum(taylor) / 3), sp.Rational(str(scale)) * sum(map(form, taylor)) / 3, label="u.H(l)u = mean of u.H(L_k)u"
+    n, t, value, slope, form, values, slopes, forms = sp.symbols("n t f_k g_k h_k sum_f sum_g sum_h", real=True)
+    taylor = value + slope * t + form * t**2 / 2  # of L_k(w + t u), h_k = u.H(L_k)u
+    mean = total(taylor, {value: values, slope: slopes, form: forms}, n) / n  # of l(w + t u): n remainders o(t^2)
+    label = (
+        "u.H(l)u = mean of h_k = u.H(L_k)u for any n, d and u: second derivative at t = 0 of l(w + t u), the mean of "
+        "L_k(w + t u) = f_k + g_k t + h_k t^2/2 + o(t^2), sums over k by linearity; u.H u for all u determines H"
     )
+    return decide_identity(sp.diff(mean, t, 2), sp.Rational(str(scale)) * forms / n, label=label)
 
 
 def _largest_diagonal(case) -> tuple[Q, Q]:
@@ -139,20 +134,21 @@ def top_eigenvalue_subadditive(scale: float = 1.0) -> Verdict:
     violation = first_violation(EIGENVALUE_CASES, _largest_diagonal, scale)
     if violation is not None:
         return refuted(violation)
-    p, q, x, y, t1, t2 = sp.symbols("p q x y t1 t2", real=True)
-    S1 = sp.Matrix([[sp.Symbol("a"), p], [p, sp.Symbol("b")]])
-    S2 = sp.Matrix([[sp.Symbol("c"), q], [q, sp.Symbol("d")]])
-    vector = sp.Matrix([x, y])
-
-    def slack(top, matrix):
-        return (vector.T * (top * sp.eye(2) - matrix) * vector)[0]
-
+    a, b, x, y, t1, t2, square, form1, form2 = sp.symbols("a_ij b_ij x_i x_j t1 t2 x2 q1 q2", real=True)
     rows = [client_gap(delta, seed) for delta in (0.1, 100.0) for seed in range(4)]
     return proved(
-        identity(slack(t1 + t2, S1 + S2), slack(t1, S1) + slack(t2, S2), label="(t1 + t2)|x|^2 - x.(S1 + S2)x"),
-        "with t_i = lambda_max(S_i) both terms on the right are >= 0 for every x, so t1 + t2 bounds the form of S1 + "
-        "S2; "
-        "the identity is the same entry by entry in any dimension; induction over n and division by n gives eq. (7)",
+        identity(
+            x * (a + b) * y,
+            x * a * y + x * b * y,
+            label="term (i, j) of x.(S1 + S2)x = x.S1 x + x.S2 x, to be summed over i, j = 1..d, a = S1, b = S2",
+        ),
+        identity(
+            (t1 + t2) * square - (form1 + form2),
+            (t1 * square - form1) + (t2 * square - form2),
+            label="(t1 + t2)|x|^2 - x.(S1 + S2)x with x2 = |x|^2, q_i = x.S_i x",
+        ),
+        "with t_i = lambda_max(S_i) both terms on the right are >= 0 for every x, so t1 + t2 bounds x.(S1 + S2)x",
+        "induction over n with S1 the sum of the Hessians so far and S2 one more, then division by n, gives eq. (7)",
         margin=max(row["top_of_mean"] / row["mean_of_tops"] for row in rows),
         dirichlet=rows,
     )
@@ -164,8 +160,8 @@ def upper_bound_of_objective(scale: float = 1.0) -> Verdict:
 
     Statement: l(w) + zeta lambda_max(H(l)) <= (1/n) sum_k [L_k(w) + zeta lambda_max(H(L_k))] for all w.
     Assumptions: zeta > 0, L_k twice differentiable.
-    Method: the difference is zeta times the gap of eq. (7), by a symbolic identity; scaled right sides are tested on
-    quadratics L = h w^2/2 at w = 0 with h = 1 and h = -1.
+    Method: the difference is zeta times the gap of eq. (7), by a symbolic identity in sums over any number of clients;
+    scaled right sides are tested on quadratics L = h w^2/2 at w = 0 with h = 1 and h = -1.
     Verdict: proved, with equality in one dimension, where lambda_max is the second derivative and therefore linear.
     Reference: Yashwanth et al. 2024, eqs. (8)-(9).
     """
@@ -174,11 +170,13 @@ def upper_bound_of_objective(scale: float = 1.0) -> Verdict:
     )
     if violation is not None:
         return refuted(violation)
-    L1, L2, t1, t2, t, zeta = sp.symbols("L1 L2 t1 t2 t zeta", real=True)
+    n, loss, top, losses, tops, t, zeta = sp.symbols("n L_k t_k sum_L sum_t t zeta", real=True)
     gap = identity(
-        ((L1 + zeta * t1) + (L2 + zeta * t2)) / 2 - ((L1 + L2) / 2 + zeta * t), zeta * ((t1 + t2) / 2 - t), label="gap"
+        total(loss + zeta * top, {loss: losses, top: tops}, n) / n - (losses / n + zeta * t),
+        zeta * (tops / n - t),
+        label="gap, any n, t_k = lambda_max(H(L_k)), t = lambda_max(H(l)), sums over k by linearity",
     )
-    return proved(gap, "(t1 + t2)/2 >= t by eq. (7) and zeta > 0")
+    return proved(gap, "sum_t/n >= t by eq. (7) and zeta > 0")
 
 
 def _valley_client(first: bool) -> tuple[sp.Expr, tuple[sp.Symbol, ...]]:
