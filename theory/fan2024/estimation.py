@@ -336,11 +336,9 @@ def update_direction_approximates_gradient() -> Verdict:
     """
     example = {"eta_l": Q(1, 10), "curvature": [Q(1), Q(1, 2)], "minimum": [Q(0), Q(1)], "w_old": Q(339, 1000)}
     _, old, new, gradient = _two_quadratics({"counterexample": example})
-    L = sp.Symbol("L", positive=True)
-    d = sp.symbols("d1:5", nonnegative=True)
-    e = sp.symbols("e1:5", nonnegative=True)
-    slacks = [(sp.Rational(1, 4), L * x - y, "smoothness: e_ik <= L d_ik") for x, y in zip(d, e, strict=True)]
-    certificate = combination(L * sum(d) / 4 - sum(e) / 4, slacks, label="mean over the NE = 4 local steps")
+    L, count, d, e = sp.symbols("L n sum_d sum_e", positive=True)
+    slacks = [(1 / count, L * d - e, "sum over i, k of L d_ik - e_ik, each >= 0 by smoothness")]
+    certificate = combination(L * d / count - e / count, slacks, label="mean over the n = NE local steps, any N and E")
     return repaired(
         _replay_reasonable,
         {**example, "w": new, "gradient": gradient if (old - new) * gradient < 0 else 1},

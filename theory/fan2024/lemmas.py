@@ -17,7 +17,7 @@ from theory.kit.second_certificate import (
     three_term_split_by_z3,
     two_client_inner_product_by_pepit,
 )
-from theory.kit.symbolic import MEAN_SQUARE, identity, lagrange, nonnegative
+from theory.kit.symbolic import MEAN_SQUARE, identity, lagrange, nonnegative, total
 from theory.kit.verdict import Replay, Verdict, check
 
 eta, eta_l, eta_g, L, rho, E, N = sp.symbols("eta eta_l eta_g L rho E N", positive=True)
@@ -273,11 +273,12 @@ def averaged_update(scale: float = 1.0) -> Verdict:
         return refuted({"N": 1, "E": 1, "eta": 1, "gradient": 1, "left": 1, "right": 2 * exact(scale)})
     a, b = sp.symbols("a b", real=True)
     split = identity(2 * a**2 + 2 * b**2 - (a + b) ** 2, (a - b) ** 2, label="two-term split")
-    n = sp.symbols("n1:5", real=True)
-    square = sp.expand(sum(n) ** 2) - sum(x**2 for x in n)
-    cross = identity(
-        square, 2 * sum(x * y for i, x in enumerate(n) for y in n[i + 1 :]), label="cross terms, mean zero"
+    before, noise, square = sp.symbols("S n_ik n_ik2", real=True)
+    label = (
+        "E over one more noise term of (S + n_ik)^2, S the sum of the earlier ones, E n_ik = 0 given S, n_ik2 = E "
+        "n_ik^2; E b^2 is the sum of the E n_ik^2 by induction"
     )
+    cross = identity(total((before + noise) ** 2, {noise: 0, noise**2: square}, 1), before**2 + square, label=label)
     second = moments(HEAVY_FACTOR)[1]
     return repaired(
         _replay_update_noise,

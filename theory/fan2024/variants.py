@@ -9,7 +9,7 @@ import sympy as sp
 from theory.fan2024.common import exact, proved, refuted, repaired
 from theory.fan2024.runs import largest_difference, path, quadratic_clients
 from theory.kit.exact import fractions_of
-from theory.kit.symbolic import decide_identity, identity
+from theory.kit.symbolic import decide_identity, identity, total
 from theory.kit.verdict import Replay, Verdict, check
 
 
@@ -91,15 +91,14 @@ def scaffold_server_variate(scale: float = 1.0) -> Verdict:
     Statement: C = C + (1/K) C_i keeps C equal to the mean of the C_i.
     Assumptions: start C = C_i = 0.
     Method: constant C_i: the printed line adds the mean in every round. Symbolic invariance of the original increment
-    C <- C + (1/N) sum_{i in S} (C_i^+ - C_i) for N = 3 and S = {1, 2}.
+    C <- C + (1/N) sum_{i in S} (C_i^+ - C_i) in sums over any N and S.
     Verdict: repaired.
     Reference: Fan et al. 2024, Algorithms 2 and 3, last line; Karimireddy et al. 2020, eq. (5).
     """
-    old, new = sp.symbols("c1:4", real=True), sp.symbols("n1:3", real=True)
-    increment = exact(scale) * sum(b - a for a, b in zip(old, new, strict=False)) / 3
-    invariance = decide_identity(
-        sum(old) / 3 + increment, (new[0] + new[1] + old[2]) / 3, label="mean of the C_i after"
-    )
+    N, K, old, new, active, idle, after = sp.symbols("N K C_i C_i_new sum_active sum_idle sum_new", positive=True)
+    increment = exact(scale) * total(new - old, {new: after, old: active}, K) / N
+    label = "C + increment = mean of the C_i after, any N and S, sums over the active and the other clients"
+    invariance = decide_identity((active + idle) / N + increment, (after + idle) / N, label=label)
     if invariance.verdict == "refuted":
         return invariance
     return repaired(
@@ -130,11 +129,12 @@ def variate_and_global_update(scale: float = 1.0) -> Verdict:
     Reference: Fan et al. 2024, App. D.1.
     """
     w, eta_l, eta_g, steps = sp.symbols("w eta_l eta_g E", positive=True)
-    models, variates = sp.symbols("w1:4", positive=True), sp.symbols("c1:4", positive=True)
-    centre = sum(variates) / 3
-    new = sum(c - centre + (w - x) / (eta_l * steps) for c, x in zip(variates, models, strict=True)) / 3
-    update = eta_g * sum(w - x for x in models) / 3
-    outcome = decide_identity(new, exact(scale) * update / (eta_g * eta_l * steps), label="C after the round")
+    N, x, c, models, variates = sp.symbols("N w_i C_i sum_w_i sum_C_i", positive=True)
+    sums = {x: models, c: variates}
+    new = total(c - variates / N + (w - x) / (eta_l * steps), sums, N) / N
+    update = eta_g * total(w - x, sums, N) / N
+    label = "C after the round, any N, sums over i by linearity"
+    outcome = decide_identity(new, exact(scale) * update / (eta_g * eta_l * steps), label=label)
     if outcome.verdict == "refuted":
         return outcome
     return repaired(
