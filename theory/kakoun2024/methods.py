@@ -18,7 +18,7 @@ from theory.kakoun2024.common import Statement, decide, dot, weighted
 from theory.kakoun2024.runs import direction_cosines
 from theory.kit.exact import fractions_of, is_positive_semidefinite, matvec, plain
 from theory.kit.search import worst_ratio
-from theory.kit.symbolic import decide_identity, identity
+from theory.kit.symbolic import decide_identity, identity, total
 from theory.kit.verdict import Replay, Verdict, check
 
 
@@ -54,11 +54,9 @@ def aggregation_sides(instance) -> Replay:
 
 def _aggregation(instance: dict, evidence: dict, statement: str) -> Verdict:
     found = aggregation_sides(instance)
-    p = sp.symbols("p1:4", positive=True)
-    theta = sp.Symbol("theta", real=True)
-    certificate = identity(
-        sum(w * theta for w in p) / sum(p), theta, label="weights p_k/sum_{j in C} p_j, three active clients"
-    )
+    p, weights, active, theta = sp.symbols("p_k sum_p n theta", positive=True)
+    label = "sum_{k in C} (p_k/sum_p) theta, sum_p = sum_{j in C} p_j, any cohort C"
+    certificate = identity(total(p * theta / weights, {p: weights}, active), theta, label=label)
     counterexample = {**instance, "left": plain(found.left), "right": plain(found.right)}
     return Verdict(
         "repaired",

@@ -419,7 +419,8 @@ def drift_of_local_models(scale: float = 1.0) -> Verdict:
     text = "; ".join(
         (
             identity(square - variance, mean**2, label="second moment - variance, m = sum p_k x_k, q = sum p_k x_k^2"),
-            "|sum of n vectors|^2 <= n sum of squares, n <= E-1, each step size <= eta^(t0) <= 2 eta^(t)",
+            f"|sum of n vectors|^2 <= n sum of squares: {lagrange(MEAN_SQUARE)}; n <= E-1 steps, each of size <= "
+            "eta^(t0) <= 2 eta^(t)",
             identity(n * n * (2 * s) ** 2, 4 * n**2 * s**2, label="assembled, n = E-1, s = eta G"),
         )
     )
