@@ -67,7 +67,7 @@ def two_pseudo_codes() -> Verdict:
     Assumptions: none.
     Method: exact runs on x^2/2 of the four literal readings (update applied now or one round late, start at w^r or
         w^(r-1)); Algorithm 3 at k = 0 reads w_{i,-1}, which is undefined, so k must run from 1. Repair: with the
-        shift k - 1 -> k the local recursions are the same expressions; symbolic for K = 3.
+        shift k - 1 -> k the local recursions are the same map, so induction over k; expanded for K = 3.
     Verdict: repaired: w_{i,0}^r = w^r, k = 1..K in Algorithm 3, and Delta^(r+1) in the server step.
     Reference: Qu et al. 2022, Algorithm 1, Algorithm 3, Appendix B.1.
     """
@@ -80,7 +80,12 @@ def two_pseudo_codes() -> Verdict:
         main.append(main[k] - lr * gradient(main[k] + rho * unit(gradient(main[k]))))
     for k in range(2, 5):
         appendix[k] = appendix[k - 1] - lr * gradient(appendix[k - 1] + rho * unit(gradient(appendix[k - 1])))
-    certificate = require_identity(main[3], appendix[4], "third local iterate, k from 0 and k from 1")
+    require_identity(main[3], appendix[4], "third local iterate, k from 0 and k from 1")
+    label = "w_1 of Algorithm 1 and w_2 of Algorithm 3 from the same w"
+    certificate = (
+        f"{require_identity(main[1], appendix[2], label)}; the same map for every k, so w_k = w_(k+1) by induction for "
+        "any K; expanded for K = 3"
+    )
     readings = {name: str(value) for name, value in ends.items()}
     return repaired(
         {"rounds": 4},

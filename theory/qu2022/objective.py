@@ -8,7 +8,7 @@ import numpy as np
 import sympy as sp
 
 from theory.kit.exact import mp
-from theory.kit.symbolic import total
+from theory.kit.symbolic import lagrange, total
 from theory.kit.verdict import Replay, Verdict, check
 from theory.qu2022 import figures
 from theory.qu2022.common import instance, proved, refuted, repaired, require, require_identity
@@ -111,9 +111,10 @@ def maximum_of_the_average() -> Verdict:
     Verdict: repaired: only <= holds.
     Reference: Qu et al. 2022, eq. (2).
     """
-    slack, value = sp.symbols("s1:4", nonnegative=True), sp.symbols("a1:4")
-    gap = sum(a + s for a, s in zip(value, slack, strict=True)) / 3 - sum(value) / 3
-    certificate = require_identity(gap, sum(slack) / 3, "mean of maxima - value of the mean, s_i = max_i - a_i >= 0")
+    N, a, s, values, slacks = sp.symbols("N a_i s_i sum_a sum_s", positive=True)
+    gap = total(a + s, {a: values, s: slacks}, N) / N - values / N
+    label = "mean of maxima - value of the mean, s_i = max_i - a_i >= 0, any N, sums over i by linearity"
+    certificate = require_identity(gap, slacks / N, label)
     return repaired(
         {"slopes": [1, -1], "rho": "1/2"},
         r"$\tilde f(\tilde w)\le\frac1N\sum_i\tilde f_i(\tilde w)$",
@@ -177,11 +178,9 @@ def closed_form_of_the_ascent() -> Verdict:
     Verdict: repaired: delta = rho g/|g|, as in eq. (4); absolute-value bars may be lost in the text at hand.
     Reference: Qu et al. 2022, eq. (3).
     """
-    g = sp.symbols("g1:4", real=True)
-    square = sum(x**2 for x in g)
-    certificate = require_identity(
-        sum(x * x for x in g) / sp.sqrt(square), sp.sqrt(square), "<g/|g|, g> = |g| (and Cauchy-Schwarz)"
-    )
+    norm = sp.symbols("n", positive=True)
+    attained = require_identity(norm**2 / norm, norm, "<g/|g|, g> = |g| = n, any dimension")
+    certificate = f"{attained}; nothing is larger: {lagrange('a = delta, b = g')}"
     return repaired(
         {"gradient": [-1, 2], "rho": "1/2"}, r"$\delta_i=\rho\,\nabla F_i(w)/\|\nabla F_i(w)\|$", certificate, None
     )
