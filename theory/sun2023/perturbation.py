@@ -14,7 +14,7 @@ from artifact.algorithms import build
 from artifact.rounds import simulate
 from theory.kit.exact import fractions_of
 from theory.kit.search import worst_ratio
-from theory.kit.symbolic import decide_identity, identity
+from theory.kit.symbolic import decide_identity, identity, lagrange
 from theory.kit.verdict import Verdict, check
 from theory.sun2023.common import refuted, repaired, replay_of
 
@@ -80,10 +80,19 @@ def local_closed_form(scale: float = 1.0) -> Verdict:
     delta = ALPHA * (g - mu) - sp.Rational(str(scale)) * s
     left = sp.diff(x * (g - mu) + (x - s) ** 2 / (2 * ALPHA), x)
     right = sp.diff((x + delta) ** 2 / (2 * ALPHA), x)
-    triangle = "||x + delta||^2 <= (r + ||delta||)^2 on the ball, equality iff x = r delta/||delta||"
-    return decide_identity(
-        left, right, label="derivatives in each coordinate agree (objectives differ by a constant)", note=triangle
-    )
+    square = decide_identity(left, right, label="derivatives in each coordinate agree: objectives differ by a constant")
+    if square.verdict == "refuted":
+        return square
+    return Verdict("proved", {"certificate": f"{square.evidence['certificate']}; {farthest_in_ball()}"})
+
+
+def farthest_in_ball() -> str:
+    """Certificate that r delta/|delta| is the only maximiser of |x + delta|^2 over |x| <= r, in any dimension."""
+    r, n, x2, inner = sp.symbols("r n x2 c", real=True)
+    label = "(r + n)^2 - |x + delta|^2, n = |delta| > 0, x2 = |x|^2, c = x.delta"
+    gap = identity((r + n) ** 2 - (x2 + 2 * inner + n**2), (r**2 - x2) + 2 * (r * n - inner), label=label)
+    why = "both brackets are >= 0 on the ball, and 0 together only where |x| = r and x = r delta/|delta|"
+    return f"{gap}; {why}: {lagrange('a = x, b = delta')}"
 
 
 def _consensus_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fraction]:
@@ -153,8 +162,8 @@ def global_closed_form(scale: float = 1.0) -> Verdict:
     Statement: (1/m) sum_i {s.mu_i + ||s - s_hat_i||^2/(2 alpha)} is maximised on the ball at r delta/||delta|| with
         delta = (1/m) sum_i (alpha mu_i - s_hat_i).
     Assumptions: alpha, r > 0, delta != 0.
-    Method: both objectives have the same derivative, in sums over the clients; on the sphere only s.delta matters, and
-        a convex quadratic attains its maximum over the ball on the sphere. ``scale`` multiplies s_hat_i in delta.
+    Method: both objectives have the same derivative, in sums over the clients; ||s + delta|| <= r + ||delta|| with
+        equality only at r delta/||delta||. ``scale`` multiplies s_hat_i in delta.
     Verdict: proved as algebra; for equal s_hat_i = v and mu_i = 0 it returns -v, the sign slip of (9) again.
     Reference: Sun et al. 2023, Sec. 4.1.1, eq. (11).
     """
@@ -163,7 +172,12 @@ def global_closed_form(scale: float = 1.0) -> Verdict:
     delta = (ALPHA * mus - sp.Rational(str(scale)) * hats) / m
     right = (s + delta) ** 2 / (2 * ALPHA)
     note = {"s_hat_i": [1, 1, 1], "mu_i": [0, 0, 0], "r": 1, "returned s": -1}
-    return decide_identity(sp.diff(left, s), sp.diff(right, s), label="any m", equal_perturbations=note)
+    label = "any m, derivatives in each coordinate agree: objectives differ by a constant"
+    square = decide_identity(sp.diff(left, s), sp.diff(right, s), label=label)
+    if square.verdict == "refuted":
+        return square
+    text = f"{square.evidence['certificate']}; with x = s: {farthest_in_ball()}"
+    return Verdict("proved", {"certificate": text, "equal_perturbations": note})
 
 
 def _sign(x: Fraction) -> int:
