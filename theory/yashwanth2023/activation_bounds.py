@@ -10,10 +10,10 @@ import sympy as sp
 
 from theory.kit.exact import fractions_of, mp, mpf
 from theory.kit.search import worst_ratio
-from theory.kit.symbolic import identity
+from theory.kit.symbolic import identity, total
 from theory.kit.verdict import Replay, Verdict, check
 from theory.yashwanth2023.common import Array, decide_bound, exact, proved, refuted, repaired, softmax, vacuous
-from theory.yashwanth2023.kronecker import entrywise, matrix_of
+from theory.yashwanth2023.kronecker import kronecker_entries
 from theory.yashwanth2023.networks import Mlp, digit_batch, trained_mlp
 
 
@@ -25,7 +25,7 @@ def explicit_alpha(squared_radius: float, depth: int, layer: int) -> float:
 
 def alpha_steps() -> tuple[str, ...]:
     """Certificate of ``explicit_alpha`` for ReLU networks with cross-entropy."""
-    p, x, y = sp.symbols("p x y", positive=True)
+    p, y, n = sp.symbols("p y n", positive=True)
     return (
         identity(
             sp.Rational(1, 2) - 2 * p * (1 - p),
@@ -35,8 +35,11 @@ def alpha_steps() -> tuple[str, ...]:
         + ", so lambda_max(diag(p) - p p^T) <= 1/2",
         "M_l = J^T (diag(p) - p p^T) J with J = W_L D_{L-1} ... W_{l+1} D_l, D diagonal with entries 0 or 1, hence "
         "lambda_max(M_l) <= ||J||^2/2 <= (1/2) prod_{j>l} ||W_j||_F^2",
-        identity((x + y) ** 2 / 4 - x * y, (x - y) ** 2 / 4, label="AM-GM for two factors")
-        + "; for L - l factors prod ||W_j||_F^2 <= (sum ||W_j||_F^2 / (L-l))^(L-l) <= (B~^2/(L-l))^(L-l)",
+        "AM-GM for n = L - l factors over their mean, y_j: y <= e^(y - 1), as both are 1 at y = 1 and "
+        + identity(sp.diff(sp.exp(y - 1) - y, y), sp.exp(y - 1) - 1, label="d/dy (e^(y-1) - y)")
+        + ", of the sign of y - 1; "
+        + identity(total(y - 1, {y: n}, n), 0, label="sum of the y_j - 1, sum y_j = n")
+        + ", so prod y_j <= 1: prod ||W_j||_F^2 <= (sum ||W_j||_F^2 / (L-l))^(L-l) <= (B~^2/(L-l))^(L-l)",
     )
 
 
@@ -291,21 +294,14 @@ def which_layers() -> Verdict:
     joint block is alpha_l (||a_{l-1}||^2 + 1) and, for l = 1, alpha_1 (||x||^2 + 1).
     Reference: Yashwanth et al. 2024, Theorem 2 (l = 2..L) and eq. (16) (l = 1..L).
     """
-    V, v, a, m = matrix_of("v", 2, 2), matrix_of("c", 2, 1), matrix_of("a", 2, 1), sp.symbols("m:3", real=True)
-    M = sp.Matrix([[m[0], m[1]], [m[1], m[2]]])
-    joint = sp.Matrix([V[0, 0], V[0, 1], v[0], V[1, 0], V[1, 1], v[1]])
-    extended = sp.Matrix([a[0], a[1], 1])
     values = two_unit_network(Q(1), Q(1, 10**4))
     return repaired(
         {"epsilon": Q(1, 10**4), "B": Q(3), "alpha": Q(5), "top_W1": values["top_W1"]},
         r"$\lambda_{\max}(H_{(W_l,b_l)})\le\alpha_l\frac1B\sum_i(\|a^i_{l-1}\|^2+1)$; for $l=1$ the right side is "
         r"$\alpha_1\frac1B\sum_i(\|x^i\|^2+1)$ and for the bias alone $\alpha_l$: the penalty lowers none of them to "
         r"0.",
-        identity(
-            ((V * a + v).T * M * (V * a + v))[0],
-            (joint.T * sp.kronecker_product(M, extended * extended.T) * joint)[0],
-            label="joint block of (W_l, b_l) is M_l (x) (a, 1)(a, 1)^T",
-        ),
+        "(W_l, b_l) is a matrix of weights with the input (a, 1), so its block is M_l (x) (a, 1)(a, 1)^T by man-lem1",
+        *(entry.evidence["certificate"] for entry in kronecker_entries(sp.Integer(1))),
         "man-thm2 with (a, 1) in place of a",
         margin=float(values["top_W1"] / (5 * values["activation_norm"])),
         values=values,
@@ -377,8 +373,8 @@ def mechanism() -> Verdict:
     Reference: Yashwanth et al. 2024, Abstract, Secs. 3.2.3-3.2.4.
     """
     before, after = two_unit_network(Q(1)), two_unit_network(Q(1, 2))
-    c, H, W, a = sp.Symbol("c", positive=True), matrix_of("h", 2, 2), matrix_of("w", 2, 2), matrix_of("a", 2, 1)
-    kron = sp.kronecker_product
+    c = sp.Symbol("c", positive=True)
+    h, w_ki, w_lj, a_p, a_q = sp.symbols("h_kl w_ki w_lj a_p a_q", real=True)
     rows = rescaling_rows()
     middle = next(row for row in rows if row["c"] == 1.0)
     drift = max(abs(r["top_W1"] * r["top_W2"] / (middle["top_W1"] * middle["top_W2"]) - 1) for r in rows)
@@ -392,8 +388,16 @@ def mechanism() -> Verdict:
         r"$l-1$ fixed, "
         r"scaling $a_{l-1}$ down lowers the bound $\alpha_l\frac1B\sum_i\|a_{l-1}^i\|^2$ in proportion.",
         "open units stay open: relu(c z) = c relu(z) for c > 0, and the logits, hence H_z, do not change",
-        entrywise("M_l -> M_l / c^2, input of layer l unchanged", (W / c).T * H * (W / c), W.T * H * W / c**2),
-        entrywise("input of layer l+1 -> c a", kron(H, c * a * (c * a).T), c**2 * kron(H, a * a.T)),
+        identity(
+            (w_ki / c) * h * (w_lj / c),
+            w_ki * h * w_lj / c**2,
+            label="term (k, l) of entry (i, j) of M_l = W^T H W, any sizes: M_l -> M_l / c^2, same input of layer l",
+        ),
+        identity(
+            h * (c * a_p) * (c * a_q),
+            c**2 * (h * a_p * a_q),
+            label="entry ((k, p), (l, q)) of H (x) a a^T, any sizes: input of layer l+1 -> c a",
+        ),
         margin=float(after["top_W1"] / before["trace"]),
         repair={"largest_relative_change_of_product": drift},
         digits=rows,

@@ -18,7 +18,6 @@ from theory.kit.symbolic import identity, lagrange
 from theory.kit.verdict import Replay, Verdict, check
 from theory.yashwanth2023.activation_bounds import alpha_steps
 from theory.yashwanth2023.common import Array, decide_bound, digits, exact, power_iteration, proved, refuted, repaired
-from theory.yashwanth2023.kronecker import matrix_of
 
 SIDE, CHANNELS, KERNEL = 8, 3, 3
 
@@ -175,11 +174,7 @@ def approximate_kronecker() -> Verdict:
     T^4/(1+T^4) for a pixel ratio T. The exact form is (I_m (x) U) H_z (I_m (x) U)^T.
     Reference: Yashwanth et al. 2024, supplement Lemma 2, eq. (57).
     """
-    V, patches = matrix_of("v", 2, 2), matrix_of("u", 2, 2)
-    H = sp.Matrix(4, 4, lambda i, j: sp.Symbol(f"h{min(i, j)}{max(i, j)}", real=True))
-    outputs = sp.Matrix(list(V * patches))  # z = W U, filters one after the other
-    expanded = sp.kronecker_product(sp.eye(2), patches)
-    direction = sp.Matrix(list(V))
+    v, u, h, w, t = sp.symbols("v_ip u_ps h v_jq u_qt", real=True)
     T = sp.Symbol("T", positive=True)
     return repaired(
         {"patches": [[Q(1), Q(0)], [Q(0), Q(3)]], "position": 0, "tolerance": Q(1, 2), "error_squared": Q(81, 82)},
@@ -188,9 +183,10 @@ def approximate_kronecker() -> Verdict:
         r"L^i=\tilde "
         r"M\otimes I_P$.",
         identity(
-            (outputs.T * H * outputs)[0],
-            (direction.T * expanded * H * expanded.T * direction)[0],
-            label="second differential along V: vec(VU).H_z vec(VU)",
+            (v * u) * h * (w * t),
+            v * (u * h * t) * w,
+            label="z = W U, so the second differential along V is vec(VU).H_z vec(VU) = vec(V).(I (x) U) H_z (I (x) "
+            "U)^T vec(V): term (i, p, s, j, q, t) of both sides, h entry ((i, s), (j, t)) of H_z, any sizes",
         ),
         identity(1 - 1 / (1 + T**4), T**4 / (1 + T**4), label="squared relative error for patches (1,0), (0,T)"),
         margin=float((81 / 82) / 0.25),
@@ -229,9 +225,9 @@ def patch_step() -> str:
             if int(counts.max()) > kernel**2:
                 raise ValueError(f"an entry occurs {int(counts.max())} times for kernel {kernel}")
     return (
-        "each entry of a is multiplied by each of the K1 K2 kernel positions at most once (stride 1 or more, zero "
-        "padding or "
-        "none; counted for kernels 1-3 on sides 3-7), so ||U||_F^2 <= K1 K2 ||a||_F^2"
+        "each entry of a is multiplied by each of the K1 K2 kernel positions at most once, because position and entry "
+        "fix the patch (any stride, zero padding or none; also counted for kernels 1-3 on sides 3-7), so ||U||_F^2 <= "
+        "K1 K2 ||a||_F^2"
     )
 
 

@@ -11,7 +11,7 @@ import sympy as sp
 
 from theory.kit.exact import fractions_of
 from theory.kit.search import worst_ratio
-from theory.kit.symbolic import identity
+from theory.kit.symbolic import MEAN_SQUARE, identity, lagrange
 from theory.kit.verdict import Replay, Verdict, check
 from theory.yashwanth2023.common import Array, exact, proved, refuted, repaired, top_eigenvalue, vacuous
 from theory.yashwanth2023.networks import digit_batch, trained_mlp
@@ -233,7 +233,7 @@ def radius_bound(scale: float = 1.0) -> Verdict:
 
     Statement: sum_{j != l} ||H_lj|| <= sqrt((L-1) sum ||H_lj||^2) <= sqrt(B (L-1) d_l (d-d_l)) <= O(max(d_l, d-d_l)).
     Assumptions: as printed, entries at most B; for the repair |h| <= B.
-    Method: Cauchy-Schwarz as a sum of squares; the middle step with constant blocks of entry B, exact; repaired
+    Method: Cauchy-Schwarz by Lagrange's identity; the middle step with constant blocks of entry B, exact; repaired
     constant B sqrt((L-1) d_l (d-d_l)), attained by constant blocks of equal layers, where scaled constants are tested.
     Verdict: repaired. The middle step needs B, not sqrt(B); the last one hides the factor B sqrt(L-1)/2 (AM-GM).
     Reference: Yashwanth et al. 2024, supplement eq. (33).
@@ -244,15 +244,13 @@ def radius_bound(scale: float = 1.0) -> Verdict:
         return refuted(
             {"B": B, "layers": layers, "d_l": d_l, "left": left, "right_squared": exact(scale) ** 2 * right_squared}
         )
-    n = sp.symbols("n1:4", nonnegative=True)
-    pairs = sum((n[i] - n[j]) ** 2 for i in range(3) for j in range(i))
     x, y = sp.symbols("d_l rest", positive=True)
     return repaired(
         {"B": B, "layers": Q(layers), "d_l": Q(d_l), "d": Q(layers * d_l)},
         r"$\sum_{j\ne l}\|H_{lj}\|\le\sqrt{(L-1)\sum_{j\ne l}\|H_{lj}\|^2}\le B\sqrt{(L-1)d_l(d-d_l)}\le\tfrac "
         r"B2\sqrt{L-1}\,d$ "
         r"for $|h|\le B$.",
-        identity(3 * sum(v**2 for v in n) - sum(n) ** 2, pairs, label="Cauchy-Schwarz for L - 1 = 3"),
+        f"n here L - 1, x_j = ||H_lj||: {lagrange(MEAN_SQUARE)}",
         "second step: man-eq32 (repaired) and sum_{j != l} d_j = d - d_l",
         identity((x + y) ** 2 / 4 - x * y, (x - y) ** 2 / 4, label="AM-GM"),
         margin=float((left**2 / (B * (layers - 1) * d_l * (layers - 1) * d_l)) ** Q(1, 2)),

@@ -60,12 +60,17 @@ def matrix_preliminaries() -> Verdict:
     polynomial += "; for any d, x x^T x = (x.x) x, and x x^T v = 0 for the d - 1 dimensions of v orthogonal to x"
     A, B, C, D = (matrix_of(n, *s) for n, s in (("a", (2, 2)), ("b", (2, 3)), ("c", (2, 1)), ("d", (3, 2))))
     column, kron = matrix_of("e", 3, 1), sp.kronecker_product
+    so_far, x, inner = sp.symbols("S x T", real=True)
+    factors = identity((so_far + x) * inner, so_far * inner + x * inner, label="one more x = a_ij c_jk, T the q-sum")
     fits = [r for r in range(1, 6) for n in range(1, 6) if n * r == n]  # rows of C needed by each side
     return repaired(
         {"x": [Q(1), Q(1)], "eigenvector": [Q(1), Q(-1)], "eigenvalue": Q(0)},
         r"$eig(xx^\top)=\{\|x\|_2^2,0,\dots,0\}$ with $d-1$ zeros; (22) for $B$ with one column; (20), (21), (23) as "
         r"printed.",
         polynomial,
+        "any sizes: entry ((i, p), (j, q)) of (A (x) B)^T and of A^T (x) B^T is a_ji b_qp; entry ((i, p), (k, r)) of "
+        "(A (x) B)(C (x) D) is sum_jq a_ij b_pq c_jk d_qr = (sum_j a_ij c_jk)(sum_q b_pq d_qr), that of AC (x) BD, by "
+        f"induction over j: {factors}; (22) for one column b: sum_j a_ij b_p c_jk = b_p (AC)_ik",
         entrywise("(20)", kron(A, B).T, kron(A.T, B.T)),
         entrywise("(21)", kron(A, B) * kron(C, D), kron(A * C, B * D)),
         entrywise("(22) with B a column", kron(A, column) * C, kron(A * C, column)),
@@ -181,8 +186,7 @@ def which_hessian() -> Verdict:
     linear.
     Reference: Yashwanth et al. 2024, supplement eqs. (41)-(44).
     """
-    J, p, u = matrix_of("j", 3, 2), sp.symbols("p1:4", real=True), matrix_of("u", 2, 1)
-    H = sp.diag(*p) - sp.Matrix(p) * sp.Matrix([p])
+    first, second, x, y, h = sp.symbols("j_ki j_lm u_i u_m h_kl", real=True)
     w, a = sp.symbols("w a", real=True)
     curved = sp.simplify(sp.diff(sp.tanh(w * a), w, 2))
     network = random_mlp((4, 5, 4, 3), seed=3)
@@ -193,7 +197,11 @@ def which_hessian() -> Verdict:
         r"$M_l=\nabla^2_{z_l}\mathcal L^i$; for piecewise-linear activations "
         r"$M_l=J_l^\top(\mathrm{diag}(p)-pp^\top)J_l$ with "
         r"$J_l=\partial z/\partial z_l$, and only $M_L$ is the Hessian in the logits.",
-        identity((u.T * (J.T * H * J) * u)[0], ((J * u).T * H * (J * u))[0], label="u.M_l u with M_l = J^T H J"),
+        identity(
+            x * (first * h * second) * y,
+            (first * x) * h * (second * y),
+            label="u.M_l u with M_l = J^T H J is (J u).H (J u), term (i, k, l, m), any sizes",
+        ),
         "z_l is affine in w_l, so its second derivative is 0 for every activation; with the pattern of ReLU fixed "
         "the logits "
         "are affine in z_l, which gives J^T H J",
@@ -229,11 +237,15 @@ def jacobian_convention() -> Verdict:
     z, identity_matrix, kron = W * a, sp.eye(2), sp.kronecker_product
     columns = [W[i, j] for j in range(3) for i in range(2)]
     transposed = matrix_of("t", 3, 2)
+    weight, entry, rest = sp.symbols("W_iq a_q r_i", real=True)
+    one = identity(sp.diff(weight * entry + rest, weight), entry, label="dz_i/dW_iq, z_i = W_iq a_q + r_i")
     return repaired(
         {"a": [Q(1), Q(2)], "row": 1, "stacked_entry": [2, 1], "printed_entry": Q(2), "true_entry": Q(0)},
         r"$\partial z_l/\partial vec(W_l)=a_{l-1}^\top\otimes I_{d_l}$ for column stacking ($I\otimes a^\top$ for "
         r"row stacking), "
         r"and $H_{W_l}=a a^\top\otimes M_l$; the eigenvalues are the same.",
+        f"{one}; dz_i/dW_jq = 0 for j != i: a_q at row i, column (i, q) of I (x) a^T for row stacking, column (q, i) "
+        "of a^T (x) I for column stacking, any sizes; 2 x 3 written out:",
         entrywise("row stacking", z.jacobian(list(W)), kron(identity_matrix, a.T)),
         entrywise("column stacking", z.jacobian(columns), kron(a.T, identity_matrix)),
         entrywise(

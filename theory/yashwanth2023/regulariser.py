@@ -73,9 +73,9 @@ def definition(scale: float = 1.0) -> Verdict:
     if index_sum(vector) != sum(e[0][0] ** 2 for sample in vector for e in sample) / 12:
         raise ValueError("eq. (18) is not eq. (17) with H = W = 1")
     return proved(
-        f"exact: index sums of eq. (17) = compact form = {printed} on 48 integers; eq. (18) is the case H = W = 1; "
-        f"both are "
-        "the same finite sum of squares in another order, divided by the same count",
+        "any B, C, H, W: ||a_l^i||_F^2 is the sum of the squared entries over channel, row and column, so both forms "
+        "are the same finite sum of squares in another order, divided by the same count B C H W; eq. (18) is the case "
+        f"H = W = 1; exact on 48 integers: index sums of eq. (17) = compact form = {printed}",
         margin=1.0,
         open_choices=open_choices(),
     )
