@@ -192,6 +192,18 @@ def test_identity_certificate_and_witness():
     assert verdict.verdict == "refuted" and Fraction(sides["left"]) != Fraction(sides["right"])
 
 
+@pytest.mark.parametrize("values", [[(1, 2)], [(1, 2), (-3, 5)], [(2, 7), (4, -1), (-6, 3)]])
+def test_a_sum_by_linearity_is_the_sum_that_it_stands_for(values):
+    x, y, a, n, sums = *sp.symbols("x y a n"), sp.symbols("sum_x sum_y sum_xy sum_x2")
+    summand = (x - a) * (x + 3 * y) / n
+    given = dict(zip((x, y, x * y, x**2), sums, strict=True))
+    totals = {s: sum(monomial.subs({x: p, y: q}) for p, q in values) for monomial, s in given.items()}
+    written_out = sum(summand.subs({x: p, y: q}) for p, q in values)
+    assert sp.expand(symbolic.total(summand, given, len(values)).subs(totals) - written_out) == 0
+    with pytest.raises(KeyError):
+        symbolic.total(y**2, given, n)
+
+
 def test_nonnegative_certificate():
     K, k = sp.symbols("K k", nonnegative=True)
     assert symbolic.nonnegative(K**2 - K, shift={K: 1 + k})
