@@ -14,7 +14,9 @@ from scipy import stats
 
 from artifact import algorithms, figures
 from artifact.__main__ import main
+from artifact.config import RunConfig
 from artifact.papers import experiments
+from artifact.papers.compare import with_own_row
 from artifact.store import runs
 
 FEDSIGN = Path(__file__).resolve().parents[1] / "examples" / "fedsign.py"
@@ -233,3 +235,31 @@ def test_lookup_without_runs_is_one_line(compare, tmp_path):
     code, out, error = compare("--lookup", "--out", str(tmp_path / "empty"))
     assert code == 2 and not out and "lookup" in error and len(error.splitlines()) == 1
     assert not list((tmp_path / "empty").iterdir()) and not (tmp_path / "typo").exists()
+
+
+EXCEPT = """
+exceptions = [
+  { cells = "fedsign*/*", settings = { mix = 0.75, lr_decay = 0.9 } },
+  { cells = "*/even", settings = { lr = 0.2, weight_decay = 0.5 } },
+  { cells = "*sam/even", settings = { lr = 0.3 } },
+]
+[table.settings]"""
+
+
+def test_own_settings_win_over_columns_and_exceptions(place, tmp_path, monkeypatch):
+    """An exception that names rows by a pattern does not mean the own one; one for all rows does, but for --hyper."""
+    text = (place / "toy.toml").read_text().replace("\n[table.settings]", EXCEPT)
+    text = text.replace('{ split = "iid" }', '{ split = "iid" }\nat.quick = { lr = 0.4, clip = 5.0, local_steps = 2 }')
+    (tmp_path / "toy.toml").write_text(text)
+    monkeypatch.setattr(experiments, "EXPERIMENTS", tmp_path)
+    algorithms.register_file(FEDSIGN)
+    _, table = experiments.find("toy/1")
+
+    def made(**settings) -> RunConfig:
+        own = with_own_row(table, "quick", "fedsign", settings)
+        return experiments.cells(own, "quick")[0].configs[0]
+
+    named = made(mix=0.25, lr=0.01, clip=1.0)
+    assert (named.hyper["mix"], named.lr, named.clip) == (0.25, 0.01, 1.0)
+    assert (named.lr_decay, named.weight_decay, named.local_steps) == (1.0, 0.5, 2)
+    assert (made().hyper.get("mix"), made().lr, made().clip) == (None, 0.2, 5.0)

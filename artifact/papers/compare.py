@@ -21,7 +21,7 @@ from artifact.errors import UserError
 from artifact.files import write_atomic
 from artifact.options import DATA_ROOT, STORE, Place
 from artifact.papers import entries, experiments, tables
-from artifact.papers.declared import Line, Paper, Table, slug
+from artifact.papers.declared import Except, Line, Paper, Table, slug
 from artifact.papers.entries import Comparison, Entry
 from artifact.store import finite
 from artifact.sweeps import sweep
@@ -86,13 +86,21 @@ def settings_of(method: str, hyper: tuple[str, ...]) -> dict[str, float | bool]:
 
 
 def with_own_row(table: Table, profile: str, method: str, settings: dict[str, Any]) -> Table:
-    """The table with the own method as its only row; its settings win over those of the profile."""
+    """The table with the own method as its only row.
+
+    Its settings win over those of the profile, the column and the exceptions; of these only the ones for all rows
+    concern it: a pattern that means some of the table's rows may fit its name by chance.
+    """
     label = algorithms.ALGORITHMS[method].__name__
-    row = Line(id=slug(label), label=label, settings={"algorithm": method, **settings})
-    declared = table.profiles[profile]
-    kept = {name: value for name, value in declared.settings.items() if name not in settings}
-    profiles = {profile: declared.model_copy(update={"settings": kept, "only": ("*",)})}
-    return table.model_copy(update={"rows": (row,), "profiles": profiles})
+    row = Line(id=slug(label), label=label, settings={"algorithm": method}, at={profile: settings})
+    profiles = {profile: table.profiles[profile].model_copy(update={"only": ("*",)})}
+    exceptions = tuple(_without(e, settings) for e in table.exceptions if e.cells.partition("/")[0] == "*")
+    return table.model_copy(update={"rows": (row,), "profiles": profiles, "exceptions": exceptions})
+
+
+def _without(exception: Except, settings: dict[str, Any]) -> Except:
+    kept = {name: value for name, value in exception.settings.items() if name not in settings}
+    return exception.model_copy(update={"settings": kept})
 
 
 def narrowed(table: Table, profile: str, columns: tuple[str, ...]) -> Table:
