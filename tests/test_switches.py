@@ -370,3 +370,20 @@ def test_a_file_with_a_method_of_ones_own(tmp_path):
             register_file(path)
     finally:
         ALGORITHMS.pop("fedhalf", None)
+
+
+@pytest.mark.parametrize("names", [["FedGSAM"], ["Fed_SAM"], ["DR"], ["Fine", "FedLESAM_S"], ["FedNew", "Fed_New"]])
+def test_a_class_whose_name_means_another_method_is_refused(names, tmp_path):
+    """--algorithm NAME would train that one: case and underscores do not matter, and papers have several spellings."""
+    path = tmp_path / "mine.py"
+    classes = [f"@dataclass(frozen=True)\nclass {name}(FedAvg):\n    share: float = 0.5\n" for name in names]
+    head = "from dataclasses import dataclass\nfrom artifact.algorithms import FedAvg\n"
+    path.write_text("\n".join([head, *classes]))
+    before = list(ALGORITHMS)
+    try:
+        with pytest.raises(UserError, match=rf"^add: .*new names, unlike {names[-1]}, which means"):
+            register_file(path)
+        assert list(ALGORITHMS) == before
+    finally:
+        for name in set(ALGORITHMS) - set(before):
+            del ALGORITHMS[name]

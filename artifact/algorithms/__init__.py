@@ -94,11 +94,20 @@ def canonical(name: str) -> str:
     """
     if name in ALGORITHMS:
         return name
-    plain = "".join(ch for ch in name.lower() if ch.isalnum())
-    by_plain = {"".join(ch for ch in key if ch.isalnum()): key for key in ALGORITHMS} | _SPELLINGS
-    if plain not in by_plain:
+    by_plain = _by_plain()
+    if _plain(name) not in by_plain:
         raise UserError("algorithm", name, ", ".join(ALGORITHMS))
-    return by_plain[plain]
+    return by_plain[_plain(name)]
+
+
+def _plain(name: str) -> str:
+    """What of a name matters: letters and digits, in lower case."""
+    return "".join(ch for ch in name.lower() if ch.isalnum())
+
+
+def _by_plain() -> dict[str, str]:
+    """Registry name of every plain form that means a method."""
+    return {_plain(key): key for key in ALGORITHMS} | _SPELLINGS
 
 
 def hyperparameters(name: str) -> dict[str, dataclasses.Field]:
@@ -192,10 +201,11 @@ def register(name: str, algorithm: type[FedAvg]) -> None:
 
     The decorator must be the class's own: with an inherited one its new hyper-parameters would be constants.
 
-    Raises UserError when the name is taken, for other classes, and for a default that a stored config cannot hold.
+    Raises UserError when the name means a method, for other classes, and for a default that a stored config cannot
+    hold.
     """
-    if name in ALGORITHMS:
-        raise UserError("name", name, f"a name that is not one of {', '.join(ALGORITHMS)}")
+    if _plain(name) in _by_plain():
+        raise UserError("name", name, f"a name that means none of {', '.join(ALGORITHMS)}")
     own = isinstance(algorithm, type) and issubclass(algorithm, FedAvg) and "__dataclass_fields__" in vars(algorithm)
     if not own:
         raise UserError(name, algorithm, "a class with @dataclass(frozen=True) that derives from FedAvg")
@@ -209,7 +219,7 @@ def register_file(path: str | Path) -> list[str]:
     """Run a Python file of the user's and register every method that it defines, under its lower-case class name.
 
     The hash of the file becomes part of a run's key: the same name in an edited file is another method.
-    Raises UserError when the file is missing, defines no method, or one whose name is taken.
+    Raises UserError when the file is missing, defines no method, or one whose name means another.
     """
     path = Path(path)
     if not (path.is_file() and path.suffix == ".py"):
@@ -223,9 +233,13 @@ def register_file(path: str | Path) -> list[str]:
     own = [v for v in vars(module).values() if isinstance(v, type) and v.__module__ == name and issubclass(v, FedAvg)]
     if not own:
         raise UserError("add", str(path), "a file that defines a dataclass deriving from a method")
-    taken = [algorithm.__name__.lower() for algorithm in own if algorithm.__name__.lower() in ALGORITHMS]
-    if taken:
-        raise UserError("add", str(path), f"a file, named once, whose methods have new names, unlike {taken[0]}")
+    known = _by_plain()
+    for algorithm in own:  # before any is registered; canonical() could not tell two with one plain form apart
+        title, plain = algorithm.__name__, _plain(algorithm.__name__)
+        if plain in known:
+            allowed = f"a file, named once, whose methods have new names, unlike {title}, which means {known[plain]}"
+            raise UserError("add", str(path), allowed)
+        known[plain] = title.lower()
     for algorithm in own:
         register(algorithm.__name__.lower(), algorithm)
         algorithm.added_from, algorithm.added_digest = str(path), digest
