@@ -206,9 +206,8 @@ class Run:
         Their records are on the disk before it is, so that none that survives a power loss is ahead of them.
         """
         self._sync()
-        flat = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
         with replacing(self.checkpoint_file) as temporary:
-            save_file(flat, temporary, metadata={"round": str(completed), "config": dumps(config)})
+            save_file(_apart(tensors), temporary, metadata={"round": str(completed), "config": dumps(config)})
 
     def finish(self, summary: Mapping[str, Any]) -> None:
         write_atomic(self.done_file, json.dumps(finite(summary), indent=1, sort_keys=True) + "\n")
@@ -293,6 +292,17 @@ class Finished(Run):
     @cached_property
     def _metrics(self) -> list[dict[str, Any]]:
         return super().metrics()
+
+
+def _apart(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors on the CPU, none in the memory of another: safetensors would refuse them."""
+    apart, taken = {}, set()
+    for name, tensor in tensors.items():
+        flat = tensor.detach().cpu().contiguous()
+        memory = flat.untyped_storage().data_ptr()
+        apart[name] = flat.clone() if memory in taken else flat
+        taken.add(memory)
+    return apart
 
 
 def read_checkpoint(path: Path, only: Collection[str] | None = None) -> tuple[dict[str, Tensor], dict[str, str]]:

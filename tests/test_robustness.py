@@ -17,10 +17,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from safetensors.torch import load_file, save_file
 
-from artifact import config, session
+from artifact import algorithms, config, session
 from artifact.__main__ import main
+from artifact.engine import Trainer
 from artifact.errors import UserError
 from artifact.papers.measured import curvature
 from artifact.papers.panels import surfaces
@@ -514,6 +516,52 @@ def test_tensors_that_are_not_the_runs_are_one_line(change, tmp_path):
     ) as caught:
         session.execute(ours, tmp_path)
     assert "\n" not in str(caught.value) and str(run.checkpoint_file) in str(caught.value) and not run.done
+
+
+OWN = """from dataclasses import dataclass
+import torch
+from artifact.algorithms.base import FedAvg
+@dataclass(frozen=True)
+class Keeping(FedAvg):
+    def init(self, w, m):
+        return {"history": torch.zeros(0, len(w)), "previous": torch.zeros_like(w)}
+    def finish(self, state, c, w, W, C):
+        state["history"] = torch.cat([state["history"], w[None]])[-3:]
+        state["previous"] = new = w + C.mean(W - w) + 0.1 * state["history"].mean(0)
+        return new
+"""
+
+
+@pytest.fixture
+def keeping(tmp_path):
+    """A method of the user's own whose state grows, and holds the model that it returns; registered under its name."""
+    (tmp_path / "keeping.py").write_text(OWN)
+    yield algorithms.register_file(tmp_path / "keeping.py")[0]
+    del algorithms.ALGORITHMS["keeping"]
+
+
+def test_a_state_that_grows_goes_on_with_the_same_bits(keeping, tmp_path):
+    ours = _config(algorithm=keeping, rounds=5, train_size=200, test_size=60)
+    whole = session.execute(ours, tmp_path / "whole").run
+
+    def interrupt(trainer: Trainer, _metrics: dict) -> None:
+        if trainer.completed == 2:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        session.execute(ours, tmp_path / "parts", after_round=interrupt)
+    _assert_same_run(whole.folder, session.execute(ours, tmp_path / "parts").run.folder)
+
+
+def test_tensors_that_share_memory_are_saved(tmp_path):
+    """A method may keep the very model that it returns, or a part of it; safetensors refuses such tensors."""
+    w = torch.arange(6.0)
+    run = Run(tmp_path, "shared")
+    run.folder.mkdir()
+    tensors = {"w": w, "state.previous": w, "state.end": w[4:], "state.column": w.view(2, 3)[:, 1]}
+    run.save(tensors, 1, {"algorithm": "shared"})
+    found, _ = read_checkpoint(run.checkpoint_file)
+    assert found.keys() == tensors.keys() and all(torch.equal(found[name], tensors[name]) for name in found)
 
 
 @pytest.mark.parametrize("change", [_without("w"), _shorter("w")], ids=["no model", "short model"])
