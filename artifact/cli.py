@@ -6,7 +6,6 @@ import dataclasses
 import itertools
 import json
 import math
-import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from artifact.bench import bench
 from artifact.config import RunConfig
 from artifact.costs import costs_command
 from artifact.data.figures import partition_heatmap
-from artifact.errors import UserError
+from artifact.errors import UserError, fault
 from artifact.judging.reproduction import verdicts_command
 from artifact.landscape import landscape_command
 from artifact.options import DATA_ROOT, Place
@@ -77,15 +76,7 @@ def _register(file: str) -> None:
     except UserError:
         raise
     except (Exception, SystemExit) as error:  # the user's own code may raise anything
-        raise _fault(file, error) from error
-
-
-def _fault(file: str, error: BaseException) -> UserError:
-    """An error of the user's own code, with the line of it that was running, where one was."""
-    frames = traceback.extract_tb(error.__traceback__)
-    lines = [f", line {frame.lineno}" for frame in frames if Path(frame.filename) == Path(file).absolute()]
-    place = lines[-1] if lines else ""
-    return UserError("add", file, f"a Python file that runs ({type(error).__name__}: {error}{place})")
+        raise fault(file, error) from error
 
 
 # ---- list ------------------------------------------------------------------------------------------------------------
@@ -276,7 +267,7 @@ def _run(
         raise
     except (Exception, SystemExit) as error:  # the user's own code may raise anything
         added = wanted.build_algorithm().added_from
-        raise (_fault(added, error) if added else error) from error
+        raise (fault(added, error) if added else error) from error
     summary = outcome.summary | {"folder": str(outcome.run.folder), "found": outcome.found}
     if as_json:
         click.echo(dumps(summary))

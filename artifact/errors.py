@@ -1,5 +1,8 @@
 """The one exception that reaches a user: a field, the value it was given, and what is allowed."""
 
+import traceback
+from pathlib import Path
+
 
 class UserError(ValueError):
     """Bad input. The command line prints it as one line and ends with exit code 2.
@@ -16,3 +19,11 @@ class UserError(ValueError):
     def __reduce__(self):
         """As it was made, so that it comes whole out of another process."""
         return type(self), (self.field, self.value, self.allowed)
+
+
+def fault(file: str, error: BaseException) -> UserError:
+    """An error of the user's own code, with the line of it that was running, where one was."""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [f", line {frame.lineno}" for frame in frames if Path(frame.filename) == Path(file).absolute()]
+    place = lines[-1] if lines else ""
+    return UserError("add", file, f"a Python file that runs ({type(error).__name__}: {error}{place})")

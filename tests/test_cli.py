@@ -347,7 +347,8 @@ def test_lists_that_name_papers_can_be_of_one(capsys):
 
 
 OWN = """from __future__ import annotations
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+import torch
 from artifact.algorithms.base import FedAvg, Fraction
 @dataclass(frozen=True)
 class Mine(FedAvg):
@@ -403,19 +404,32 @@ def test_the_recorded_command_of_ones_own_method_finds_its_run(mine, tmp_path, c
 @pytest.mark.parametrize(
     ("old", "new", "named"),
     [
-        ("return self.share", "return unknown", ("add", "mine.py", "NameError", "unknown", "line 8")),
+        ("return self.share", "return unknown", ("add", "mine.py", "NameError", "unknown", "line 9")),
         ("return self.share * g", "pass", ("add", "mine.py")),
         ("self.share * g", "g.mean(-1)", ("add", "mine.py")),
         ("@dataclass(frozen=True)\n", "", ("mine", "@dataclass(frozen=True)")),
         ("share", "lr", ("hyper-parameter", "lr", "mine")),
         ("@dataclass", "raise SystemExit(0)\n@dataclass", ("add", "mine.py", "SystemExit")),
-        ("return self.share * g", "raise SystemExit(0)", ("add", "mine.py", "SystemExit", "line 8")),
+        ("return self.share * g", "raise SystemExit(0)", ("add", "mine.py", "SystemExit", "line 9")),
         ("Fraction = 0.5", "Fraction = 2.0", ("share", "2.0", "less than or equal to 1")),
         ("share: Fraction = 0.5", "share: Fraction = 0.5\n    kind: str = 'a'", ("kind", "'a'", "finite number")),
         (
             "share: Fraction = 0.5",
             "share: Fraction = 0.5\n    pair: tuple = (1, 2)",
             ("pair", "(1, 2)", "finite number"),
+        ),
+        ("share: Fraction", "share: NoSuch", ("add", "mine.py", "NameError", "NoSuch")),
+        ("Fraction = 0.5", "torch.Tensor = 0.5", ("add", "mine.py", "PydanticSchemaGenerationError", "torch.Tensor")),
+        ("= 0.5", "= field(default=0.5, init=False)", ("share", "init=False", "mine")),
+        (
+            "= 0.5",
+            "= 0.5\n    def __post_init__(self):\n        raise ValueError('too small')",
+            ("add", "mine.py", "ValueError: too small, line 9"),
+        ),
+        (
+            "= 0.5",
+            "= 0.5\n    def __post_init__(self):\n        raise RuntimeError('too small')",
+            ("add", "mine.py", "RuntimeError: too small, line 9"),
         ),
     ],
 )

@@ -263,3 +263,12 @@ def test_own_settings_win_over_columns_and_exceptions(place, tmp_path, monkeypat
     assert (named.hyper["mix"], named.lr, named.clip) == (0.25, 0.01, 1.0)
     assert (named.lr_decay, named.weight_decay, named.local_steps) == (1.0, 0.5, 2)
     assert (made().hyper.get("mix"), made().lr, made().clip) == (None, 0.2, 5.0)
+
+
+def test_values_that_the_own_class_refuses_are_one_line(compare, tmp_path):
+    path = tmp_path / "fedsign.py"
+    check = "\n    def __post_init__(self):\n        if self.mix > 0.5:\n            raise ValueError('too much')\n"
+    path.write_text(FEDSIGN.read_text() + check)
+    code, out, error = compare("--add", str(path), "--hyper", "mix=0.75", "--out", str(tmp_path / "store"))
+    assert code == 2 and not out and len(error.splitlines()) == 1 and not (tmp_path / "store").exists()
+    assert error.startswith("error: add: ") and "fedsign.py" in error and "ValueError: too much, line" in error

@@ -8,11 +8,12 @@ import hashlib
 import importlib.util
 import math
 import sys
+import typing
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import PydanticUserError, TypeAdapter, ValidationError
 
 from artifact.algorithms import printed, released  # noqa: F401  (their import registers the switches)
 from artifact.algorithms.base import FedAdam, FedAvg, FedProx
@@ -23,7 +24,7 @@ from artifact.algorithms.robust import FedRobust
 from artifact.algorithms.sam import FedASAM, FedGAMMA, FedSAM, GlobalFedSAM, MoFedSAM
 from artifact.algorithms.switches import EXCLUSIVE, SAME_EQUATION, SOURCES, SWITCHES, mixins, released_ids
 from artifact.algorithms.variates import FedDC, Scaffold
-from artifact.errors import UserError
+from artifact.errors import UserError, fault
 
 #: name -> class
 ALGORITHMS: dict[str, type[FedAvg]] = {
@@ -172,7 +173,7 @@ def build(
 
     variant: ``paper`` or ``released``; source: which released code (fl-simulator, fedlesam, fedman), by default the
     one that published the method.  switches: ids of discrepancies to flip on top of the variant.
-    Raises UserError for an unknown name, hyper-parameter or id, or a value out of range.
+    Raises UserError for an unknown name, hyper-parameter or id, a value out of range, or a fault in a user's own class.
     """
     name = canonical(name)
     algorithm = ALGORITHMS[name]
@@ -187,13 +188,30 @@ def build(
     defaults = dict(SPECIAL.get(name, (ids, {}))[1])
     for part in parts:
         defaults |= getattr(part, "defaults", {})
-    adapter = _adapter(algorithm)
     try:
-        values = adapter.dump_python(adapter.validate_python(defaults | hyper))
+        values = _checked(algorithm, defaults | hyper)
+        return type(algorithm.__name__, (*parts, algorithm), {"switches": ids, "name": name})(**values)
+    except UserError:
+        raise
+    except (Exception, SystemExit) as error:  # annotations and __post_init__ of the user's own may raise anything
+        if not algorithm.added_from:
+            raise
+        raise fault(algorithm.added_from, error) from error
+
+
+def _checked(algorithm: type[FedAvg], values: dict[str, Any]) -> dict[str, Any]:
+    """Values of all fields. Raises UserError for one out of range, and what ``__post_init__`` of the class raises."""
+    try:
+        adapter = _adapter(algorithm)
+        return adapter.dump_python(adapter.validate_python(values))
+    except PydanticUserError:
+        typing.get_type_hints(algorithm)  # NameError with the name that is unknown; pydantic says only that one is
+        raise
     except ValidationError as error:
         first = error.errors()[0]
+        if not first["loc"]:  # no field is wrong: pydantic has wrapped what the class itself has raised
+            raise first.get("ctx", {}).get("error", error) from None
         raise UserError(str(first["loc"][-1]), first["input"], first["msg"]) from None
-    return type(algorithm.__name__, (*parts, algorithm), {"switches": ids, "name": name})(**values)
 
 
 def register(name: str, algorithm: type[FedAvg]) -> None:
@@ -201,8 +219,8 @@ def register(name: str, algorithm: type[FedAvg]) -> None:
 
     The decorator must be the class's own: with an inherited one its new hyper-parameters would be constants.
 
-    Raises UserError when the name means a method, for other classes, and for a default that a stored config cannot
-    hold.
+    Raises UserError when the name means a method, for other classes, for a default that a stored config cannot hold,
+    and for a field that takes no value.
     """
     if _plain(name) in _by_plain():
         raise UserError("name", name, f"a name that means none of {', '.join(ALGORITHMS)}")
@@ -212,6 +230,8 @@ def register(name: str, algorithm: type[FedAvg]) -> None:
     for field in dataclasses.fields(algorithm):
         if not (isinstance(field.default, (int, float)) and math.isfinite(field.default)):
             raise UserError(field.name, field.default, f"a finite number, true or false as a default of {name}")
+        if not field.init:
+            raise UserError(field.name, "init=False", f"a field of {name} that takes a value, or no annotation")
     ALGORITHMS[name] = algorithm
 
 
