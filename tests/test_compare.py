@@ -6,6 +6,8 @@ import csv
 import io
 import itertools
 import json
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -272,3 +274,27 @@ def test_values_that_the_own_class_refuses_are_one_line(compare, tmp_path):
     code, out, error = compare("--add", str(path), "--hyper", "mix=0.75", "--out", str(tmp_path / "store"))
     assert code == 2 and not out and len(error.splitlines()) == 1 and not (tmp_path / "store").exists()
     assert error.startswith("error: add: ") and "fedsign.py" in error and "ValueError: too much, line" in error
+
+
+def test_holm_is_told_of_what_was_compared(compare, place, tmp_path):
+    """Without own runs, or with one seed, nothing is tested; a method without runs of the same seeds is not counted."""
+    compare("--hyper", "mix=0")
+    code, text, _ = compare("--hyper", "mix=0", "--lookup")
+    assert code == 0 and "Holm over 4 comparisons" in text and "with 3 seeds is 0.25" in text
+    code, text, _ = compare("--hyper", "mix=0.125", "--lookup")
+    assert code == 0 and "FedSAM" in text and "Holm over" not in text and "seeds is" not in text
+    store = tmp_path / "store"
+    shutil.copytree(place / "store", store)
+    _drop(store / "added", lambda config: config["seed"] > 0)
+    assert "Holm over" not in compare("--hyper", "mix=0", "--lookup", "--out", str(store))[1]
+    shutil.rmtree(store)
+    shutil.copytree(place / "store", store)
+    _drop(store / "added", lambda config: config["split"] == "iid")
+    assert "Holm over 2 comparisons" in compare("--hyper", "mix=0", "--lookup", "--out", str(store))[1]
+
+
+def _drop(store: Path, unwanted: Callable[[dict], bool]) -> None:
+    """Remove the runs with such a config from the stores below a folder."""
+    for path in store.glob("*/*/config.json"):
+        if unwanted(json.loads(path.read_text())):
+            shutil.rmtree(path.parent)

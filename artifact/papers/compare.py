@@ -157,13 +157,19 @@ def _cells(beside: Beside) -> list[str]:
 
 
 def _explain(paper: Paper, table: Table, profile: str, found: list[Beside]) -> str:
-    name, n = found[0].own.cell.row.label, max((b.comparison.difference.n for b in found if b.comparison), default=0)
-    metric = found[0].own.cell.metric
-    return (
+    name, metric = found[0].own.cell.row.label, found[0].own.cell.metric
+    text = (
         f"{name} beside the methods of {paper.title}, {table.location}; profile {profile}. Same seeds, initial "
         f"weights, partitions, cohorts and batches. {metric.label} ({metric.unit}), mean ± half width of the 95 % t "
-        f"interval over seeds; difference paired by seed with its 95 % t interval. Holm over {len(found)} "
-        f"comparisons; the smallest possible p value of the exact sign-flip test with {n} seeds is {2.0 ** (1 - n):g}."
+        f"interval over seeds; difference paired by seed with its 95 % t interval."
+    )
+    seeds = [beside.comparison.difference.n for beside in found if beside.comparison is not None]
+    if max(seeds, default=0) < 2:  # nothing was tested
+        return text
+    smallest = f"{2.0 ** (1 - max(seeds)):g}"
+    return (
+        f"{text} Holm over {len(seeds)} comparisons; the smallest possible p value of the exact sign-flip test with "
+        f"{max(seeds)} seeds is {smallest}."
     )
 
 
