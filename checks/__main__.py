@@ -42,7 +42,7 @@ class OneLine(click.Command):
 @click.option("--findings", is_flag=True, help="Write docs/findings.md and its figures from the stored evidence.")
 @click.option(
     "--limit",
-    type=click.FloatRange(0, min_open=True),
+    type=click.FloatRange(0, 86400, min_open=True),  # a day; a timer takes no number of any size
     default=runner.WALL_LIMIT_SECONDS,
     show_default=True,
     help="Wall limit per check in seconds.",
@@ -51,7 +51,7 @@ class OneLine(click.Command):
 @click.option("--store/--no-store", default=True, show_default=True, help="Write evidence files to results/checks.")
 def main(ids, papers, as_json, figures, readme, findings, limit, workers, store):
     """Decide claims; exit code 0 only if every verdict equals the ledger's and nothing was skipped unseen."""
-    if not math.isfinite(limit):
+    if math.isnan(limit):  # click's ranges let it pass
         raise UserError("limit", limit, "a positive number of seconds")
     ledger = load()
     claims = select(ledger, ids, papers)

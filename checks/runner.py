@@ -60,7 +60,8 @@ class Outcome:
     missing; "error" where the check failed. evidence: plain data. margin: left/right at the worst point, or the margin
     that a paired interval was held against, or None. repaired: corrected statement or None. seconds: share of the
     function's wall time. skipped: why nothing was decided, where that is a stated skip. figure: path of the drawn
-    figure. empirical: verdict of the stored runs beside that of the check, for a claim that has both.
+    figure. empirical: verdict of the stored runs beside that of the check, for a claim that has both. raised: the error
+    is one that the check itself raised, not a limit on it or a dead worker.
     """
 
     claim: Claim
@@ -72,6 +73,7 @@ class Outcome:
     skipped: str | None = None
     figure: str | None = None
     empirical: str | None = None
+    raised: bool = False
 
     @property
     def decided_as_expected(self) -> bool:
@@ -161,8 +163,10 @@ def execute(job: Job, limit: float = WALL_LIMIT_SECONDS, figures: Path | None = 
     except MissingSolver as error:
         result |= {"verdict": "not-run", "evidence": {"reason": str(error)}, "skipped": str(error)}
     except Exception as error:
-        text = f"{type(error).__name__}: {error}" if not isinstance(error, WallLimit) else str(error)
+        raised = not isinstance(error, WallLimit)
+        text = f"{type(error).__name__}: {error}" if raised else str(error)
         result |= {"verdict": "error", "evidence": {"error": text, "traceback": traceback.format_exc(limit=-4)}}
+        result["raised"] = raised
     result["seconds"] = time.perf_counter() - start
     if figures and result["verdict"] != "error" and not result.get("skipped"):
         result["drawn"] = _draw_all(job, result, figures, limit)
@@ -324,6 +328,7 @@ def _outcome(
         result.get("skipped"),
         result["drawn"].get(claim.id),
         empirical.verdict if empirical else None,
+        result.get("raised", False),
     )
 
 
@@ -350,9 +355,13 @@ def versions() -> dict[str, str]:
 
 
 def store(outcome: Outcome, folder: Path = STORE) -> Path | None:
-    """Write one evidence file atomically. An error is not evidence: it removes what an earlier run left."""
+    """Write one evidence file atomically. An error is not evidence: it removes what an earlier run left.
+
+    What kept a check from its end (the wall limit, a dead worker) says nothing against what an earlier run found.
+    """
     if outcome.verdict == "error":
-        (folder / f"{outcome.claim.id}.json").unlink(missing_ok=True)
+        if outcome.raised:
+            (folder / f"{outcome.claim.id}.json").unlink(missing_ok=True)
         return None
     content = {
         "id": outcome.claim.id,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 
 import pytest
@@ -155,8 +157,24 @@ def test_evidence_file(tmp_path):
 
 def test_error_removes_the_evidence_of_an_earlier_run(tmp_path):
     runner.store(_outcome(), tmp_path)
-    assert runner.store(_outcome("error"), tmp_path) is None
+    assert runner.store(_outcome("error", raised=True), tmp_path) is None
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_kept_a_check_from_its_end_leaves_the_stored_evidence(tmp_path, registered):
+    """A wall limit and a dead worker say nothing of the claim; an error that the check raised does."""
+    dead = Future()
+    dead.set_exception(BrokenProcessPool("a worker ended abruptly"))
+    ends = [
+        runner._result_of(dead),
+        runner.execute(registered(endless), limit=0.1),
+        runner.execute(registered(failing)),
+    ]
+    for result, left in zip(ends, (1, 1, 0), strict=True):
+        runner.store(_outcome(), tmp_path)
+        outcome = runner._outcome(CLAIM, (runner.Job(("demo",)), result), None)
+        assert outcome.verdict == "error" and runner.store(outcome, tmp_path) is None
+        assert len(list(tmp_path.iterdir())) == left, outcome.evidence["error"]
 
 
 def test_outcomes_are_passed_on_as_they_come_and_returned_in_ledger_order(monkeypatch, registered):
@@ -205,6 +223,7 @@ def test_totals_and_readme_count():
         (["--limit", "-1"], "--limit"),
         (["--workers", "0"], "--workers"),
         (["--limit", "soon"], "soon"),
+        (["--claim", "fan24-thm1", "--no-store", "--limit", "1e300"], "86400"),
     ],
 )
 def test_bad_value_ends_in_one_line_and_code_two(arguments, named):
