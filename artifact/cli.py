@@ -168,7 +168,7 @@ def list_command() -> click.Command:
         if as_json:
             click.echo(json.dumps(rows, indent=1, default=str))
             return
-        if markdown:
+        if markdown and rows:  # without rows there is nothing to name the columns after
             click.echo("\n".join(markdown_table(list(rows[0]), (map(_short, row.values()) for row in rows))))
             return
         for row in rows:

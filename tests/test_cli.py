@@ -111,6 +111,7 @@ BAD = [
     ("table kakoun2024/9.9 --out {out}", ("table", "kakoun2024/9.9", "kakoun2024/5.3")),
     ("table smith2020/1 --out {out}", ("paper", "smith2020", "kakoun2024")),
     ("table kakoun2024/5.3 --profile huge --out {out}", ("profile", "huge", "laptop")),
+    ("table discrepancies --profile paper --lookup --json", ("profile", "paper", "quick")),
     ("table kakoun2024/5.3 --out {file}/out --quiet", ("out", "file", "written")),
     ("table kakoun2024/5.3 --lookup --out {folder} --figures {file}/figures", ("file", "folder")),
     ("table kakoun2024/5.3 --lookup --out {missing}", ("out", "missing", "there")),

@@ -420,6 +420,12 @@ def test_list_cells_knows_every_cell_and_panel(capsys):
     assert panels <= set(rows)
 
 
+def test_a_list_of_nothing_is_empty(capsys):
+    for words, printed in (([], ""), (["--markdown"], ""), (["--json"], "[]\n")):
+        assert main(["list", "cells", "--paper", "discrepancies", "--profile", "paper", *words]) == 0
+        assert capsys.readouterr().out == printed
+
+
 def test_list_cells_of_an_unknown_paper_is_an_error():
     with pytest.raises(UserError, match="smith2020"):
         listing.cells("smith2020")

@@ -328,6 +328,14 @@ def test_a_store_that_cannot_be_written_is_told_before_the_first_run(tmp_path, c
     assert len(error.splitlines()) == 1 and str(store) in error and "written" in error
 
 
+def test_all_is_what_no_selection_is(tmp_path, capsys):
+    said = []
+    for words in ((), ("all",)):
+        assert main(["sweep", *words, "--dry-run", "--json", "--out", str(tmp_path)]) == 0
+        said.append(json.loads(capsys.readouterr().out))
+    assert said[0] == said[1] and said[0]["to_make"] > 100 and said[0]["estimate"]
+
+
 def test_everything_is_more_than_the_profile_runs_here(tmp_path, capsys):
     """The papers' settings are left out for want of machine time, unless they are asked for."""
     counts = []

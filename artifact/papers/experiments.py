@@ -223,14 +223,19 @@ def find(name: str) -> tuple[Paper, Table]:
 def select_tables(name: str, profile: str) -> list[tuple[Paper, Table]]:
     """``PAPER/TABLE`` -> that table; ``PAPER`` or ``all`` -> the tables that have the profile.
 
-    Raises UserError for an unknown paper or table, and for a table without the profile.
+    Raises UserError for an unknown paper or table, and for a table or a paper without the profile.
     """
     if "/" in name:
         chosen = [find(name)]
         cells(chosen[0][1], profile)
         return chosen
     papers_chosen = papers() if name == "all" else [load(name).paper]
-    return [(p, table) for p, table in all_tables() if p.paper in papers_chosen and profile in table.profiles]
+    of_papers = [(p, table) for p, table in all_tables() if p.paper in papers_chosen]
+    chosen = [(p, table) for p, table in of_papers if profile in table.profiles]
+    if not chosen:
+        declared = (own for _, table in of_papers for own in table.profiles)
+        raise UserError("profile", profile, f"one with tables of {name}: {', '.join(dict.fromkeys(declared))}")
+    return chosen
 
 
 def all_tables() -> Iterator[tuple[Paper, Table]]:
