@@ -149,6 +149,8 @@ BAD = [
     ("data status cats", ("dataset", "cats", "cifar10")),
     ("data import cifar10 {truncated} --data {out}", ("truncated.npz", "undamaged")),
     ("data import cifar10 {case} --data {out}", ("data file", "train_x")),
+    (f"{FEDAVG} --split dirichlet:1e308", ("split", "dirichlet:1e308", "0.01 to 1000")),
+    ("data split digits dirichlet:1e308 --clients 3", ("split", "dirichlet:1e308", "0.01 to 1000")),
     ("data import digits {case} --data {out}", ("digits", "other dataset")),
     ("bench --model abacus", ("model", "abacus", "lenet")),
     ("bench --rounds 0", ("rounds", "0", "1")),

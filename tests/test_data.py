@@ -10,6 +10,7 @@ import pickle
 import struct
 import threading
 import urllib.request
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.error import URLError
@@ -285,6 +286,19 @@ def test_import_and_load_round_trip(tmp_path):
     assert data.fingerprint == load("cifar10", tmp_path / "root").fingerprint
 
 
+def test_arrays_of_other_names_are_left_out(tmp_path):
+    """Also one that is called as an argument of numpy's ``savez``."""
+    plain = cifar_arrays()
+    extra = io.BytesIO()
+    np.save(extra, np.arange(2))
+    with zipfile.ZipFile(write_npz(tmp_path / "in.npz", **plain), "a") as archive:
+        archive.writestr("file.npy", extra.getvalue())
+    target = import_npz("cifar10", tmp_path / "in.npz", tmp_path / "root")
+    with np.load(target) as file:
+        assert set(file.files) == set(plain)
+    assert load("cifar10", tmp_path / "root").classes == tuple(plain["classes"])
+
+
 def test_a_folder_can_be_imported_too(tmp_path):
     write_idx(tmp_path / "mnist")
     import_npz("mnist", tmp_path / "mnist", tmp_path / "root")
@@ -308,6 +322,7 @@ WRONG = [
     ({"classes": np.array([{}] * 10, dtype=object)}, "data file"),
     ({"domains": np.zeros(30, np.int64)}, "domains"),
     ({"domains": np.full(30, 3), "domain_names": np.array(["a", "b"])}, "domains"),
+    ({"domains": np.arange(30) % 3, "domain_names": np.array(["a", "b", "a"])}, "domain_names"),
 ]
 
 

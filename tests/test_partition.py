@@ -208,6 +208,7 @@ BAD = [
     ("dirichlet:nan", 10, {}, "split"),
     ("dirichlet:inf", 10, {}, "split"),
     ("dirichlet:x", 10, {}, "split"),
+    ("dirichlet:1e308", 10, {}, "split"),
     ("dirichlet:0.1:swap", 10, {}, "split"),
     ("dirichlet:0.1:replace:replace", 10, {}, "split"),
     ("pathological:0", 10, {}, "split"),

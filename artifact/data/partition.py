@@ -124,7 +124,7 @@ def partition(
         chances = rng.dirichlet(np.full(classes, value), size=clients)
     else:
         chances = _pathological(int(value), clients, classes, rng)
-    if not np.isfinite(chances).all():
+    if not (np.isfinite(chances).all() and chances.any(axis=1).all()):  # 0 / 0, or a draw over an infinite sum
         raise UserError("split", spec, "an ALPHA for which Dirichlet draws are finite numbers, such as 0.01 to 1000")
     return Partition(spec, _fill(chances, slots, labels, recycle, kind == "pathological", rng))
 

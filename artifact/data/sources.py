@@ -12,6 +12,7 @@ import hashlib
 import os
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,8 @@ from artifact.errors import UserError
 from artifact.files import read_arrays
 from artifact.streams import numpy_stream
 
+#: arrays of a stored file, the last three optional
+FIELDS = ("train_x", "train_y", "test_x", "test_y", "classes", "domains", "domain_names")
 IMAGENET = {"mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)}
 MNIST = {"mean": (0.1307,), "std": (0.3081,)}
 FASHION_CLASSES = "T-shirt/top,Trouser,Pullover,Dress,Coat,Sandal,Shirt,Sneaker,Bag,Ankle boot"
@@ -308,7 +311,9 @@ def _check_domains(arrays: Arrays, source: Source) -> None:
         return
     if domains is None or names is None or names.dtype.kind != "U" or names.ndim != 1:
         raise UserError("domains", sorted(arrays), "the fields domains (integers) and domain_names (text)")
-    count = len(names)
+    count, twice = len(names), [name for name, n in Counter(map(str, names)).items() if n > 1]
+    if twice:
+        raise UserError("domain_names", twice[0], "a name that no other domain has")
     good = domains.dtype.kind in "iu" and domains.shape == arrays["train_y"].shape
     if not good or not 0 <= int(domains.min()) <= int(domains.max()) < count:
         raise UserError("domains", f"{domains.dtype}{list(domains.shape)}", f"one number 0 to {count - 1} per image")
@@ -357,10 +362,11 @@ def _working_folder(root: Path) -> Iterator[Path]:
 def _store(name: str, arrays: Arrays, root: Path) -> Path:
     """Write `<root>/<name>.npz`, then `<name>.sha256` as sha256sum does; each appears complete or not at all."""
     target = root / f"{'emnist' if name == 'emnist-20' else name}.npz"
+    kept = {field: arrays[field] for field in FIELDS if field in arrays}  # another may be called as savez's argument is
     with _working_folder(root) as folder:
         try:
             with open(folder / target.name, "wb") as file:
-                np.savez(file, **arrays)
+                np.savez(file, **kept)
                 file.flush()
                 os.fsync(file.fileno())
             line = f"{_sha256(folder / target.name)}  {target.name}\n"
