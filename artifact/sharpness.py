@@ -28,7 +28,7 @@ from artifact.files import write_atomic
 from artifact.memory import peak_memory
 from artifact.options import DATA_ROOT, Place, refuse_given
 from artifact.session import load_data, require_checkpoint_of
-from artifact.store import GLOBAL_MODEL, Run, dumps, read_checkpoint, runs
+from artifact.store import GLOBAL_MODEL, Run, dumps, is_number, read_checkpoint, runs
 
 #: what can be measured, in the order in which it is; the trace uses the eigenvectors of ``top`` where it has them
 PARTS = ("top", "negative", "trace", "density", "layers", "sam")
@@ -348,7 +348,7 @@ def _is_record(content: Any) -> bool:
     if not (isinstance(content, dict) and isinstance(content.get("data"), int)):
         return False
     rows = [content[name] for name in ("top_eigenvalue", "trace") if name in content]
-    return all(isinstance(row, dict) and isinstance(row.get("value"), (int, float)) for row in rows)
+    return all(isinstance(row, dict) and is_number(row.get("value")) for row in rows)
 
 
 def matching(store: Path, conditions: Sequence[str]) -> list[str]:

@@ -80,16 +80,17 @@ def _is_round(entry: Mapping[str, Any]) -> bool:
     """Whether a metrics line has what its readers rely on: what the round cost, and a number for every test in it."""
     tests = [entry[name] for name in EVALUATED if name in entry]
     return _has_numbers(entry.get("cost")) and all(
-        _has_numbers(test) and _is_number(test.get("accuracy")) for test in tests
+        _has_numbers(test) and is_number(test.get("accuracy")) for test in tests
     )
 
 
 def _has_numbers(content: Any) -> bool:
-    return isinstance(content, dict) and all(value is None or _is_number(value) for value in content.values())
+    return isinstance(content, dict) and all(value is None or is_number(value) for value in content.values())
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and math.isfinite(value)
+def is_number(value: Any) -> bool:
+    """Whether it is a finite number, also as a float, which an integer of any size is not."""
+    return isinstance(value, (int, float)) and abs(value) <= sys.float_info.max
 
 
 def _lines(path: Path, numbers: Collection[str] = ("round",)) -> tuple[list[tuple[dict[str, Any], bytes]], int]:
@@ -104,7 +105,7 @@ def _lines(path: Path, numbers: Collection[str] = ("round",)) -> tuple[list[tupl
             entry = _STRICT.decode(line.decode())
         except ValueError:  # no UTF-8, no JSON
             return lines, number
-        if not (isinstance(entry, dict) and all(_is_number(entry.get(name)) for name in numbers)):
+        if not (isinstance(entry, dict) and all(is_number(entry.get(name)) for name in numbers)):
             return lines, number
         lines.append((entry, line + b"\n"))
     return lines, 0
@@ -183,7 +184,7 @@ class Run:
         paths = [path for path in (self.metrics_file, self.timings_file) if path.exists() or rounds]
         kept = {path: _lines(path)[0][:rounds] for path in paths}
         for path, lines in kept.items():
-            if [entry["round"] for entry, _ in lines] != list(range(1, rounds + 1)):
+            if len(lines) != rounds or [entry["round"] for entry, _ in lines] != list(range(1, rounds + 1)):
                 raise _damaged(
                     path, f"an intact line for each of the {rounds} rounds that the checkpoint has behind it"
                 )
@@ -262,7 +263,7 @@ class Run:
     def _require_all_rounds(self, path: Path, entries: Sequence[Mapping[str, Any]]) -> None:
         """UserError where a finished run's record is cut short, has a gap or is gone: its numbers would be others."""
         rounds = self._finished_rounds()
-        if [entry["round"] for entry in entries] != list(range(1, rounds + 1)):
+        if len(entries) != rounds or [entry["round"] for entry in entries] != list(range(1, rounds + 1)):
             raise _damaged(path, f"a line for each of the {rounds} rounds of the finished run, in their order")
 
     def _finished_rounds(self) -> int:
@@ -271,7 +272,7 @@ class Run:
         except ValueError:  # no UTF-8, no JSON
             content = None
         rounds = content.get("rounds") if isinstance(content, dict) else None
-        if not isinstance(rounds, int):
+        if not (isinstance(rounds, int) and is_number(rounds)):
             raise _damaged(self.done_file, "the JSON object with the number of rounds of a finished run")
         return rounds
 
@@ -324,8 +325,9 @@ def read_checkpoint(path: Path, only: Collection[str] | None = None) -> tuple[di
 
 def _names_a_run(metadata: Mapping[str, str]) -> bool:
     try:
-        return metadata.get("round", "").isdecimal() and _is_config(json.loads(metadata.get("config", "")))
-    except ValueError:  # no JSON
+        rounds = metadata.get("round", "")
+        return rounds.isdecimal() and is_number(int(rounds)) and _is_config(json.loads(metadata.get("config", "")))
+    except ValueError:  # no JSON, or more digits than Python reads
         return False
 
 

@@ -348,12 +348,14 @@ def small(tmp_path_factory) -> Path:
 
 
 RECORDS = {"metrics.jsonl": b'{"round": 1}\n', "timings.jsonl": b'{"round": 1, "seconds": 1.0}\n'}
+HUGE = 10**400  # more than a float holds
 DAMAGES = [("config.json", damage) for damage in (b"{", b"", b"[]", b"{}", b"\xff\xfe{}")]
 DAMAGES += [("metrics.jsonl", damage) for damage in (b"x\n", b"\xff\n", b"[]\n", b"{}\n", bytes(9) + b"\n")]
 DAMAGES += [("timings.jsonl", damage) for damage in (b"x\n", b'{"round": 2}\n', b'{"round": 2, "seconds": "x"}\n')]
+DAMAGES += [("timings.jsonl", b'{"round": 2, "seconds": %d}\n' % HUGE), ("metrics.jsonl", b'{"round": %d}\n' % HUGE)]
 
 
-DAMAGES += [("done", damage) for damage in (b"{", b"\xff", b"[]", b"{}", b'{"rounds": "2"}')]
+DAMAGES += [("done", damage) for damage in (b"{", b"\xff", b"[]", b"{}", b'{"rounds": "2"}', b'{"rounds": %d}' % HUGE)]
 
 
 @pytest.mark.parametrize(("name", "damage"), DAMAGES)
@@ -406,7 +408,15 @@ def test_a_finished_line_with_wrong_contents_is_one_line(change, small, tmp_path
 
 
 @pytest.mark.parametrize(
-    "damage", ["{", "[]", "{}", '{"data": 80, "trace": 3}', '{"data": 80, "trace": {"value": "x"}}']
+    "damage",
+    [
+        "{",
+        "[]",
+        "{}",
+        '{"data": 80, "trace": 3}',
+        '{"data": 80, "trace": {"value": "x"}}',
+        f'{{"data": 80, "trace": {{"value": {HUGE}}}}}',
+    ],
 )
 def test_a_damaged_record_of_curvature_is_one_line(damage, small, tmp_path, capsys):
     run = Run(shutil.copytree(small, tmp_path / "store"), _only(small).name)
@@ -442,7 +452,10 @@ def test_a_run_with_a_damaged_config_does_not_go_on(small, tmp_path, capsys):
     assert not run.done
 
 
-@pytest.mark.parametrize("metadata", [{"round": "x"}, {"round": "-1"}, {"config": "x"}, {"config": "[]"}])
+@pytest.mark.parametrize(
+    "metadata",
+    [{"round": "x"}, {"round": "-1"}, {"round": "9" * 400}, {"round": "9" * 5000}, {"config": "x"}, {"config": "[]"}],
+)
 def test_metadata_that_name_no_run_are_one_line(metadata, small, tmp_path, capsys):
     store = shutil.copytree(small, tmp_path / "store")
     run = Run(store, _only(store).name)
