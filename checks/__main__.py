@@ -12,6 +12,7 @@ from typing import Any
 import click
 from tqdm import tqdm
 
+from artifact.__main__ import escape_what_cannot_be_shown, explain
 from artifact.errors import UserError
 from artifact.files import require_writable
 from artifact.judging.claims import Claim, load, select
@@ -23,11 +24,11 @@ class OneLine(click.Command):
     """A command whose usage errors are one line and exit code 2."""
 
     def main(self, *arguments, **options):
+        escape_what_cannot_be_shown()
         try:
             return super().main(*arguments, **{**options, "standalone_mode": False})
-        except (click.ClickException, UserError) as error:
-            text = error.format_message() if isinstance(error, click.ClickException) else str(error)
-            click.echo("error: " + " ".join(text.split()), err=True)
+        except (click.ClickException, UserError, OSError) as error:
+            click.echo("error: " + " ".join(explain(error).split()), err=True)
             sys.exit(2)
         except click.Abort:
             sys.exit(130)  # interrupted from the keyboard

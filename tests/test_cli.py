@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import math
+import os
 import shlex
 import subprocess
 import sys
@@ -313,6 +315,30 @@ def test_archive_with_a_pickle_is_never_opened(tmp_path, capsys):
     assert main(["data", "import", "cifar10", str(bad), "--data", str(tmp_path / "data")]) == 2
     assert not mark.exists()
     assert "allow_pickle" not in capsys.readouterr().err, "no advice to open it unsafely"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "words", "printed"),
+    [
+        ("latin-1", "table kakoun2024/5.3 --lookup --out {empty}", b"\\u2013 /"),
+        ("utf-8", f"{FEDAVG} --out {{out}}", b"/\\udcff/"),
+    ],
+)
+def test_what_the_terminal_cannot_show_is_escaped(encoding, words, printed, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding))
+    assert main([word.format(empty=tmp_path, out=tmp_path / "\udcff") for word in words.split()]) == 0
+    sys.stdout.flush()
+    assert printed in sys.stdout.buffer.getvalue()
+
+
+@pytest.mark.parametrize("words", ["list claims", "--help"])
+def test_a_reader_that_has_seen_enough_ends_it_quietly(words):
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "artifact", *words.split()]
+    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, cwd=ROOT, check=False)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_no_command_shows_the_commands(capsys):
