@@ -33,11 +33,26 @@ def _order(name: str) -> tuple[int, bool, str]:
 
 
 def read(name: str, folder: Path = FOLDER) -> dict[str, Any]:
-    """The notebook as parsed JSON. Raises UserError for an unknown name."""
-    path = folder / f"{name}.ipynb"
-    if not path.is_file():
-        raise UserError("notebook", name, ", ".join(names(folder)))
-    return json.loads(path.read_text(encoding="utf-8"))
+    """The notebook as parsed JSON. Raises UserError for an unknown name and a damaged file."""
+    path, known = folder / f"{name}.ipynb", names(folder)
+    if name not in known:
+        raise UserError("notebook", name, ", ".join(known))
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:  # a folder, no UTF-8, no JSON, too deep
+        raise UserError("notebook", str(path), f"a JSON file in UTF-8 that can be read ({error})") from None
+    cells = content.get("cells") if isinstance(content, dict) else None
+    if not (isinstance(cells, list) and cells and all(map(_is_cell, cells)) and content.get("nbformat") == 4):
+        raise UserError("notebook", str(path), "a JSON object of nbformat 4 with at least one cell, each with a source")
+    return content
+
+
+def _is_cell(cell: Any) -> bool:
+    """Whether what is read here of every cell is there: its kind, and its text, whole or in lines."""
+    if not (isinstance(cell, dict) and isinstance(cell.get("cell_type"), str)):
+        return False
+    text = cell.get("source")
+    return isinstance(text, str) or (isinstance(text, list) and all(isinstance(line, str) for line in text))
 
 
 def source(cell: dict[str, Any]) -> str:

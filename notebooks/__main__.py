@@ -21,6 +21,7 @@ from nbformat import NotebookNode
 from artifact import inputs, notebook
 from artifact.errors import UserError
 from artifact.files import write_atomic
+from artifact.judging.claims import PAPERS
 from artifact.options import Place
 from artifact.papers import experiments
 from checks.__main__ import OneLine
@@ -54,6 +55,8 @@ def main(out: Path, chosen: Sequence[str], jobs: int, folder: Path, force: bool,
     A page is up to date while its notebook, the program, the ledger and the finished runs are those it was made from.
     """
     names = _select(chosen, folder)
+    for name in names:
+        _require_notebook(name, folder)
     if refresh:
         for name in names:
             shape.refresh(name, folder)
@@ -77,6 +80,19 @@ def _select(chosen: Sequence[str], folder: Path) -> list[str]:
         if name not in known:
             raise UserError("notebook", name, ", ".join(known))
     return [name for name in known if not chosen or name in chosen]
+
+
+def _require_notebook(name: str, folder: Path) -> None:
+    """UserError for a notebook that cannot be executed or shown, before any of them is."""
+    if name.partition("-")[0] not in PAPERS:
+        raise UserError("notebook", name, "a name that begins with a paper's key and a hyphen: " + ", ".join(PAPERS))
+    notebook.read(name, folder)
+    path = folder / f"{name}.ipynb"
+    try:
+        nbformat.validate(nbformat.read(path, as_version=4))
+    except Exception as error:  # nbformat raises whatever the first wrong entry leads to
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise UserError("notebook", str(path), f"a notebook in the format nbformat 4 ({reason})") from None
 
 
 def _marks(names: Sequence[str], folder: Path) -> dict[str, str]:

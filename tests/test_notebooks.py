@@ -235,6 +235,53 @@ def test_bad_input_is_one_line(words, said):
     assert said in done.output and done.output.count("\n") == 1
 
 
+DAMAGED = {
+    "empty": b"",
+    "no JSON": b"{",
+    "deep": b"[" * 100_000,
+    "no UTF-8": b"\xff\xfe{}",
+    "no object": b"[]",
+    "no cells": b'{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}',
+    "odd cell": b'{"cells": [5], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}',
+    "no source": b'{"cells": [{"cell_type": "code"}], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}',
+    "odd source": b'{"cells": [{"cell_type": "code", "source": [1]}], "metadata": {}, "nbformat": 4}',
+    "no format": b'{"cells": [{"cell_type": "code", "source": ""}]}',
+    "odd format": b'{"cells": [{"cell_type": "code", "source": ""}], "nbformat": "x"}',
+    "no outputs": b'{"cells": [{"cell_type": "code", "source": "", "metadata": {}}], "metadata": {}, "nbformat": 4, '
+    b'"nbformat_minor": 4}',
+    "folder": None,
+}
+
+
+@pytest.mark.parametrize("words", [[], ["--refresh"]])
+@pytest.mark.parametrize("damage", DAMAGED.values(), ids=DAMAGED)
+def test_a_damaged_notebook_is_one_line_and_nothing_is_written(damage, words, tmp_path):
+    folder, good = tmp_path / "notebooks", f"{EXECUTED[0]}.ipynb"
+    bad = folder / "sun2023-bad.ipynb"  # after the good one, which is not begun
+    bad.mkdir(parents=True) if damage is None else (folder.mkdir(), bad.write_bytes(damage))
+    (folder / good).write_bytes((notebook.FOLDER / good).read_bytes().replace(b"## ", b"## Old "))
+    before = (folder / good).read_bytes()
+    done = CliRunner().invoke(main, ["--folder", str(folder), "--out", str(tmp_path / "pages"), *words])
+    assert done.exit_code == 2 and done.output.startswith("error: notebook: ") and str(bad) in done.output
+    assert done.output.count("\n") == 1
+    assert (folder / good).read_bytes() == before and not (tmp_path / "pages").exists()
+
+
+def test_a_notebook_of_no_paper_is_one_line(tmp_path):
+    shutil.copy(notebook.FOLDER / f"{EXECUTED[0]}.ipynb", tmp_path / "mine.ipynb")
+    done = CliRunner().invoke(main, ["--folder", str(tmp_path)])
+    assert done.exit_code == 2 and done.output.startswith("error: notebook: 'mine'") and done.output.count("\n") == 1
+
+
+def test_what_the_system_refuses_is_one_line(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied", str(tmp_path))
+
+    monkeypatch.setattr(command, "_marks", refuse)
+    done = CliRunner().invoke(main, ["--only", EXECUTED[0]])
+    assert done.exit_code == 2 and "Permission denied" in done.output and done.output.count("\n") == 1
+
+
 # ---- what a cell calls -----------------------------------------------------------------------------------------------
 
 
