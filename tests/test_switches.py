@@ -3,6 +3,7 @@
 import csv
 import itertools
 import json
+import math
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -219,6 +220,73 @@ def test_printed_servers_by_hand():
     unnormalised = (12 / 40 * W[0] + 9 / 40 * W[1] + 7 / 40 * W[2]) / 3
     assert torch.allclose(server("AVG-1"), unnormalised, rtol=0, atol=1e-14)
     assert torch.allclose(server("AVG-2"), w + 0.2 * (W[0] + W[1] + W[2] - 3 * w), rtol=0, atol=1e-14)
+
+
+def vectors(n, *rows):
+    """n arrays of different numbers, [P] or [rows, P]."""
+    count = n * math.prod(rows) * P
+    return torch.cos(torch.arange(count, dtype=torch.float64)).reshape(n, *rows, P).unbind()
+
+
+def same(ours, expected):
+    return torch.allclose(ours, expected, rtol=0, atol=1e-13)
+
+
+def test_printed_variates_and_momentum_by_hand():
+    """SCAF-2: c + (1/K) sum C_i^+; CM-1, MOSAM-2: w + eta_g (1/S) sum Delta_i / (eta_l K_i)."""
+    C, (c, w), (c_plus, c_i, W) = cohort([0, 1, 3]), vectors(2), vectors(3, 3)
+    accumulated = build("scaffold", switches=["SCAF-2"]).server_variate(c, c_plus, c_i, C)
+    assert same(accumulated, c + (c_plus[0] + c_plus[1] + c_plus[2]) / 3)
+    step = sum((W[i] - w) / (0.1 * steps) for i, steps in enumerate(own_steps([0, 1, 3]))) / 3
+    for name, id in (("fedcm", "CM-1"), ("mofedsam", "MOSAM-2")):
+        method = build(name, switches=[id], server_lr=0.3)
+        assert same(method.finish(method.init(w, 4), SimpleNamespace(), w, W, C), w + 0.3 * step)
+    uphill = build("mofedsam", switches=["MOSAM-1"])
+    state = uphill.init(w, 4)
+    uphill.finish(state, SimpleNamespace(), w, W, C)
+    assert same(state["momentum"], step)
+
+
+def test_printed_fedlesam_by_hand():
+    """LESAM-3: w_old starts at zero; LESAM-4: rho^2; LESAMD-1: + lambda_i; LESAMD-2, -3: the server's lines."""
+    C, (w, dual), (W, g, dual_i) = cohort([0, 1, 3]), vectors(2), vectors(3, 3)
+    for switches, radius in (([], 0.3), (["LESAM-4"], 0.09)):
+        first = build("fedlesam", switches=["LESAM-3", *switches], rho=0.3)
+        assert same(first.begin(first.init(w, 4), w, C)["e"], -radius * w.expand(3, P) / w.norm())
+    c = SimpleNamespace(dual_i=dual_i, coefficient=0.2, w=W)
+    assert same(build("fedlesam-d", switches=["LESAMD-1"]).direction(g, c), g + dual_i - 0.2 * W)
+    total = (W - w).sum(0)
+    state = {"dual": dual.clone()}
+    unused = build("fedlesam-d", switches=["LESAMD-2"], server_lr=0.4, lam=0.2).server_dual(state, w, total, C)
+    assert same(unused, w + 0.4 * total / 3) and same(state["dual"], dual - 0.2 / 4 * total)
+    state = {"dual": dual.clone()}
+    active = build("fedlesam-d", switches=["LESAMD-3"], lam=0.2).server_dual(state, w, total, C)
+    assert same(state["dual"], dual - 0.2 / 3 * total) and same(active, w + total / 3 - state["dual"] / 0.2)
+
+
+def test_printed_global_fedsam_by_hand():
+    """GSAM-1: r_k = ||G_k|| sum_j p_j cos(G_j, G_k); GSAM-2: p_k over all 40 samples; GSAM-4: r_k = 1 at first."""
+    (w,), (G, W) = vectors(1), vectors(2, 3)
+    C = cohort([0, 1, 3])
+    p = [n / 28 for n in (12, 9, 7)]
+    gbar = sum(p[j] * G[j] for j in range(3))
+    own = [G[k].norm() * sum(p[j] * G[j] @ G[k] / (G[j].norm() * G[k].norm()) for j in range(3)) for k in range(3)]
+    assert same(build("globalfedsam", switches=["GSAM-1"]).ratio(G, gbar, C), torch.stack(own)[:, None])
+    method = build("globalfedsam", switches=["GSAM-2"])
+    assert same(method.finish({}, SimpleNamespace(), w, W, C), 12 / 40 * W[0] + 9 / 40 * W[1] + 7 / 40 * W[2])
+    first = build("globalfedsam", switches=["GSAM-4"])
+    assert same(first.ratio(G, gbar, C), torch.ones(3, 1, dtype=torch.float64))
+    later = torch.stack([gbar @ G[k] / G[k].norm() for k in range(3)])[:, None]
+    assert same(first.ratio(G, gbar, cohort([0, 1, 3], t=1)), later)
+
+
+def test_other_readings_of_fedsmoo_by_hand():
+    """SMOO-1: g - mu_i + s and s from mu_i + e_i; SMOO-2: mu_i moves once a round, by the last perturbation."""
+    mu, e, s, g = vectors(4, 3)
+    consistent, c = build("fedsmoo", switches=["SMOO-1"]), SimpleNamespace(mu=mu, e=e, s=s)
+    assert same(consistent.corrected(g, c), g - mu + s) and same(consistent.estimate(mu, e), mu + e)
+    once = build("fedsmoo", switches=["SMOO-2"])
+    assert same(once.step_dual(c), mu) and same(once.round_dual(c), mu + e - s)
 
 
 def test_the_printed_server_line_of_fedlesam_d_is_a_sum():
