@@ -57,8 +57,9 @@ class Record:
 
     @property
     def second(self) -> str:
-        """The verdict of the stored runs beside that of a check, if they bear on the claim."""
-        return self.experiment["verdict"] if self.experiment and self.claim.decided_by == "checks" else ""
+        """The verdict of the stored runs beside that of a check, where they give one."""
+        found = self.experiment["verdict"] if self.experiment and self.claim.decided_by == "checks" else ""
+        return "" if found == "not-run" else found
 
 
 @dataclass(frozen=True)

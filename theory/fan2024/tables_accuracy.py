@@ -254,8 +254,12 @@ def overfitting_on_unseen_domains() -> Verdict:
     return Verdict(
         "consistent" if min(behind.values()) > 0 else "inconsistent",
         {
-            "printed": dict.fromkeys(behind, "behind FedAvg in the mean"),
-            "derived": {n: f"behind by {points}" for n, points in behind.items()},
+            "printed": "below FedAvg in the mean",
+            "derived": behind,
+            "rows": [
+                {"where": n, "printed": "below FedAvg", "derived": f"below by {points}", "agrees": points > 0}
+                for n, points in behind.items()
+            ],
             "columns_below_FedAvg_of_20": below,
             "mean_over_columns": means,
         },
