@@ -210,10 +210,10 @@ def bench(
         return
     if reference is not None and not (reference / "server" / "server.py").is_file():
         raise UserError("reference", str(reference), "a checkout of woodenchild95/FL-Simulator")
-    chosen = available(models or CASES)
     for place in (scaling, out and out.parent):
         if place is not None:
             require_writable(place)
+    chosen = available(models or CASES)
     if write:
         click.echo(write_backends(turns, chosen))
         return

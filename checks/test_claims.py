@@ -156,11 +156,3 @@ def test_the_cover_has_the_stated_size_and_not_its_power(claim_id, results):
         assert depth * math.log(points / (depth * math.log(bound))) <= 1, name
         widest = math.log((depth + 1) / (depth - 1))  # what one point covers within the relative accuracy 1/d
         assert points * widest >= 2 * math.log(bound), name
-
-
-def test_the_cost_of_few_local_steps_can_be_denied(monkeypatch):
-    """sun23-K-long says two things: with the same accuracy for every K the second one is false."""
-    from theory.sun2023 import algorithm
-
-    monkeypatch.setattr(algorithm, "_rounds_to_gradient", lambda steps: 1e-3)
-    assert registry.checks["sun23-K-long"].run().verdict == "refuted"
