@@ -20,7 +20,7 @@ from artifact.errors import UserError
 from artifact.figures import save
 from artifact.files import require_writable, write_atomic
 from artifact.options import DATA_ROOT, Place
-from artifact.sharpness import Target, named, open_target
+from artifact.sharpness import Target, open_target, store_option
 from artifact.store import dumps
 
 DIRECTIONS = {
@@ -178,7 +178,7 @@ def _command(
     references: Sequence[str], store: Path, plan: Plan, data_size: int, ceiling: float | None, label: Sequence[str]
 ) -> str:
     """The command line that makes the same surfaces and figures again."""
-    words = ["python", "-m", "artifact", "landscape", *references, *named(store)]
+    words = ["python", "-m", "artifact", "landscape", *references, *store_option(store)]
     for option, value in [*vars(plan).items(), ("data-size", data_size), ("ceiling", ceiling)]:
         words += [] if value is None else [f"--{option}", str(value)]
     return shlex.join([*words, *(word for name in label for word in ("--label", name))])

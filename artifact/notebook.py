@@ -13,6 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import nbformat
+
 from artifact.errors import UserError
 from artifact.judging.claims import PAPERS
 
@@ -41,18 +43,14 @@ def read(name: str, folder: Path = FOLDER) -> dict[str, Any]:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:  # a folder, no UTF-8, no JSON, too deep
         raise UserError("notebook", str(path), f"a JSON file in UTF-8 that can be read ({error})") from None
-    cells = content.get("cells") if isinstance(content, dict) else None
-    if not (isinstance(cells, list) and cells and all(map(_is_cell, cells)) and content.get("nbformat") == 4):
-        raise UserError("notebook", str(path), "a JSON object of nbformat 4 with at least one cell, each with a source")
+    try:
+        nbformat.validate(content)
+    except Exception as error:  # nbformat raises whatever the first wrong entry leads to
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise UserError("notebook", str(path), f"a notebook in the format nbformat 4 ({reason})") from None
+    if content["nbformat"] != 4 or not content["cells"]:
+        raise UserError("notebook", str(path), "a notebook of nbformat 4 with at least one cell")
     return content
-
-
-def _is_cell(cell: Any) -> bool:
-    """Whether what is read here of every cell is there: its kind, and its text, whole or in lines."""
-    if not (isinstance(cell, dict) and isinstance(cell.get("cell_type"), str)):
-        return False
-    text = cell.get("source")
-    return isinstance(text, str) or (isinstance(text, list) and all(isinstance(line, str) for line in text))
 
 
 def source(cell: dict[str, Any]) -> str:

@@ -460,7 +460,7 @@ def _options(parts: str, memory: int, given: dict[str, Any]) -> Options:
     return Options(parts=chosen, memory=memory << 20, **given)
 
 
-def named(store: Path) -> list[str]:
+def store_option(store: Path) -> list[str]:
     """Words of a command line that name the store, seen from here, where it is not the default one."""
     place = os.path.relpath(store)
     return [] if place == "results" else ["--out", place]
@@ -469,7 +469,15 @@ def named(store: Path) -> list[str]:
 def command_line(key: str, store: Path, data_size: int | None, dtype: str, options: Options) -> str:
     """The command line that measures the same again."""
     default = dataclasses.asdict(Options())
-    words = ["python -m artifact sharpness", key, *named(store), "--parts", ",".join(options.parts), "--dtype", dtype]
+    words = [
+        "python -m artifact sharpness",
+        key,
+        *store_option(store),
+        "--parts",
+        ",".join(options.parts),
+        "--dtype",
+        dtype,
+    ]
     words += ["--data-size", str(data_size)] if data_size else []
     for name in ("k", "tol", "samples", "error", "rho", "m", "seed"):
         if getattr(options, name) != default[name]:

@@ -87,12 +87,6 @@ def _require_notebook(name: str, folder: Path) -> None:
     if name.partition("-")[0] not in PAPERS:
         raise UserError("notebook", name, "a name that begins with a paper's key and a hyphen: " + ", ".join(PAPERS))
     notebook.read(name, folder)
-    path = folder / f"{name}.ipynb"
-    try:
-        nbformat.validate(nbformat.read(path, as_version=4))
-    except Exception as error:  # nbformat raises whatever the first wrong entry leads to
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise UserError("notebook", str(path), f"a notebook in the format nbformat 4 ({reason})") from None
 
 
 def _marks(names: Sequence[str], folder: Path) -> dict[str, str]:

@@ -13,10 +13,9 @@ from artifact.papers.panels import series
 def configs(selection: str, profile: str, everything: bool = False) -> list[RunConfig]:
     """The configs of a selection, each once, seed by seed so that an interrupted sweep holds whole comparisons.
 
-    selection: ``all`` or empty, ``PAPER``, ``PAPER/TABLE`` or ``PAPER/figN``.  everything: also what the profile marks
-    as not run here. Raises UserError for an unknown selection.
+    selection: empty (all), ``PAPER``, ``PAPER/TABLE`` or ``PAPER/figN``.  everything: also what the profile marks as
+    not run here. Raises UserError for an unknown selection.
     """
-    selection = "" if selection == "all" else selection
     wanted: list[RunConfig] = []
     for table in _tables_in(selection):
         if profile in table.profiles or "/" in selection:

@@ -84,7 +84,7 @@ def unfinished(store: Path) -> dict[str, Run]:
 def declared_seconds(selection: str, profile: str, runs_in_all: int) -> float | None:
     """Share of a run in the minutes that the selected tables declare for the profile; None where they declare none."""
     paper, _, name = selection.partition("/")
-    chosen = [t for _, t in experiments.all_tables() if paper in ("", "all", t.paper) and name in ("", t.id)]
+    chosen = [t for _, t in experiments.all_tables() if paper in ("", t.paper) and name in ("", t.id)]
     minutes = sum(table.profiles[profile].minutes for table in chosen if profile in table.profiles)
     return 60 * minutes / runs_in_all if minutes and runs_in_all else None
 
@@ -280,6 +280,7 @@ def sweep_command(
     if address is None and not dry_run:
         get_ready()
     store = out or experiments.STORES[profile]
+    selection = "" if selection == "all" else selection
     configs = wanted.configs(selection, profile, everything)
     planned = plan(configs, store, declared_seconds(selection, profile, len(configs)))
     settings = Settings(store, data_root, add, checkpoint_seconds)
