@@ -12,26 +12,12 @@ from typing import Any
 import click
 from tqdm import tqdm
 
-from artifact.__main__ import escape_what_cannot_be_shown, explain
+from artifact.endings import OneLine
 from artifact.errors import UserError
 from artifact.files import require_writable
 from artifact.judging.claims import Claim, load, select
 from artifact.options import Place
 from checks import report, runner
-
-
-class OneLine(click.Command):
-    """A command whose usage errors are one line and exit code 2."""
-
-    def main(self, *arguments, **options):
-        escape_what_cannot_be_shown()
-        try:
-            return super().main(*arguments, **{**options, "standalone_mode": False})
-        except (click.ClickException, UserError, OSError) as error:
-            click.echo("error: " + " ".join(explain(error).split()), err=True)
-            sys.exit(2)
-        except click.Abort:
-            sys.exit(130)  # interrupted from the keyboard
 
 
 @click.command(cls=OneLine, context_settings={"help_option_names": ["-h", "--help"]})
@@ -100,4 +86,4 @@ def _print(outcomes: Sequence[runner.Outcome], unknown: Sequence[str], failed: i
 
 
 if __name__ == "__main__":
-    main()
+    main(prog_name="python -m checks")

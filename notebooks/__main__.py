@@ -19,12 +19,12 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError
 from nbformat import NotebookNode
 
 from artifact import inputs, notebook
+from artifact.endings import OneLine
 from artifact.errors import UserError
 from artifact.files import write_atomic
 from artifact.judging.claims import PAPERS
 from artifact.options import Place
 from artifact.papers import experiments
-from checks.__main__ import OneLine
 from notebooks import page, shape
 
 SECONDS_PER_CELL = 1800  # the first cell of a table trains its missing quick runs
@@ -167,4 +167,4 @@ def _reached(content: NotebookNode) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    main(prog_name="python -m notebooks")

@@ -331,11 +331,11 @@ def test_what_the_terminal_cannot_show_is_escaped(encoding, words, printed, tmp_
     assert printed in sys.stdout.buffer.getvalue()
 
 
-@pytest.mark.parametrize("words", ["list claims", "--help"])
+@pytest.mark.parametrize("words", ["artifact list claims", "artifact --help", "checks --readme", "notebooks --help"])
 def test_a_reader_that_has_seen_enough_ends_it_quietly(words):
     read, write = os.pipe()
     os.close(read)
-    command = [sys.executable, "-m", "artifact", *words.split()]
+    command = [sys.executable, "-m", *words.split()]
     done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, cwd=ROOT, check=False)
     os.close(write)
     assert (done.returncode, done.stderr) == (0, b"")
