@@ -12,10 +12,10 @@ from click.testing import CliRunner
 
 from artifact import files
 from artifact.errors import UserError
+from artifact.judging.arithmetic import comparisons
 from artifact.judging.claims import Claim
 from artifact.judging.predicates import parse
 from artifact.judging.verdicts import Verdict as EmpiricalVerdict
-from artifact.report.evidence import comparisons
 from artifact.stats import Interval
 from checks import figures, report, runner
 from checks.__main__ import main
