@@ -434,6 +434,15 @@ def test_means_of_clients_count_them_as_the_method_does(options):
     assert torch.allclose(trainer._mean_of_all(), everyone, rtol=0, atol=1e-12)
 
 
+def test_the_printed_server_of_mans_paper_is_evaluated_at_the_mean_by_size():
+    """Its own mean is shorter than any local model (AVG-1), so that the server is no model to compare with."""
+    trainer, _ = train(1, switches=("AVG-1",), evaluate=("all",), sizes="lognormal:0.6")
+    members = draw_cohort(0, 0, 5, 3, "fixed")
+    C, active, sizes = trainer.cohort(members, [1, 1, 1]), trainer.last[members], trainer.sizes[members]
+    assert torch.allclose(trainer._mean_of_active(C, active), sizes @ active / sizes.sum(), rtol=0, atol=1e-12)
+    assert torch.allclose(trainer.w, sizes @ active / trainer.sizes.sum() / 3, rtol=0, atol=1e-12)
+
+
 def test_running_statistics_are_averaged_as_the_model_is(monkeypatch):
     seen = []
     monkeypatch.setattr(Trainer, "_mean_of_active", lambda self, C, rows: seen.append(rows.shape[1]) or rows.mean(0))
