@@ -2,6 +2,10 @@
 
 import numpy as np
 import torch
+from torch import nn
+from torch.nn import functional
+
+from artifact import curvature
 
 DOUBLE = torch.float64
 
@@ -18,3 +22,15 @@ def quadratic(spectrum, seed=0):
     H = (H + H.T) / 2
     b = normal(len(d), seed=seed + 1)
     return (lambda w: 0.5 * w @ H @ w + b @ w), normal(len(d), seed=seed + 2), np.linalg.eigvalsh(H.numpy()), H
+
+
+def tanh_network():
+    """A small tanh network, its risk over 50 samples, a point, and the dense Hessian from ``torch.func``."""
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        model = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 3)).double()
+    x, y = normal(50, 6), torch.arange(50) % 3
+    risk = curvature.EmpiricalRisk(model, None, (x, y))
+    w = 0.7 * normal(risk.layout.numel, seed=7)
+    H = torch.func.hessian(lambda v: functional.cross_entropy(risk.outputs(v, x), y))(w)
+    return risk, w, H

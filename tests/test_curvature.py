@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse.linalg
 import torch
-from spectra import DOUBLE, normal, quadratic
+from spectra import DOUBLE, normal, quadratic, tanh_network
 from torch import nn
 from torch.nn import functional
 
@@ -185,14 +185,7 @@ def test_softmax_regression_closed_form():
 
 @pytest.fixture(scope="module")
 def network():
-    """A small tanh network, its risk over 50 samples, a point, and the dense Hessian from ``torch.func``."""
-    with torch.random.fork_rng():
-        model = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 3)).double()
-    x, y = normal(50, 6), torch.arange(50) % 3
-    risk = curvature.EmpiricalRisk(model, None, (x, y))
-    w = 0.7 * normal(risk.layout.numel, seed=7)
-    H = torch.func.hessian(lambda v: functional.cross_entropy(risk.outputs(v, x), y))(w)
-    return risk, w, H
+    return tanh_network()
 
 
 def test_network_hessian_is_the_dense_one(network):

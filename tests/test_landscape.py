@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 import torch
 from scipy.optimize import brentq
-from spectra import DOUBLE, normal, quadratic
-from torch import nn
+from spectra import DOUBLE, normal, quadratic, tanh_network
 from torch.nn import functional
 
 from artifact import curvature, models, taps
@@ -16,14 +15,7 @@ from artifact.figures import save
 
 @pytest.fixture(scope="module")
 def network():
-    """A small tanh network, its risk over 50 samples, a point, and the dense Hessian from ``torch.func``."""
-    with torch.random.fork_rng():
-        model = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 3)).double()
-    x, y = normal(50, 6), torch.arange(50) % 3
-    risk = curvature.EmpiricalRisk(model, None, (x, y))
-    w = 0.7 * normal(risk.layout.numel, seed=7)
-    H = torch.func.hessian(lambda v: functional.cross_entropy(risk.outputs(v, x), y))(w)
-    return risk, w, H
+    return tanh_network()
 
 
 def test_sam_step_is_the_unit_gradient_and_exact_is_the_trust_region_maximum():
