@@ -20,7 +20,7 @@ from artifact.errors import UserError
 from artifact.figures import save
 from artifact.files import require_writable, write_atomic
 from artifact.options import DATA_ROOT, Place
-from artifact.sharpness import Target, open_target, store_option
+from artifact.sharpness import Target, files_options, open_target
 from artifact.store import dumps
 
 DIRECTIONS = {
@@ -167,7 +167,7 @@ def landscape_command(
         "grid": plan.grid.tolist(),
         "data": data_size,
         "models": models,
-        "command": _command(references, store, plan, data_size, ceiling, label),
+        "command": _command(references, files_options(store, targets), plan, data_size, ceiling, label),
     }
     write_atomic(folder / f"{stem}.json", dumps(document) + "\n")
     files = [folder / f"{stem}.json", *draw(surfaces, plan, folder, stem, ceiling)]
@@ -175,10 +175,15 @@ def landscape_command(
 
 
 def _command(
-    references: Sequence[str], store: Path, plan: Plan, data_size: int, ceiling: float | None, label: Sequence[str]
+    references: Sequence[str],
+    files: Sequence[str],
+    plan: Plan,
+    data_size: int,
+    ceiling: float | None,
+    label: Sequence[str],
 ) -> str:
     """The command line that makes the same surfaces and figures again."""
-    words = ["python", "-m", "artifact", "landscape", *references, *store_option(store)]
+    words = ["python", "-m", "artifact", "landscape", *references, *files]
     for option, value in [*vars(plan).items(), ("data-size", data_size), ("ceiling", ceiling)]:
         words += [] if value is None else [f"--{option}", str(value)]
     return shlex.join([*words, *(word for name in label for word in ("--label", name))])

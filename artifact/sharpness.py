@@ -436,7 +436,8 @@ def sharpness_command(
             continue
         measured = measure(risk, w, chosen)
         if keep:
-            record(target, measured, command_line(target.name, store, data_size, dtype, chosen))
+            files = files_options(store, [target])
+            record(target, measured, command_line(target.name, files, data_size, dtype, chosen))
         results.append({"model": target.describe()} | measured.plain())
         if not as_json:
             click.echo(target.describe() + "\n" + text(measured))
@@ -460,24 +461,18 @@ def _options(parts: str, memory: int, given: dict[str, Any]) -> Options:
     return Options(parts=chosen, memory=memory << 20, **given)
 
 
-def store_option(store: Path) -> list[str]:
-    """Words of a command line that name the store, seen from here, where it is not the default one."""
-    place = os.path.relpath(store)
-    return [] if place == "results" else ["--out", place]
+def files_options(store: Path, targets: Sequence[Target]) -> list[str]:
+    """Words of a command line that name the files with methods of one's own, and the store if not the default one."""
+    added = dict.fromkeys(target.trainer.algorithm.added_from for target in targets)
+    place = os.path.relpath(store)  # seen from here
+    words = [word for file in added if file for word in ("--add", file)]
+    return words if place == "results" else [*words, "--out", place]
 
 
-def command_line(key: str, store: Path, data_size: int | None, dtype: str, options: Options) -> str:
-    """The command line that measures the same again."""
+def command_line(key: str, files: Sequence[str], data_size: int | None, dtype: str, options: Options) -> str:
+    """The command line that measures the same again; ``files``: what ``files_options`` says."""
     default = dataclasses.asdict(Options())
-    words = [
-        "python -m artifact sharpness",
-        key,
-        *store_option(store),
-        "--parts",
-        ",".join(options.parts),
-        "--dtype",
-        dtype,
-    ]
+    words = ["python -m artifact sharpness", key, *files, "--parts", ",".join(options.parts), "--dtype", dtype]
     words += ["--data-size", str(data_size)] if data_size else []
     for name in ("k", "tol", "samples", "error", "rho", "m", "seed"):
         if getattr(options, name) != default[name]:

@@ -148,7 +148,7 @@ def test_record_and_selection(store, capsys):
 
 
 def test_a_recorded_command_keeps_every_digit():
-    words = command_line("key", Path("results"), None, "float32", Options(seed=1234567, rho=0.12345678)).split()
+    words = command_line("key", [], None, "float32", Options(seed=1234567, rho=0.12345678)).split()
     assert words[words.index("--seed") + 1] == "1234567" and words[words.index("--rho") + 1] == "0.12345678"
 
 
@@ -263,7 +263,14 @@ def test_a_method_of_ones_own_is_measured_with_its_file(tmp_path, capsys):
         (key,) = keys(tmp_path)
         assert run(capsys, "sharpness", key, *add, *common, "--parts", "top", "--k", 1)[0] == 0
         algorithms.ALGORITHMS.pop("fedsign")
-        assert run(capsys, "landscape", key, *add, *common, "--points", 3, "--axes", 1, "--folder", tmp_path)[0] == 0
+        assert run(capsys, "sharpness", key, *add, *common, "--parts", "top,trace", "--k", 1, "--record")[0] == 0
+        algorithms.ALGORITHMS.pop("fedsign")
+        place = ["--folder", tmp_path, "--name", "s"]
+        assert run(capsys, "landscape", key, *add, *common, "--points", 3, "--axes", 1, *place)[0] == 0
+        for file in (tmp_path / key / "curvature.json", tmp_path / "s.json"):
+            algorithms.ALGORITHMS.pop("fedsign")
+            words = shlex.split(json.loads(file.read_text())["command"])[3:]
+            assert run(capsys, *words, *(place if words[0] == "landscape" else ()))[0] == 0
     finally:
         algorithms.ALGORITHMS.pop("fedsign", None)
 

@@ -1,1 +1,1 @@
-"""What the stored runs say of the ledger's claims: predicates, tests of hypotheses, arithmetic, evidence, verdicts, pages."""
+"""What the stored runs say of the ledger's claims: predicates, hypotheses, arithmetic, evidence, verdicts, pages."""
