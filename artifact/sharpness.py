@@ -296,8 +296,10 @@ _TEXTS: dict[str, Callable] = {
 # ---- records ---------------------------------------------------------------------------------------------------------
 
 
-def record(target: Target, measured: Measurement, command: str) -> Path:
+def record(target: Target, measured: Measurement, data_size: int | None, options: Options) -> Path:
     """Stores top eigenvalue and trace beside a finished run, whole or not at all.
+
+    data_size, options: as it was measured, for the command line that does so again.
 
     Of a top eigenvalue that did not converge only the interval is stored, under a name of its own.
 
@@ -316,7 +318,7 @@ def record(target: Target, measured: Measurement, command: str) -> Path:
         "dtype": measured.dtype,
         "loss": measured.loss,
         "round": target.trainer.completed,
-        "command": command,
+        "command": command_line(target, data_size, measured.dtype, options),
         "seconds": sum(measured.seconds.values()),
     }
     path = target.run.folder / RECORD
@@ -436,8 +438,7 @@ def sharpness_command(
             continue
         measured = measure(risk, w, chosen)
         if keep:
-            files = files_options(store, [target])
-            record(target, measured, command_line(target.name, files, data_size, dtype, chosen))
+            record(target, measured, data_size, chosen)
         results.append({"model": target.describe()} | measured.plain())
         if not as_json:
             click.echo(target.describe() + "\n" + text(measured))
@@ -469,10 +470,11 @@ def files_options(store: Path, targets: Sequence[Target]) -> list[str]:
     return words if place == "results" else [*words, "--out", place]
 
 
-def command_line(key: str, files: Sequence[str], data_size: int | None, dtype: str, options: Options) -> str:
-    """The command line that measures the same again; ``files``: what ``files_options`` says."""
+def command_line(target: Target, data_size: int | None, dtype: str, options: Options) -> str:
+    """The command line that measures a run's model again in the same way."""
     default = dataclasses.asdict(Options())
-    words = ["python -m artifact sharpness", key, *files, "--parts", ",".join(options.parts), "--dtype", dtype]
+    words = ["python -m artifact sharpness", target.name, *files_options(target.run.folder.parent, [target])]
+    words += ["--parts", ",".join(options.parts), "--dtype", dtype]
     words += ["--data-size", str(data_size)] if data_size else []
     for name in ("k", "tol", "samples", "error", "rho", "m", "seed"):
         if getattr(options, name) != default[name]:

@@ -108,8 +108,9 @@ def test_a_lone_checkpoint_needs_no_run_folder(store, tmp_path):
     copy.write_bytes(source.read_bytes())
     target = open_target(str(copy), store)
     assert target.run is None and torch.equal(target.w, open_target(source.parent.name, store).w)
+    options = Options(parts=("top", "trace"))
     with pytest.raises(UserError, match="finished run"):
-        record(target, measure(target.trainer.risk(), target.w, Options(parts=("top", "trace"))), "command")
+        record(target, measure(target.trainer.risk(), target.w, options), None, options)
 
 
 def test_only_the_model_is_read(tmp_path):
@@ -147,14 +148,15 @@ def test_record_and_selection(store, capsys):
     assert len(matching(store, ["seed=1"])) == 1
 
 
-def test_a_recorded_command_keeps_every_digit():
-    words = command_line("key", [], None, "float32", Options(seed=1234567, rho=0.12345678)).split()
+def test_a_recorded_command_keeps_every_digit(store):
+    target = open_target(keys(store)[0], store)
+    words = command_line(target, None, "float32", Options(seed=1234567, rho=0.12345678)).split()
     assert words[words.index("--seed") + 1] == "1234567" and words[words.index("--rho") + 1] == "0.12345678"
 
 
 def test_a_recorded_command_measures_the_same(store, capsys):
     key = keys(store)[0]
-    words = ["sharpness", key, "--out", store, *PARTS, "--data-size", 40, "--tol", 1e-4]
+    words = ["sharpness", store / key, *PARTS, "--data-size", 40, "--tol", 1e-4]
     (store / key / "curvature.json").unlink(missing_ok=True)
     assert run(capsys, *words, "--record")[0] == 0
     content = json.loads((store / key / "curvature.json").read_text())
@@ -173,7 +175,7 @@ def test_an_unconverged_number_is_no_value(store):
     )
     assert "not converged; an eigenvalue lies in [" in text(found) and few.rows()[0]["value"] is None
     found.found["trace"] = {"value": 1.0, "standard_error": 0.1, "samples": 5}
-    path = record(target, found, "command")
+    path = record(target, found, None, Options())
     content = json.loads(path.read_text())
     path.unlink()
     assert "top_eigenvalue" not in content and len(content["top_eigenvalue_within"]) == 2

@@ -167,7 +167,7 @@ def record_curvature(run: Run, samples: int | None, data_root: Path | None) -> N
     target = sharpness.open_target(run.key, run.folder.parent, data_root)
     options = sharpness.Options(parts=("top", "trace"), k=1, error=0.05)
     measured = sharpness.measure(target.trainer.risk(samples), target.w.float(), options)
-    sharpness.record(target, measured, sharpness.command_line(run.key, run.folder.parent, samples, "float32", options))
+    sharpness.record(target, measured, samples, options)
 
 
 def look_up(table: Table, profile: str, stored: Mapping[str, list[Run]]) -> list[Entry]:
