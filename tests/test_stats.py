@@ -70,6 +70,13 @@ def test_one_value_has_no_interval():
 def test_constant_values_have_an_interval_of_zero_width():
     assert t_interval([0.25] * 4) == Interval(0.25, 0.25, 0.25, 4)
     assert t_interval([0.25] * 4).excludes(0.0)
+    assert t_interval([0.1] * 3) == Interval(0.1, 0.1, 0.1, 3), "the rounded mean is another number"
+
+
+def test_signed_text():
+    assert Interval(1.2, 0.4, 2.0, 3).signed == "+1.20 [+0.40, +2.00] (n=3)"
+    assert Interval(0.1, -0.4, 0.6, 2).signed == "+0.10 [-0.40, +0.60] (n=2)"
+    assert t_interval([-0.5]).signed == "-0.50 (n=1)"
 
 
 def test_no_values_are_refused():
@@ -106,7 +113,7 @@ def test_sign_flip_is_exact(n):
         assert sign_flip_p(differences) == pytest.approx(enumerated(differences), abs=1e-12)
 
 
-@pytest.mark.parametrize("n", [3, 4, 5])
+@pytest.mark.parametrize("n", [2, 3, 4, 5])
 def test_smallest_sign_flip_p(n):
     """All differences of one sign: only the observed pattern and its mirror image are as extreme, 2 / 2^n."""
     assert sign_flip_p([0.1 * (i + 1) for i in range(n)]) == pytest.approx(2.0 ** (1 - n), abs=1e-12)
@@ -173,6 +180,12 @@ def test_one_sided_p_agrees_with_the_interval_and_has_its_size(n):
         assert (p < 0.025) == (t_interval(row).low > 0.3)
         rejected += p < 0.025
     assert abs(rejected / TABLES - 0.025) < binomial_error(0.025, TABLES)
+
+
+def test_one_sided_p_by_hand():
+    """Differences 1 and 2: mean 1.5, standard error 0.5, t = 3; one degree of freedom is the Cauchy distribution."""
+    assert p_greater([1.0, 2.0]) == pytest.approx(0.5 - math.atan(3) / math.pi, abs=1e-12)
+    assert p_greater([1.0, 2.0], 2.0) == pytest.approx(0.75, abs=1e-12)  # t = -1
 
 
 def test_one_sided_p_of_constant_and_single_values():
