@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from artifact.data import load
 from artifact.data.dataset import apportion
 from artifact.data.figures import partition_heatmap
-from artifact.data.partition import _fill, _filling_order, _inverse_cdf, parse_split, partition
+from artifact.data.partition import Partition, _fill, _filling_order, _inverse_cdf, parse_split, partition
 from artifact.errors import UserError
 
 CIFAR_LABELS = np.repeat(np.arange(10), 5000)
@@ -52,6 +52,12 @@ def test_counts_agree_with_the_labels(problem, spec):
     assert counts.shape == (clients, labels.max() + 1)
     for part, row in zip(made.indices, counts, strict=True):
         assert Counter(labels[part].tolist()) == {c: n for c, n in enumerate(row) if n}
+
+
+def test_atypicality_by_hand():
+    """Shares of all data 1/2, 1/3, 1/6; clients 1, 0, 0 and 1/4, 1/2, 1/4: half the summed distances is 1/2 and 1/4."""
+    made = Partition("by hand", (np.array([0, 1]), np.array([2, 3, 4, 5])))
+    assert made.atypicality(np.array([0, 0, 0, 1, 1, 2])) == pytest.approx([1 / 2, 1 / 4], abs=1e-15)
 
 
 @pytest.mark.parametrize("spec", ["iid", "dirichlet:0.3", "dirichlet:0.3:replace", "pathological:3"])
@@ -196,6 +202,8 @@ def test_leave_one_domain_out():
     assert made.sizes.tolist() == [15, 15, 25, 25, 30, 30]
     everything = np.concatenate([*made.indices, made.held_out])
     assert sorted(everything) == list(range(180))
+    one_each = partition("domain:Clipart", labels, 3, 0, domains=domains, domain_names=names)
+    assert one_each.sizes.tolist() == [30, 50, 60]
     skewed = partition("domain:Art", labels, 30, 0, sizes="lognormal:1", domains=domains, domain_names=names)
     assert skewed.sizes.sum() == 150 and skewed.sizes.min() >= 1 and len(set(skewed.sizes)) > 3
 
@@ -223,6 +231,7 @@ BAD = [
     ("iid", 10, {"sizes": "big"}, "sizes"),
     ("iid", 10, {"sizes": "lognormal:-1"}, "sizes"),
     ("iid", 10, {"sizes": "lognormal"}, "sizes"),
+    ("iid", 10, {"sizes": "lognormal:10.5"}, "sizes"),
     ("iid:stratified", 10, {"sizes": "lognormal:1"}, "sizes"),
     ("domain:Sea", 2, {"domains": np.arange(500) % 3, "domain_names": ("Art", "Land", "Sky")}, "split"),
     ("domain:Art", 3, {"domains": np.arange(500) % 3, "domain_names": ("Art", "Land", "Sky")}, "clients"),

@@ -218,6 +218,12 @@ def test_size_and_power_of_the_trend_test(n):
     assert np.mean([page_p(-row) <= 0.05 for row in rising]) == 0
 
 
+def test_page_of_many_levels_is_normal():
+    """Nine levels, two seeds, all rising: L = 2 * 285, of mean 2 * 225 and variance 2 * 9^2 * 10^2 * 8 / 144."""
+    z = (2 * 285 - 2 * 225) / math.sqrt(2 * 9**2 * 10**2 * 8 / 144)
+    assert page_p([list(range(9))] * 2) == pytest.approx(stats.norm.sf(z), rel=1e-9)
+
+
 def test_trend_refuses_two_levels_and_cannot_tell_from_one_seed():
     with pytest.raises(UserError):
         page_p([[1.0, 2.0], [1.0, 2.0]])
@@ -312,6 +318,8 @@ def _seen(time, horizon, every):
 
 def test_area_under_curve_is_the_mean_height():
     assert area_under_curve([0, 10, 30], [0.0, 10.0, 10.0]) == pytest.approx((50 + 200) / 30)
+    assert area_under_curve([5, 15, 35], [0.0, 10.0, 10.0]) == pytest.approx((50 + 200) / 30)
     assert area_under_curve([5], [3.0]) == 3.0
     assert slope([10, 20, 30], [1.0, 3.0, 5.0]) == pytest.approx(0.2)
+    assert slope([10, 20], [1.0, 4.0]) == pytest.approx(0.3)
     assert slope([10], [1.0]) == 0.0
