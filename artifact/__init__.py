@@ -1,6 +1,6 @@
 """fedsharp: the training core and what serves it."""
 
-from artifact.allocator import keep_freed_memory, let_idle_threads_sleep
+from artifact.accelerate.allocator import keep_freed_memory, let_idle_threads_sleep
 
 __version__ = "0.1.0"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from artifact.endings import exit_code, invoked
+from artifact.base.console import exit_code, invoked
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

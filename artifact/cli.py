@@ -12,27 +12,30 @@ from typing import Any
 
 import click
 
-from artifact import algorithms, config, data, models, replay, session
+from artifact import algorithms, data
+from artifact.accelerate.choose import BACKENDS
 from artifact.algorithms.switches import OPTIONS, SAME_EQUATION, SWITCHES
-from artifact.bench import bench
-from artifact.config import RunConfig
-from artifact.costs import costs_command
+from artifact.base.errors import UserError, fault
+from artifact.base.options import DATA_ROOT, Place
+from artifact.base.tables_as_text import markdown_table
+from artifact.bench.command import bench
 from artifact.data.figures import partition_heatmap
-from artifact.errors import UserError, fault
-from artifact.judging.reproduction import verdicts_command
-from artifact.landscape import landscape_command
-from artifact.options import DATA_ROOT, Place
-from artifact.oracle import BACKENDS
+from artifact.models import networks
 from artifact.papers import experiments, listing, tables
 from artifact.papers.compare import compare_command
-from artifact.papers.panels.command import figure_command
+from artifact.papers.costs import costs_command
+from artifact.papers.figures.command import figure_command
 from artifact.papers.variants import variants_command
-from artifact.readme import readme_command
 from artifact.report.command import report_command
-from artifact.sharpness import sharpness_command
-from artifact.store import dumps
-from artifact.sweeps.sweep import sweep_command
-from artifact.text import markdown_table
+from artifact.report.markdown_blocks import readme_command
+from artifact.runs import replay, session
+from artifact.runs.measure_landscape import landscape_command
+from artifact.runs.measure_sharpness import sharpness_command
+from artifact.runs.store import dumps
+from artifact.runs.sweep.sweep import sweep_command
+from artifact.training import config
+from artifact.training.config import RunConfig
+from artifact.verdicts.command import verdicts_command
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
 
@@ -122,7 +125,7 @@ def _datasets() -> list[dict[str, Any]]:
 
 
 def _models() -> list[dict[str, Any]]:
-    return [{"name": name, "title": info.title, "papers": list(info.papers)} for name, info in models.MODELS.items()]
+    return [{"name": name, "title": info.title, "papers": list(info.papers)} for name, info in networks.MODELS.items()]
 
 
 def _experiments() -> list[dict[str, Any]]:
@@ -138,10 +141,10 @@ def _experiments() -> list[dict[str, Any]]:
 
 
 def _claims() -> list[dict[str, Any]]:
-    from artifact.judging import claims
+    from artifact.verdicts import ledger
 
     return [
-        {"id": c.id, "paper": c.paper, "kind": c.kind, "title": c.title, "expected": c.expected} for c in claims.load()
+        {"id": c.id, "paper": c.paper, "kind": c.kind, "title": c.title, "expected": c.expected} for c in ledger.load()
     ]
 
 

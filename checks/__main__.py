@@ -12,11 +12,11 @@ from typing import Any
 import click
 from tqdm import tqdm
 
-from artifact.endings import OneLine
-from artifact.errors import UserError
-from artifact.files import require_writable
-from artifact.judging.claims import Claim, load, select
-from artifact.options import Place
+from artifact.base.console import OneLine
+from artifact.base.errors import UserError
+from artifact.base.files import require_writable
+from artifact.base.options import Place
+from artifact.verdicts.ledger import Claim, load, select
 from checks import report, runner
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from artifact.judging.claims import Claim, load
+from artifact.verdicts.ledger import Claim, load
 from checks import runner
 
 LEDGER: dict[str, Claim] = {claim.id: claim for claim in load()}

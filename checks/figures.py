@@ -19,8 +19,8 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-from artifact.judging.arithmetic import comparisons
-from artifact.judging.claims import Claim, load
+from artifact.verdicts.ledger import Claim, load
+from artifact.verdicts.printed_numbers import comparisons
 from checks.text import margin_text
 from theory.kit.verdict import HEADINGS, Check, registry
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 
-from artifact.errors import UserError
-from artifact.files import write_atomic
-from artifact.judging import verdicts
-from artifact.judging.claims import TITLES, Claim, select
-from artifact.judging.findings import PROFILE, Finding, load
-from artifact.text import markdown_table
+from artifact.base.errors import UserError
+from artifact.base.files import write_atomic
+from artifact.base.tables_as_text import markdown_table
+from artifact.verdicts import decide
+from artifact.verdicts.findings import PROFILE, Finding, load
+from artifact.verdicts.ledger import TITLES, Claim, select
 from checks import runner
 from checks.figures import draw, sections
 from checks.text import margin_text
@@ -98,7 +98,7 @@ def page(findings: Sequence[Finding], claims: Mapping[str, Claim], stored: Mappi
 
 def _section(number: int, finding: Finding, claims: Mapping[str, Claim], stored: Mapping[str, Any]) -> str:
     claim, first = claims[finding.claims[0]], stored[finding.claims[0]]
-    trained = verdicts.decide_all([claims[name] for name in finding.claims], PROFILE) if finding.numbers else []
+    trained = decide.decide_all([claims[name] for name in finding.claims], PROFILE) if finding.numbers else []
     lines = [
         f"## {number}. {finding.title}\n",
         f"*{TITLES[claim.paper]}, {claim.location}.* {_statement(claim)}\n",
@@ -127,7 +127,7 @@ def _checked_table(found: Sequence[tuple[Claim, Mapping[str, Any]]]) -> list[str
     return markdown_table(["claim", "title", "verdict", "margin"], body)
 
 
-def _trained_table(found: Sequence[verdicts.Verdict]) -> list[str]:
+def _trained_table(found: Sequence[decide.Verdict]) -> list[str]:
     """What the stored runs say of claims about training."""
     head = ["claim", f"what is tested, profile {PROFILE}", "verdict of the runs"]
     return markdown_table(head, [[f"`{v.id}`", v.says, v.verdict] for v in found])

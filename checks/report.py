@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from artifact.judging.claims import EMPIRICAL, PAPERS, TITLES, VERDICTS, Claim
-from artifact.text import markdown_table
+from artifact.base.tables_as_text import markdown_table
+from artifact.verdicts.ledger import EMPIRICAL, PAPERS, TITLES, VERDICTS, Claim
 from checks.runner import Outcome
 from checks.text import margin_text
 

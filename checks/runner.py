@@ -29,9 +29,9 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
-from artifact.files import write_atomic
-from artifact.judging.claims import PAPERS, Claim
-from artifact.judging.verdicts import Verdict, decide_all
+from artifact.base.files import write_atomic
+from artifact.verdicts.decide import Verdict, decide_all
+from artifact.verdicts.ledger import PAPERS, Claim
 
 WALL_LIMIT_SECONDS = 120.0
 WORKERS = 2

@@ -7,8 +7,8 @@ import math
 
 import pytest
 
-from artifact.errors import UserError
-from artifact.judging import claims
+from artifact.base.errors import UserError
+from artifact.verdicts import ledger
 from checks import runner
 from checks.conftest import IMPORT_ERRORS, LEDGER
 from theory.kit.verdict import VERDICTS, registry
@@ -71,20 +71,20 @@ def test_every_theory_or_arithmetic_claim_has_a_check():
 
 def test_claims_left_to_the_experiments_have_a_predicate_or_say_why_not():
     left = [c for c in LEDGER.values() if c.decided_by == "experiments"]
-    assert all(c.expected in claims.EMPIRICAL and c.needs != "cpu-toy" for c in left)
+    assert all(c.expected in ledger.EMPIRICAL and c.needs != "cpu-toy" for c in left)
     assert [c.id for c in left if bool(c.predicate) == bool(c.undecided)] == []
     assert [c.id for c in left if c.undecided and c.expected != "not-run"] == []
 
 
 def test_ledger_vocabulary_is_the_checks_vocabulary():
-    assert tuple(VERDICTS) == claims.VERDICTS
+    assert tuple(VERDICTS) == ledger.VERDICTS
 
 
 @pytest.fixture
 def ledger_file(tmp_path):
     def write(*entries: str):
         (tmp_path / "qu2022.toml").write_text("\n".join(f"[[claim]]\n{entry}" for entry in entries), encoding="utf-8")
-        return claims.load(["qu2022"], tmp_path)
+        return ledger.load(["qu2022"], tmp_path)
 
     return write
 
@@ -117,7 +117,7 @@ def test_ledger_refuses(ledger_file, entries, field):
 @pytest.mark.parametrize(("ids", "papers"), [(["no-such-claim"], []), ([], ["no-such-paper"])])
 def test_unknown_selection_is_refused(ids, papers):
     with pytest.raises(UserError):
-        claims.select(LEDGER.values(), ids, papers)
+        ledger.select(LEDGER.values(), ids, papers)
 
 
 def test_evidence_is_plain_json():

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from artifact.errors import UserError
-from artifact.judging.findings import Finding, load
+from artifact.base.errors import UserError
+from artifact.verdicts.findings import Finding, load
 from checks import findings, runner
 from checks.conftest import LEDGER
 from theory.kit.verdict import registry

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from artifact.errors import UserError
+from artifact.base.errors import UserError
 from theory.kit import certificates, exact, functions, symbolic, tables
 from theory.kit.search import safe_ratio, worst_ratio
 from theory.kit.verdict import Registry, Verdict

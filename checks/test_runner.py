@@ -10,13 +10,13 @@ from dataclasses import replace
 import pytest
 from click.testing import CliRunner
 
-from artifact import files
-from artifact.errors import UserError
-from artifact.judging.arithmetic import comparisons
-from artifact.judging.claims import Claim
-from artifact.judging.predicates import parse
-from artifact.judging.verdicts import Verdict as EmpiricalVerdict
-from artifact.stats import Interval
+from artifact.base import files
+from artifact.base.errors import UserError
+from artifact.base.stats import Interval
+from artifact.verdicts.decide import Verdict as EmpiricalVerdict
+from artifact.verdicts.ledger import Claim
+from artifact.verdicts.predicates import parse
+from artifact.verdicts.printed_numbers import comparisons
 from checks import figures, report, runner
 from checks.__main__ import main
 from theory.kit.certificates import MissingSolver

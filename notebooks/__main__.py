@@ -18,13 +18,14 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError
 from nbformat import NotebookNode
 
-from artifact import inputs, notebook
-from artifact.endings import OneLine
-from artifact.errors import UserError
-from artifact.files import write_atomic
-from artifact.judging.claims import PAPERS
-from artifact.options import Place
+from artifact.base import fingerprints
+from artifact.base.console import OneLine
+from artifact.base.errors import UserError
+from artifact.base.files import write_atomic
+from artifact.base.options import Place
 from artifact.papers import experiments
+from artifact.report import notebooks
+from artifact.verdicts.ledger import PAPERS
 from notebooks import page, shape
 
 SECONDS_PER_CELL = 1800  # the first cell of a table trains its missing quick runs
@@ -46,7 +47,7 @@ class Failed(Exception):
 )
 @click.option("--only", "chosen", multiple=True, metavar="NAME", help="Only this notebook; may be repeated.")
 @click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, help="Kernels at the same time.")
-@click.option("--folder", type=Place(file_okay=False), default=notebook.FOLDER, help="Notebooks.")
+@click.option("--folder", type=Place(file_okay=False), default=notebooks.FOLDER, help="Notebooks.")
 @click.option("--force", is_flag=True, help="Execute also notebooks whose page is up to date.")
 @click.option("--refresh", is_flag=True, help="Write headings and locations from the ledger anew; run nothing.")
 def main(out: Path, chosen: Sequence[str], jobs: int, folder: Path, force: bool, refresh: bool) -> None:
@@ -73,7 +74,7 @@ def main(out: Path, chosen: Sequence[str], jobs: int, folder: Path, force: bool,
 
 
 def _select(chosen: Sequence[str], folder: Path) -> list[str]:
-    known = notebook.names(folder)
+    known = notebooks.names(folder)
     if not known:
         raise UserError("folder", str(folder), "a folder with notebooks")
     for name in chosen:
@@ -86,14 +87,14 @@ def _require_notebook(name: str, folder: Path) -> None:
     """UserError for a notebook that cannot be executed or shown, before any of them is."""
     if name.partition("-")[0] not in PAPERS:
         raise UserError("notebook", name, "a name that begins with a paper's key and a hyphen: " + ", ".join(PAPERS))
-    notebook.read(name, folder)
+    notebooks.read(name, folder)
 
 
 def _marks(names: Sequence[str], folder: Path) -> dict[str, str]:
     """Fingerprint of each notebook's inputs."""
     stores = {experiments.ROOT / store for store in experiments.STORES.values()}
-    shared = inputs.digest(inputs.sources(), inputs.records(stores))
-    return {name: inputs.digest([folder / f"{name}.ipynb"], [], shared) for name in names}
+    shared = fingerprints.digest(fingerprints.sources(), fingerprints.records(stores))
+    return {name: fingerprints.digest([folder / f"{name}.ipynb"], [], shared) for name in names}
 
 
 def execute(names: Sequence[str], folder: Path, out: Path, jobs: int, marks: Mapping[str, str]) -> list[str]:
@@ -106,7 +107,7 @@ def execute(names: Sequence[str], folder: Path, out: Path, jobs: int, marks: Map
     except OSError as error:
         raise UserError("--out", str(out), f"a folder that can be written ({error.strerror})") from None
     waiting: SimpleQueue[str] = SimpleQueue()
-    for name in sorted(names, key=lambda name: -len(notebook.claims_of(name, folder))):
+    for name in sorted(names, key=lambda name: -len(notebooks.claims_of(name, folder))):
         waiting.put(name)
     with ThreadPoolExecutor(jobs) as pool:
         try:
@@ -131,7 +132,7 @@ async def _work(waiting: SimpleQueue, folder: Path, out: Path, marks: Mapping[st
                 failures.append(str(error))
                 continue
             write_atomic(out / f"{name}.html", page.page(content, name, marks[name]))
-            claims = len(notebook.claims_of(name, folder))
+            claims = len(notebooks.claims_of(name, folder))
             click.echo(f"{name}: {claims} claims, {time.perf_counter() - start:.1f} s", err=True)
     except Empty:
         return failures
@@ -162,7 +163,7 @@ async def _run(name: str, folder: Path, kernel: AsyncKernelManager) -> NotebookN
 def _reached(content: NotebookNode) -> str:
     """The cell at which a run stopped: the last one that was sent to the kernel."""
     started = [cell for cell in content["cells"] if cell["cell_type"] == "code" and "execution" in cell["metadata"]]
-    claim = notebook.shown(started[-1]) if started else None
+    claim = notebooks.shown(started[-1]) if started else None
     return f"claim {claim}" if claim else "the cell that sets up"
 
 

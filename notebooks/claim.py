@@ -11,10 +11,10 @@ import matplotlib
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from artifact.judging.claims import Claim, load, select
 from artifact.report import evidence
 from artifact.report.content import Record
 from artifact.report.pages.papers import statement_parts
+from artifact.verdicts.ledger import Claim, load, select
 from checks import runner
 from checks.text import margin_text
 from notebooks import empirical, render

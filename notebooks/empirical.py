@@ -9,12 +9,12 @@ from pathlib import Path
 from filelock import FileLock
 from markupsafe import Markup
 
-from artifact.judging import verdicts
-from artifact.judging.claims import Claim
-from artifact.papers import entries, experiments, tables, wanted
-from artifact.papers.panels import command
-from artifact.sweeps import sweep
-from artifact.sweeps.workers import Settings
+from artifact.papers import experiments, needed_runs, table_results, tables
+from artifact.papers.figures import command
+from artifact.runs.sweep import sweep
+from artifact.runs.sweep.workers import Settings
+from artifact.verdicts import decide
+from artifact.verdicts.ledger import Claim
 from notebooks import render
 
 #: the committed runs, which the ledger's expected verdicts speak of
@@ -40,13 +40,13 @@ def section(claim: Claim, profile: str) -> Section:
         parts.append(_table(name, profile))
     parts += [_figure(figure, profile) for figure in _figures_of(claim)[:1]]
     if claim.empirical:
-        found = [verdicts.decide(claim, p, _opened(p)) for p in dict.fromkeys((COMMITTED, profile))]
+        found = [decide.decide(claim, p, _opened(p)) for p in dict.fromkeys((COMMITTED, profile))]
     said = [_said(verdict) for verdict in found]
     head = [Markup("<h3>Training</h3>")] if said or parts else []
     return Section(found[0].verdict if found else "not-run", (*head, *said, *parts))
 
 
-def _said(verdict: verdicts.Verdict) -> Markup:
+def _said(verdict: decide.Verdict) -> Markup:
     """A profile's verdict, the tested statement, and what was found."""
     tested, found = (" ".join(text.split()).rstrip(".") for text in (verdict.says, verdict.text))
     words = f"Tested: {tested}. Found: {found}." if found else f"{tested}."
@@ -79,14 +79,14 @@ def _store(profile: str) -> Path:
 
 
 @cache
-def _opened(profile: str) -> verdicts.Store:
+def _opened(profile: str) -> decide.Store:
     """The profile's runs, read once per process; anew after training."""
-    return verdicts.open_store(profile, _store(profile))
+    return decide.open_store(profile, _store(profile))
 
 
 def train(name: str, profile: str) -> None:
     """Train what a table or figure lacks."""
-    configs = wanted.configs(name, profile)
+    configs = needed_runs.configs(name, profile)
     if all(experiments.found(config, _opened(profile).stored) for config in configs):
         return
     sweep.run_missing(configs, Settings(_store(profile)), quiet=True)
@@ -99,7 +99,7 @@ def _table(name: str, profile: str) -> Markup:
     if profile == "quick":
         train(name, profile)
     paper, table = experiments.find(name)
-    found = entries.look_up(table, profile, _opened(profile).stored)
+    found = table_results.look_up(table, profile, _opened(profile).stored)
     shown = render.wide(render.markdown(tables.markdown(paper, table, profile, found)), f"{name}, {profile}")
     return (Markup(MINIATURE) if profile == "quick" else Markup("")) + shown
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from artifact import notebook
-from artifact.judging.claims import TITLES
+from artifact.report import notebooks
+from artifact.verdicts.ledger import TITLES
 from notebooks import render
 
 STYLE = Path(__file__).with_suffix(".css")
@@ -51,7 +51,7 @@ def page(content: Mapping[str, Any], name: str, mark: str) -> str:
     paper = name.partition("-")[0]
     report = f"../paper-{paper}.html"
     first, *rest = content["cells"]
-    body = [Markup(render.markdown(notebook.source(first))), _contents(content["cells"])]
+    body = [Markup(render.markdown(notebooks.source(first))), _contents(content["cells"])]
     body += [_cell(cell, report) for cell in rest]
     fields = {"title": _title(first), "name": name, "paper": TITLES[paper], "report": report, "mark": mark}
     style = Markup(STYLE.read_text(encoding="utf-8"))
@@ -59,13 +59,13 @@ def page(content: Mapping[str, Any], name: str, mark: str) -> str:
 
 
 def _title(cell: Mapping[str, Any]) -> str:
-    found = HEADING.search(notebook.source(cell))
+    found = HEADING.search(notebooks.source(cell))
     return found[1].strip() if found else ""
 
 
 def _contents(cells: list[Mapping[str, Any]]) -> Markup:
     """Links to the claims, behind a disclosure."""
-    shown = [(notebook.shown(cell), _title(before)) for before, cell in pairwise(cells) if notebook.shown(cell)]
+    shown = [(notebooks.shown(cell), _title(before)) for before, cell in pairwise(cells) if notebooks.shown(cell)]
     lines = Markup("").join(Markup('<li><a href="#{}">{}</a></li>').format(claim, title) for claim, title in shown)
     return Markup('<nav aria-label="Claims">{}</nav>').format(
         render.folded(f"{len(shown)} claims", Markup("<ul>{}</ul>").format(lines))
@@ -74,11 +74,11 @@ def _contents(cells: list[Mapping[str, Any]]) -> Markup:
 
 def _cell(cell: Mapping[str, Any], report: str) -> Markup:
     """A cell with its outputs; below a claim's, the way to the claim in the report."""
-    source = notebook.source(cell)
+    source = notebooks.source(cell)
     if cell["cell_type"] != "code":
         return Markup(render.markdown(source) if cell["cell_type"] == "markdown" else "")
     parts = [Markup("<pre><code>{}</code></pre>").format(source), *map(_output, cell["outputs"])]
-    claim = notebook.shown(cell)
+    claim = notebooks.shown(cell)
     if claim:
         link = '<p class="measure"><a href="{}#{}">{} in the report</a></p>'
         parts.append(Markup(link).format(report, claim, claim))

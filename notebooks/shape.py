@@ -12,10 +12,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from artifact import notebook
-from artifact.errors import UserError
-from artifact.files import write_atomic
-from artifact.judging.claims import Claim, load, select
+from artifact.base.errors import UserError
+from artifact.base.files import write_atomic
+from artifact.report import notebooks
+from artifact.verdicts.ledger import Claim, load, select
 
 #: two cells, as an import belongs at the top of one
 SETUP = {
@@ -56,23 +56,23 @@ def _cell(kind: str, name: str, text: str) -> dict[str, Any]:
     return cell | {"source": text.splitlines(keepends=True)}
 
 
-def refresh(name: str, folder: Path = notebook.FOLDER) -> None:
+def refresh(name: str, folder: Path = notebooks.FOLDER) -> None:
     """Write a notebook anew in this shape. Raises UserError for a claim without a markdown cell before it."""
-    cells, ledger = notebook.read(name, folder)["cells"], load()
+    cells, ledger = notebooks.read(name, folder)["cells"], load()
     ids, words = [], {}
     for before, cell in pairwise(cells):
-        claim = notebook.shown(cell)
+        claim = notebooks.shown(cell)
         if claim is None:
             continue
         if before["cell_type"] != "markdown":
             raise UserError(f"notebook {name}", claim, "a markdown cell with two sentences before it")
         ids.append(claim)
-        words[claim] = sentences(notebook.source(before))
+        words[claim] = sentences(notebooks.source(before))
     by_id = {claim.id: claim for claim in select(ledger, ids)}
-    write(build(notebook.source(cells[0]), [by_id[claim] for claim in ids], words), name, folder)
+    write(build(notebooks.source(cells[0]), [by_id[claim] for claim in ids], words), name, folder)
 
 
-def write(content: Mapping[str, Any], name: str, folder: Path = notebook.FOLDER) -> None:
+def write(content: Mapping[str, Any], name: str, folder: Path = notebooks.FOLDER) -> None:
     """Write a notebook's file, keys and line ends as Jupyter writes them."""
     text = json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False)
     write_atomic(folder / f"{name}.ipynb", text + "\n")

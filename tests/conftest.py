@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from artifact import inputs
+from artifact.base import fingerprints
 from artifact.papers import experiments
 from artifact.report.build import build
 from artifact.report.content import ROOT, Content
@@ -42,7 +42,7 @@ def pytest_xdist_make_scheduler(config, log):
 
 def stores_now() -> str:
     """Fingerprint of the stores, which other processes may add to."""
-    return inputs.digest([], inputs.records(ROOT / store for store in experiments.STORES.values()))
+    return fingerprints.digest([], fingerprints.records(ROOT / store for store in experiments.STORES.values()))
 
 
 @pytest.fixture(scope="session")

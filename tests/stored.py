@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 
-from artifact.config import RunConfig
 from artifact.papers import experiments
-from artifact.store import Run
+from artifact.runs.store import Run
+from artifact.training.config import RunConfig
 
 
 def stored_run(

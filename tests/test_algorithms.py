@@ -13,13 +13,14 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from artifact.accelerate.choose import KINDS
 from artifact.algorithms import build
-from artifact.cohort import Cohort
-from artifact.flat import Layout
-from artifact.oracle import KINDS, Group, Oracle, Penalty
-from artifact.replay import perceptron
-from artifact.rounds import play, simulate
-from artifact.rows import ClientRows
+from artifact.algorithms.client_rows import ClientRows
+from artifact.algorithms.cohort import Cohort
+from artifact.base.flat import Layout
+from artifact.runs.replay import perceptron
+from artifact.training.gradients import Group, Oracle, Penalty
+from artifact.training.rounds import play, simulate
 
 BOTH, FIRST, SECOND = [0, 1], [0], [1]
 

@@ -10,29 +10,31 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from torch.func import functional_call
 
-from artifact import fourier, models
+from artifact.accelerate.choose import BACKENDS, _measured, default_backend
+from artifact.accelerate.cpu import fourier_convolutions
+from artifact.accelerate.cpu.fully_connected import Perceptron, onednn_linear
+from artifact.accelerate.cpu.pooling import PooledReLU
+from artifact.accelerate.cpu.tiled_convolutions import TiledNetwork, Tiling
 from artifact.algorithms import ALGORITHMS
-from artifact.bench import merge
-from artifact.cohort import Context, LocalOptimiser
-from artifact.config import make
-from artifact.engine import Trainer
-from artifact.explicit import Perceptron, onednn_linear
-from artifact.flat import parameters
-from artifact.models import Dropout
-from artifact.oracle import BACKENDS, Group, Oracle, Penalty, _measured, default_backend
-from artifact.pooling import PooledReLU
-from artifact.replica import Replica, useful_taps
-from artifact.rows import ClientRows, pack, unpack
-from artifact.session import load_data
-from artifact.taps import hidden_layers
-from artifact.tiles import TiledNetwork, Tiling
+from artifact.algorithms.client_rows import ClientRows, pack, unpack
+from artifact.algorithms.cohort import Context, LocalOptimiser
+from artifact.base.flat import parameters
+from artifact.bench.command import merge
+from artifact.models import networks
+from artifact.models.activations import hidden_layers
+from artifact.models.networks import Dropout
+from artifact.runs.session import load_data
+from artifact.training.config import make
+from artifact.training.gradients import Group, Oracle, Penalty
+from artifact.training.trainer import Trainer
+from artifact.training.worker_model import Replica, useful_taps
 
 R, B = 3, 5
 
 
 def problem(name, seed=0, shape=(1, 8, 8), dtype=torch.float64):
     """A model, R flat vectors around its initial weights, and a batch for each."""
-    model = models.build(name, shape, 4, seed).to(dtype).train()
+    model = networks.build(name, shape, 4, seed).to(dtype).train()
     generator = torch.Generator().manual_seed(seed + 1)
     flat = torch.cat([p.detach().flatten() for p in model.parameters()])
     W = flat + 0.1 * torch.randn(R, len(flat), generator=generator, dtype=dtype)
@@ -42,7 +44,7 @@ def problem(name, seed=0, shape=(1, 8, 8), dtype=torch.float64):
     return model, W, Group(None, x, y, u)
 
 
-class Deep(models.Chain):
+class Deep(networks.Chain):
     """Two hidden layers with dropout on both sides of a ReLU."""
 
     def __init__(self):
@@ -100,7 +102,7 @@ def test_explicit_gradients_are_finite_differences_of_the_loss():
 
 def large(seed=0, members=R):
     """A problem in float32 whose first layer is large enough for oneDNN."""
-    model, generator = models.build("mlp-96", (1, 28, 28), 10, seed), torch.Generator().manual_seed(seed)
+    model, generator = networks.build("mlp-96", (1, 28, 28), 10, seed), torch.Generator().manual_seed(seed)
     flat = torch.cat([p.detach().flatten() for p in model.parameters()])
     W = flat + 0.01 * torch.randn(members, len(flat), generator=generator)
     x = torch.randn(members, 50, 1, 28, 28, generator=generator)
@@ -112,7 +114,10 @@ def test_onednn_gives_the_same_gradients_to_rounding(monkeypatch):
     """Its error against float64 is no larger than MKL's, up to a factor of two; and it is really called."""
     model, W, group = large()
     calls, operator = [], onednn_linear()
-    monkeypatch.setattr("artifact.explicit.onednn_linear", lambda: lambda *given: calls.append(1) or operator(*given))
+    monkeypatch.setattr(
+        "artifact.accelerate.cpu.fully_connected.onednn_linear",
+        lambda: lambda *given: calls.append(1) or operator(*given),
+    )
     explicit, onednn = (Oracle(model, backend=b).gradients(W, None, group) for b in ("explicit", "onednn"))
     assert len(calls) == 2 * R  # first layer, forward and backward; the second layer is small
     exact = Oracle(model.double(), backend="loop").gradients(W.double(), None, Group(None, group.x.double(), group.y))
@@ -147,20 +152,20 @@ def test_onednn_is_explicit_where_it_does_not_apply(case, monkeypatch):
     if case == "small":
         group = Group(None, group.x[:, :4], group.y[:, :4])
     if case == "missing":
-        monkeypatch.setattr("artifact.explicit.onednn_linear", lambda: None)
+        monkeypatch.setattr("artifact.accelerate.cpu.fully_connected.onednn_linear", lambda: None)
     explicit, onednn = (Oracle(model, backend=b).gradients(W, None, group) for b in ("explicit", "onednn"))
     assert torch.equal(explicit, onednn)
 
 
 @pytest.mark.parametrize("name", ["cnn-fmnist", "convnet-tiny"])
 def test_other_models_fall_back_on_the_batched_backend(name):
-    model = models.build(name, (1, 8, 8), 4, 0)
+    model = networks.build(name, (1, 8, 8), 4, 0)
     assert all(Oracle(model, backend=backend).backend == "batched" for backend in ("explicit", "onednn"))
     assert Perceptron.of(model, Oracle(model).layout, (), 0.0) is None
 
 
 def test_bfloat16_is_left_to_autocast():
-    assert Oracle(models.build("mlp", (1, 8, 8), 4, 0), backend="explicit", bfloat16=True).backend == "batched"
+    assert Oracle(networks.build("mlp", (1, 8, 8), 4, 0), backend="explicit", bfloat16=True).backend == "batched"
 
 
 # ---- the loop's own copy of a model ---------------------------------------------------------------------------------
@@ -262,7 +267,7 @@ def test_a_worker_may_begin_while_the_model_is_in_use(backend):
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])
 def test_shares_of_a_batched_cohort(threads):
-    teams = Oracle(models.build("mlp-3", (1, 8, 8), 4, 0), backend="explicit", threads=threads).teams(5)
+    teams = Oracle(networks.build("mlp-3", (1, 8, 8), 4, 0), backend="explicit", threads=threads).teams(5)
     assert list(itertools.chain(*teams)) == [0, 1, 2, 3, 4]
     assert len(teams) <= threads and max(map(len, teams)) - min(map(len, teams)) <= -(-5 // threads)
     whole, parts = (trained(n, algorithm="fedsmoo", backend="explicit")[0] for n in (0, threads))
@@ -333,7 +338,7 @@ def test_client_rows_read_like_a_matrix():
 def test_the_mean_over_blocks_has_the_bits_of_the_whole(monkeypatch):
     rows = ClientRows(37, torch.zeros(1001))
     rows[torch.arange(20)] = torch.randn(20, 1001, generator=torch.Generator().manual_seed(1))
-    monkeypatch.setattr("artifact.rows._BLOCK", 37 * 64)
+    monkeypatch.setattr("artifact.algorithms.client_rows._BLOCK", 37 * 64)
     assert len(list(rows.blocks())) == 16
     assert torch.equal(rows.mean(0), rows.dense().mean(0))
 
@@ -420,7 +425,7 @@ def test_only_the_last_stage_of_a_resnet_on_small_images_is_cropped():
     }
     assert [tuple(p.shape) for p in parameters(model).values()] == [*oracle.layout.shapes], "the model itself is whole"
     assert not Replica(model, oracle.layout, oracle.buffer_layout, pool_first=False).kept
-    large = models.build("resnet18-gn", (3, 224, 224), 4, 0)
+    large = networks.build("resnet18-gn", (3, 224, 224), 4, 0)
     assert not Replica(large, oracle.layout, oracle.buffer_layout, pool_first=False, kind="cropped").kept
 
 
@@ -451,7 +456,7 @@ def sizes(draw):
 @given(data=st.data())
 def test_spectra_give_the_convolution_and_its_gradients(data):
     (H, k, p), (W, m, q) = sizes(data.draw), sizes(data.draw)
-    layer = fourier.FourierConv2d(3, 2, (k, m), padding=(p, q)).double()
+    layer = fourier_convolutions.FourierConv2d(3, 2, (k, m), padding=(p, q)).double()
     generator = torch.Generator().manual_seed(H + 10 * W + 100 * k)
     x = torch.randn(4, 3, H, W, generator=generator, dtype=torch.float64, requires_grad=True)
     expected = torch.conv2d(x, layer.weight, layer.bias, padding=(p, q))
@@ -466,7 +471,7 @@ def test_spectra_give_the_convolution_and_its_gradients(data):
 def test_spectra_round_like_the_convolution():
     """In float32, against float64: outputs and both gradients of LeNet's second layer."""
     generator = torch.Generator().manual_seed(0)
-    layer = fourier.FourierConv2d(64, 64, 5)
+    layer = fourier_convolutions.FourierConv2d(64, 64, 5)
     x = torch.randn(50, 64, 14, 14, generator=generator).requires_grad_()
     d = torch.randn(50, 64, 10, 10, generator=generator)
 
@@ -478,7 +483,7 @@ def test_spectra_round_like_the_convolution():
     plan = layer.plan(x)
     exact = results(torch.conv2d, x.double(), layer.weight.double())
     plain = results(torch.conv2d, x, layer.weight)
-    spectra = results(lambda x, w: fourier._Convolution.apply(x, w, plan), x, layer.weight)
+    spectra = results(lambda x, w: fourier_convolutions._Convolution.apply(x, w, plan), x, layer.weight)
     for truth, one, other in zip(exact, plain, spectra, strict=True):
         errors = [((found - truth).norm() / truth.norm()).item() for found in (one, other)]
         assert 0 < errors[1] <= max(2 * errors[0], 1e-6)
@@ -486,26 +491,28 @@ def test_spectra_round_like_the_convolution():
 
 def test_only_wide_convolutions_go_by_spectra():
     def replaced(name, shape, backend="fourier"):
-        network = Oracle(models.build(name, shape, 10, 0), backend=backend)._replica().model
-        return [name for name, layer in network.named_modules() if isinstance(layer, fourier.FourierConv2d)]
+        network = Oracle(networks.build(name, shape, 10, 0), backend=backend)._replica().model
+        return [
+            name for name, layer in network.named_modules() if isinstance(layer, fourier_convolutions.FourierConv2d)
+        ]
 
     assert replaced("lenet", (3, 32, 32)) == ["conv2"]
     assert replaced("lenet", (3, 32, 32), "cropped") == [] == replaced("cnn-mnist", (1, 28, 28))
     assert all(layer.startswith(("layer1", "layer2")) for layer in replaced("resnet18-gn", (3, 32, 32)))
     for wrong in ({"stride": 2}, {"groups": 2}, {"dilation": 2}, {"padding_mode": "circular"}, {"padding": "same"}):
-        assert not fourier.pays(torch.nn.Conv2d(64, 64, 5, **wrong), (14, 14))
-    assert fourier.pays(torch.nn.Conv2d(64, 64, 5), (14, 14))
-    assert not fourier.pays(torch.nn.Conv2d(64, 64, 1), (14, 14)), "one tap has nothing to save"
+        assert not fourier_convolutions.pays(torch.nn.Conv2d(64, 64, 5, **wrong), (14, 14))
+    assert fourier_convolutions.pays(torch.nn.Conv2d(64, 64, 5), (14, 14))
+    assert not fourier_convolutions.pays(torch.nn.Conv2d(64, 64, 1), (14, 14)), "one tap has nothing to save"
 
 
 def test_spectra_are_not_for_bfloat16(monkeypatch):
-    monkeypatch.setattr("artifact.oracle._measured", lambda: {"cpu": {"*": "fourier"}})
+    monkeypatch.setattr("artifact.accelerate.choose._measured", lambda: {"cpu": {"*": "fourier"}})
     chosen = [
         make(dataset="cifar10", model="lenet", algorithm="fedavg", dtype=d).resolved_backend
         for d in ("float32", "bfloat16")
     ]
     assert chosen == ["fourier", "loop"]
-    assert Oracle(models.build("lenet", (3, 32, 32), 10, 0), backend="fourier", bfloat16=True).backend == "cropped"
+    assert Oracle(networks.build("lenet", (3, 32, 32), 10, 0), backend="fourier", bfloat16=True).backend == "cropped"
 
 
 # ---- convolutions by tiles ------------------------------------------------------------------------------------------
@@ -608,13 +615,13 @@ def test_tiles_round_like_the_loop():
 
 
 def test_what_is_not_written_by_tiles_is_left_to_the_loop(monkeypatch):
-    model = models.build("cnn-mnist", (1, 28, 28), 10, 0)
+    model = networks.build("cnn-mnist", (1, 28, 28), 10, 0)
     for wrong in ({"penalty": Penalty(0.1)}, {"bfloat16": True}):
         assert Oracle(model, backend="tiles", **wrong).backend == "loop"
     assert Oracle(model, backend="tiles-graph", bfloat16=True).backend == "loop-graph"
     for name in ("cnn-fmnist", "convnet-tiny", "resnet18-gn", "mlp"):
-        assert Oracle(models.build(name, (1, 8, 8), 4, 0), backend="tiles").backend == "loop"
-    monkeypatch.setattr("artifact.oracle._measured", lambda: {"cpu": {"*": "tiles"}})
+        assert Oracle(networks.build(name, (1, 8, 8), 4, 0), backend="tiles").backend == "loop"
+    monkeypatch.setattr("artifact.accelerate.choose._measured", lambda: {"cpu": {"*": "tiles"}})
     assert [default_backend("cnn-mnist", torch.device("cpu"), bfloat16) for bfloat16 in (False, True)] == [
         "tiles",
         "loop",
@@ -638,7 +645,7 @@ def test_only_plain_layers_are_tiled(wrong):
     layers = {"conv1": torch.nn.Conv2d(1, 4, 3), "relu1": torch.nn.ReLU(), "pool1": torch.nn.MaxPool2d(2)}
 
     def network(layers):
-        model = models.Chain(layers | {"flatten": torch.nn.Flatten(), "fc": torch.nn.LazyLinear(3)})
+        model = networks.Chain(layers | {"flatten": torch.nn.Flatten(), "fc": torch.nn.LazyLinear(3)})
         model(torch.zeros(1, 1, 9, 9))
         model.input_shape = (1, 9, 9)
         return model
@@ -647,14 +654,14 @@ def test_only_plain_layers_are_tiled(wrong):
     assert Oracle(network(layers | wrong), backend="tiles").backend == "loop"
 
 
-class Scaled(models.Chain):
+class Scaled(networks.Chain):
     """A chain that does more than its layers."""
 
     def forward(self, x, uniforms=None):
         return super().forward(x / 255, uniforms)
 
 
-def chain(*layers, of=models.Chain):
+def chain(*layers, of=networks.Chain):
     model = of({str(number): layer for number, layer in enumerate(layers)})
     model.input_shape = (1, 6, 6)
     return model
@@ -712,13 +719,13 @@ def test_dropout_of_numbers_before_they_become_a_row():
 def test_default_backend_reads_the_table(monkeypatch):
     """The section for this kind of processor, then the one for any."""
     cpu = torch.device("cpu")
-    for model in models.MODELS:
+    for model in networks.MODELS:
         assert default_backend(model, cpu) in BACKENDS
     assert default_backend("resnet18", torch.device("cuda")) == _measured()["cuda"]["*"]
     table = {"cpu": {"*": "loop", "mlp-*": "explicit"}, "cpu avx512": {"mlp-*": "onednn"}}
-    monkeypatch.setattr("artifact.oracle._measured", lambda: table)
+    monkeypatch.setattr("artifact.accelerate.choose._measured", lambda: table)
     for unit, expected in (("AVX512", "onednn"), ("AMX", "explicit"), ("UNHEARD OF", "explicit")):
-        monkeypatch.setattr("artifact.oracle.vector_unit", lambda unit=unit: unit)
+        monkeypatch.setattr("artifact.accelerate.choose.vector_unit", lambda unit=unit: unit)
         assert default_backend("mlp-77", cpu) == expected
         assert default_backend("cnn-mnist", cpu) == "loop"
 

@@ -15,12 +15,15 @@ import torch
 from torch.func import functional_call
 from torch.nn.functional import cross_entropy
 
-from artifact import devices
 from artifact.__main__ import main
-from artifact.bench import line, ratio_line
-from artifact.benchmark import aims, cases, frameworks, nodes, page, profile, scaling
-from artifact.benchmark.flops import limits, round_flops
-from artifact.benchmark.measure import (
+from artifact.accelerate.cpu.fourier_convolutions import FourierConv2d
+from artifact.accelerate.cpu.tiled_convolutions import Tiling
+from artifact.base import devices
+from artifact.base.errors import UserError
+from artifact.bench import aims, cases, frameworks, nodes, page, profile, scaling
+from artifact.bench.command import line, ratio_line
+from artifact.bench.flops import limits, round_flops
+from artifact.bench.measure import (
     Contender,
     busy_seconds,
     interleave,
@@ -30,13 +33,10 @@ from artifact.benchmark.measure import (
     take_turns,
     tree_seconds,
 )
-from artifact.config import make
-from artifact.engine import Trainer
-from artifact.errors import UserError
-from artifact.fourier import FourierConv2d
-from artifact.session import load_data
-from artifact.store import environment
-from artifact.tiles import Tiling
+from artifact.runs.session import load_data
+from artifact.runs.store import environment
+from artifact.training.config import make
+from artifact.training.trainer import Trainer
 
 DIGITS = {"dataset": "digits", "train_size": 100, "test_size": 60, "clients": 5, "cohort": 2, "batch_size": 10}
 DIGITS |= {"local_epochs": 1}

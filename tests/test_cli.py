@@ -16,11 +16,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from artifact import algorithms, config, data, models, session
+from artifact import algorithms, data
 from artifact.__main__ import main
+from artifact.base.errors import UserError
 from artifact.data.sources import import_npz
-from artifact.errors import UserError
-from artifact.store import read_checkpoint
+from artifact.models import networks
+from artifact.runs import session
+from artifact.runs.store import read_checkpoint
+from artifact.training import config
 
 ROOT = Path(__file__).resolve().parents[1]
 SMALL = "run --model mlp-16 --rounds 2 --clients 4 --cohort 2 --train-size 100 --test-size 50 --quiet"
@@ -347,7 +350,7 @@ def test_no_command_shows_the_commands(capsys):
 
 
 def test_every_list_is_readable_by_a_program(capsys):
-    expected = {"algorithms": algorithms.ALGORITHMS, "datasets": data.DATASETS, "models": models.MODELS}
+    expected = {"algorithms": algorithms.ALGORITHMS, "datasets": data.DATASETS, "models": networks.MODELS}
     for what in ("algorithms", "datasets", "models", "experiments", "claims", "discrepancies"):
         assert main(["list", what, "--json"]) == 0
         rows = json.loads(capsys.readouterr().out)

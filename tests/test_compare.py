@@ -14,12 +14,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from artifact import algorithms, figures
+from artifact import algorithms
 from artifact.__main__ import main
-from artifact.config import RunConfig
+from artifact.base import plots
 from artifact.papers import experiments
 from artifact.papers.compare import with_own_row
-from artifact.store import runs
+from artifact.runs.store import runs
+from artifact.training.config import RunConfig
 
 FEDSIGN = Path(__file__).resolve().parents[1] / "examples" / "fedsign.py"
 SEEDS = (0, 1, 2)
@@ -62,7 +63,7 @@ minutes = 1
 @pytest.fixture(autouse=True)
 def own_registry(monkeypatch):
     """What a test registers is gone after it."""
-    monkeypatch.setattr(figures, "METHODS", dict(figures.METHODS))
+    monkeypatch.setattr(plots, "METHODS", dict(plots.METHODS))
     before = dict(algorithms.ALGORITHMS)
     yield
     for name in set(algorithms.ALGORITHMS) - set(before):
@@ -200,7 +201,7 @@ def test_figures_show_every_method_and_difference(compare, tmp_path):
         rows = list(csv.DictReader(file))
     methods = ("FedAvg", "FedSAM", "FedSign")
     assert {(r["panel"], r["method"]) for r in rows} == set(itertools.product(("even", "uneven"), methods))
-    assert len({figures.style(name).colour for name in methods}) == 3
+    assert len({plots.style(name).colour for name in methods}) == 3
 
 
 @pytest.mark.parametrize(

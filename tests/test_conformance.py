@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from artifact.__main__ import main
-from artifact.errors import UserError
-from artifact.oracle import KINDS
-from artifact.replay import FIELDS, replay
+from artifact.accelerate.choose import KINDS
+from artifact.base.errors import UserError
+from artifact.runs.replay import FIELDS, replay
 
 VECTORS = Path(__file__).parent / "vectors"
 CASES = sorted(VECTORS.rglob("*.npz"))

@@ -5,10 +5,10 @@ import functools
 import pytest
 import torch
 
-from artifact.config import make
-from artifact.engine import Trainer, draw_cohort
-from artifact.oracle import KINDS, RECORDED
-from artifact.session import load_data
+from artifact.accelerate.choose import KINDS, RECORDED
+from artifact.runs.session import load_data
+from artifact.training.config import make
+from artifact.training.trainer import Trainer, draw_cohort
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device here")
 

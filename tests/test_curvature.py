@@ -11,9 +11,10 @@ from spectra import DOUBLE, normal, quadratic, tanh_network
 from torch import nn
 from torch.nn import functional
 
-from artifact import curvature, models
+from artifact import curvature
+from artifact.base.errors import UserError
 from artifact.curvature import eigen
-from artifact.errors import UserError
+from artifact.models import networks
 
 
 def outermost(eigenvalues, which, k):
@@ -267,7 +268,7 @@ def test_clients_average_to_the_whole(network):
 
 
 def test_memory_budget_sets_the_pass_size():
-    model = models.build("cnn-fmnist", (1, 8, 8), 10, seed=0)
+    model = networks.build("cnn-fmnist", (1, 8, 8), 10, seed=0)
     x, y = torch.rand(40, 1, 8, 8, generator=torch.Generator().manual_seed(0)), torch.arange(40) % 10
     whole, little = (curvature.EmpiricalRisk(model, None, (x, y), memory=m) for m in (1 << 30, 2_000_000))
     assert float(little(whole.weights)) == pytest.approx(float(whole(whole.weights)), rel=1e-5)
@@ -275,7 +276,7 @@ def test_memory_budget_sets_the_pass_size():
 
 
 def test_batchnorm_runs_in_evaluation_mode_and_stays_as_it_was():
-    model = models.build("cnn-fmnist", (1, 8, 8), 10, seed=0)
+    model = networks.build("cnn-fmnist", (1, 8, 8), 10, seed=0)
     model(torch.rand(16, 1, 8, 8, generator=torch.Generator().manual_seed(0)))  # statistics that are not the default
     model.norm1.eval()
     state = {name: t.clone() for name, t in model.state_dict().items()}

@@ -23,11 +23,11 @@ from hypothesis import strategies as st
 from PIL import Image
 from torchvision import datasets as published
 
+from artifact.base.errors import UserError
 from artifact.data import DATASETS, Dataset, load, partition
 from artifact.data.augment import POLICIES, augment, normalise
 from artifact.data.folders import read_domains, read_idx
 from artifact.data.sources import data_root, describe, fetch, import_npz, status
-from artifact.errors import UserError
 
 DEBIAN = Path("/usr/share/datasets/fashion-mnist")
 

@@ -15,16 +15,17 @@ import torch
 import torch.nn.functional as F
 from torch.func import functional_call
 
-from artifact import NUMBERS, models
-from artifact.cohort import Context, LocalOptimiser
-from artifact.config import RunConfig, make
+from artifact import NUMBERS
+from artifact.accelerate.choose import BACKENDS, KINDS, RECORDED
+from artifact.algorithms.cohort import Context, LocalOptimiser
+from artifact.base.errors import UserError
+from artifact.base.random import key
 from artifact.data import Dataset
 from artifact.data.augment import normalise
-from artifact.engine import Trainer, draw_cohort, schedule
-from artifact.errors import UserError
-from artifact.oracle import BACKENDS, KINDS, RECORDED
-from artifact.session import load_data
-from artifact.streams import key
+from artifact.models import networks
+from artifact.runs.session import load_data
+from artifact.training.config import RunConfig, make
+from artifact.training.trainer import Trainer, draw_cohort, schedule
 
 
 def config(**options):
@@ -96,7 +97,7 @@ def test_augmented_images_are_not_kept():
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_trainer_that_is_gone_leaves_neither_oracle_nor_threads(backend, monkeypatch):
     """A sweep's worker builds hundreds of them, one after the other."""
-    monkeypatch.setattr("artifact.engine.usable_cores", lambda: 2)
+    monkeypatch.setattr("artifact.training.trainer.usable_cores", lambda: 2)
     before, trainer = set(threading.enumerate()), train(rounds=1, backend=backend)[0]
     workers, oracle = set(threading.enumerate()) - before, weakref.ref(trainer.oracle)
     assert workers and oracle() is not None
@@ -354,7 +355,7 @@ def test_fedrobust_without_ascent_is_fedavg(model, backend):
 
 def slow_predictions(trainer, w):
     """Class predictions and losses of every test image, one at a time."""
-    model = models.build(trainer.config.model, trainer.data.input_shape, 10, 0).double().eval()
+    model = networks.build(trainer.config.model, trainer.data.input_shape, 10, 0).double().eval()
     tensors, d = trainer.oracle.layout.views(w), trainer.data
     mean, std = (torch.tensor(values, dtype=torch.float64) for values in (d.mean, d.std))
     results = []

@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from artifact.algorithms import ALGORITHMS, UNRELEASED
-from artifact.config import make
-from artifact.engine import Trainer
-from artifact.session import load_data
+from artifact.runs.session import load_data
+from artifact.training.config import make
+from artifact.training.trainer import Trainer
 
 #: radii and rates at which no method diverges in two rounds on the digits
 SETTINGS = {

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 from stored import accuracies, stored_run
 
-from artifact import config
 from artifact.__main__ import main
-from artifact.errors import UserError
-from artifact.judging import claims
-from artifact.judging.evidence import Store
-from artifact.papers import declared, experiments, listing, panels, wanted
+from artifact.base.errors import UserError
+from artifact.papers import declared, experiments, figures, listing, needed_runs
 from artifact.papers.declared import PROFILES, Metric
 from artifact.papers.measured import curve, measure
+from artifact.training import config
+from artifact.verdicts import ledger
+from artifact.verdicts.lookup import Store
 
 TABLES = [(paper.paper, table) for paper, table in experiments.all_tables()]
 NAMES = [f"{paper}/{table.id}" for paper, table in TABLES]
@@ -127,7 +127,7 @@ def test_references_are_rows_of_their_file():
 
 
 def test_given_tables_name_claims_of_the_ledger():
-    known = {claim.id for claim in claims.load()}
+    known = {claim.id for claim in ledger.load()}
     named = {claim for _, table in TABLES if table.given for claim in table.given.claims}
     assert named
     assert named <= known
@@ -206,9 +206,12 @@ def test_the_campaign_runs_the_cells_of_fan2024():
 @pytest.mark.parametrize(("rates", "use"), [("fashion-mnist", "fashion-mnist"), ("cifar-10", "b")])
 def test_learning_rates_of_qu2022_are_the_best_of_its_grid(rates, use):
     """Appendix E.2; by training accuracy, on seeds that no compared run has."""
-    (grid,), (curves,) = panels.select(f"qu2022/grid/{rates}", "laptop"), panels.select(f"qu2022/fig1/{use}", "laptop")
+    (grid,), (curves,) = (
+        figures.select(f"qu2022/grid/{rates}", "laptop"),
+        figures.select(f"qu2022/fig1/{use}", "laptop"),
+    )
     store = experiments.ROOT / experiments.STORES["laptop"]
-    record = panels.record(grid, experiments.finished(store), store, measure=False)
+    record = figures.record(grid, experiments.finished(store), store, measure=False)
     used = {series.label: series.configs for series in curves.series}
     assert len(record["lines"]) == len(used) == 7
     for line in record["lines"]:
@@ -390,7 +393,7 @@ def test_the_machine_does_not_matter_and_the_seed_does(small, tmp_path):
 
 
 def test_selected_configs_are_unique_and_hold_all_probes():
-    found = wanted.configs("sun2023/2", "quick")
+    found = needed_runs.configs("sun2023/2", "quick")
     signatures = [experiments.signature(c) for c in found]
     assert len(set(signatures)) == len(signatures) == 2 * 2 * 3
     assert all(c.probes == ("consistency",) for c in found)
@@ -399,15 +402,15 @@ def test_selected_configs_are_unique_and_hold_all_probes():
 
 def test_what_a_profile_does_not_run_is_left_out_of_a_sweep():
     table = experiments.find("sun2023/1")[1]
-    run = wanted.configs("sun2023/1", "laptop")
+    run = needed_runs.configs("sun2023/1", "laptop")
     assert {c.dataset for c in run} == {"cifar10"} and len(run) == 8 * len(table.columns) // 2 * 3
-    assert len(wanted.configs("sun2023/1", "laptop", everything=True)) == 8 * len(table.columns) * 3
+    assert len(needed_runs.configs("sun2023/1", "laptop", everything=True)) == 8 * len(table.columns) * 3
 
 
 @pytest.mark.parametrize("selection", ["smith2020", "sun2023/99", "sun2023/fig99"])
 def test_an_unknown_selection_is_an_error(selection):
     with pytest.raises(UserError):
-        wanted.configs(selection, "quick")
+        needed_runs.configs(selection, "quick")
 
 
 def test_list_cells_knows_every_cell_and_panel(capsys):

@@ -12,15 +12,17 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from artifact import cohort, devices, engine, rounds
-from artifact.algorithms import ALGORITHMS
+from artifact.accelerate.choose import KINDS, RECORDED
+from artifact.accelerate.cuda_graphs import MOST, WARM_UP, Graphs
+from artifact.algorithms import ALGORITHMS, cohort
 from artifact.algorithms.switches import SWITCHES
-from artifact.config import RunConfig, make
-from artifact.engine import Trainer, draw_cohort
-from artifact.errors import UserError
-from artifact.graphs import MOST, WARM_UP, Graphs
-from artifact.oracle import KINDS, RECORDED
-from artifact.session import load_data
+from artifact.base import devices
+from artifact.base.errors import UserError
+from artifact.runs.session import load_data
+from artifact.training import rounds
+from artifact.training import trainer as training
+from artifact.training.config import RunConfig, make
+from artifact.training.trainer import Trainer, draw_cohort
 
 META = torch.device("meta")
 
@@ -54,7 +56,7 @@ def on_meta(monkeypatch):
             watch.allowed -= 1
 
     monkeypatch.setattr(RunConfig, "resolved_device", property(lambda _: META))
-    for module in (cohort, engine, rounds, devices):
+    for module in (cohort, training, rounds, devices):
         monkeypatch.setattr(module, "sent", sent)
     return watch
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from artifact.judging.hypotheses import (
+from artifact.base.hypotheses import (
     ALPHA,
     AtLeast,
     Comparison,
@@ -18,7 +18,7 @@ from artifact.judging.hypotheses import (
     somewhere_falling,
     verdict,
 )
-from artifact.stats import t_interval
+from artifact.base.stats import t_interval
 
 DRAWS = 1000
 

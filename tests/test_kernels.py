@@ -12,12 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from artifact import kernels, models
-from artifact.cohort import _sgd_step
+from artifact.accelerate import loops
+from artifact.accelerate.cpu.pooling import PooledReLU, _PooledReLU
+from artifact.accelerate.cpu.tiled_convolutions import Tiling
+from artifact.algorithms.cohort import _sgd_step
 from artifact.data.augment import POLICIES
-from artifact.oracle import Group, Oracle
-from artifact.pooling import PooledReLU, _PooledReLU
-from artifact.tiles import Tiling
+from artifact.models import networks
+from artifact.training.gradients import Group, Oracle
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, float("inf"), float("-inf"), 1e-40]
 
@@ -25,12 +26,12 @@ SPECIAL = [0.0, -0.0, 1.0, -1.0, float("inf"), float("-inf"), 1e-40]
 @pytest.fixture
 def by_torch(monkeypatch):
     """A switch: ``by_torch(True)`` does without the loops, ``by_torch(False)`` uses them however few numbers."""
-    compiled = kernels.compiled()
+    compiled = loops.compiled()
     assert compiled is not None, "numba is a dependency"
 
     def switch(plain: bool) -> None:
-        monkeypatch.setattr(kernels, "FEW", 0)
-        monkeypatch.setattr(kernels, "compiled", lambda: None if plain else compiled)
+        monkeypatch.setattr(loops, "FEW", 0)
+        monkeypatch.setattr(loops, "compiled", lambda: None if plain else compiled)
 
     return switch
 
@@ -74,7 +75,7 @@ def test_pooled_relu_has_the_bits_of_the_two_layers(seed, shape, dtype, special)
     plain = x.clone(memory_format=torch.preserve_format).requires_grad_()
     expected = F.relu(F.max_pool2d(plain, 2))
     x.requires_grad_()
-    y = _PooledReLU.apply(x, kernels.compiled())
+    y = _PooledReLU.apply(x, loops.compiled())
     same(y, expected)
     same(torch.autograd.grad(y, x, dy)[0], torch.autograd.grad(expected, plain, dy)[0])
 
@@ -85,7 +86,7 @@ def test_what_is_not_a_number_stays_so(dtype, sign):
     """Of either sign: a run that has left the numbers must not seem to come back."""
     x = images(0, (1, 3, 4, 4), dtype)
     x[0, 1, 2, 3] = torch.copysign(torch.tensor(float("nan")), torch.tensor(sign)).to(dtype)
-    y = _PooledReLU.apply(x, kernels.compiled())
+    y = _PooledReLU.apply(x, loops.compiled())
     same(y, F.relu(F.max_pool2d(x, 2)))
     assert y[0, 1, 1, 1].isnan() and y.isnan().sum() == 1
 
@@ -136,7 +137,7 @@ def test_a_local_step_has_the_bits_of_four_operations(seed, shape, omega, lr, dt
     omega = torch.rand(shape[0], 1, generator=g, dtype=dtype) if omega == "rows" else omega
     expected = W - ((W * omega + d) * lr if torch.is_tensor(omega) or omega else d * lr)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernels, "FEW", 0)
+        patch.setattr(loops, "FEW", 0)
         assert torch.equal(_sgd_step(W, d, omega, lr), expected)
 
 
@@ -193,7 +194,7 @@ def test_tiles_are_the_same(by_torch, pool, kernel, whole_numbers):
     ],
 )
 def test_gradients_have_the_same_bits(by_torch, model, shape, backend, bfloat16):
-    net = models.build(model, shape, 10, seed=0)
+    net = networks.build(model, shape, 10, seed=0)
     g = torch.Generator().manual_seed(0)
     w = torch.cat([p.detach().flatten() for p in net.parameters()])
     W = w + 0.01 * torch.randn(2, len(w), generator=g)
@@ -213,9 +214,9 @@ def test_gradients_have_the_same_bits(by_torch, model, shape, backend, bfloat16)
 
 
 def test_loops_are_for_plain_memory(monkeypatch):
-    monkeypatch.setattr(kernels, "FEW", 8)
+    monkeypatch.setattr(loops, "FEW", 8)
     fitting = torch.zeros(4, 4)
-    assert kernels.loops_for(fitting) is not None
+    assert loops.loops_for(fitting) is not None
     for other in (
         torch.zeros(7),
         torch.zeros(4, 4, device="meta"),
@@ -223,25 +224,25 @@ def test_loops_are_for_plain_memory(monkeypatch):
         torch.zeros(4, 4, requires_grad=True),
         torch.zeros(4, 4, dtype=torch.int64),
     ):
-        assert kernels.loops_for(other) is None
-    assert kernels.loops_for(fitting, torch.zeros(4, 4, dtype=torch.bfloat16)) is None
+        assert loops.loops_for(other) is None
+    assert loops.loops_for(fitting, torch.zeros(4, 4, dtype=torch.bfloat16)) is None
 
 
 def test_without_numba_torch_does_it(monkeypatch):
     """As in an environment that is not ours."""
-    kernels.compiled.cache_clear()
-    monkeypatch.setitem(sys.modules, "artifact.compiled", None)
+    loops.compiled.cache_clear()
+    monkeypatch.setitem(sys.modules, "artifact.accelerate.cpu.compiled_loops", None)
     try:
-        assert kernels.loops_for(torch.zeros(1 << 15)) is None
+        assert loops.loops_for(torch.zeros(1 << 15)) is None
         x = images(0, (2, 64, 16, 16), torch.float32)
         assert torch.equal(PooledReLU(nn.MaxPool2d(2))(x), F.relu(F.max_pool2d(x, 2)))
     finally:
-        kernels.compiled.cache_clear()
+        loops.compiled.cache_clear()
 
 
 def test_loops_leave_pythons_lock_to_others():
     """What lets workers compute side by side."""
-    compiled = kernels.compiled()
+    compiled = loops.compiled()
     for name in ("pool_relu", "pool_relu_backward", "flip_crop", "descend", "pool_planes", "unpool_planes", "mend"):
         assert getattr(compiled, name).targetoptions["nogil"], name
         assert not getattr(compiled, name).targetoptions.get("fastmath"), name

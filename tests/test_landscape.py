@@ -7,10 +7,11 @@ from scipy.optimize import brentq
 from spectra import DOUBLE, normal, quadratic, tanh_network
 from torch.nn import functional
 
-from artifact import curvature, models, taps
+from artifact import curvature
+from artifact.base.errors import UserError
+from artifact.base.plots import save
 from artifact.curvature import figures
-from artifact.errors import UserError
-from artifact.figures import save
+from artifact.models import activations, networks
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +91,7 @@ def test_directions(network):
 
 def test_layers_by_hand():
     """Softmax layer alone: input norms are those of the data; the block Hessian is the whole one."""
-    model = models.build("mlp-5", (1, 4, 4), 3, seed=0).double()
+    model = networks.build("mlp-5", (1, 4, 4), 3, seed=0).double()
     x, y = torch.rand(30, 1, 4, 4, generator=torch.Generator().manual_seed(0), dtype=DOUBLE), torch.arange(30) % 3
     risk = curvature.EmpiricalRisk(model, None, (x, y), batch=11)
     first, second = curvature.layer_curvature(risk, risk.weights)
@@ -104,7 +105,7 @@ def test_layers_by_hand():
         assert layer.ratio == pytest.approx(truth / layer.squared_norm, rel=1e-8)
     terms = curvature.activation_terms(risk, risk.weights)
     assert terms == pytest.approx({"relu_fc1": float(hidden.detach().square().mean())}, rel=1e-12)
-    assert tuple(terms) == taps.hidden_layers(model)
+    assert tuple(terms) == activations.hidden_layers(model)
     with pytest.raises(UserError, match="fc1, fc2"):
         curvature.layer_curvature(risk, risk.weights, layers=["fc3"])
 

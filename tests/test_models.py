@@ -6,8 +6,9 @@ from torch.func import functional_call, grad, vmap
 from torch.nn import functional
 from torchvision.models import vit_b_32
 
-from artifact import flat, models, taps
-from artifact.errors import UserError
+from artifact.base import flat
+from artifact.base.errors import UserError
+from artifact.models import activations, networks
 
 COUNTS = [  # (model, input, classes, parameters); 002's CNN and MLP counts are sums of the printed layer sizes
     ("lenet", (3, 32, 32), 10, 797_962),
@@ -30,7 +31,7 @@ SMALL = ("cnn-fmnist", "cnn-emnist", "mlp", "mlp-7", "convnet-tiny")
 
 def _clients(name, shape=(1, 8, 8), clients=3, batch=4):
     """Model in float64 and, per client, parameters, running statistics, images, labels and dropout uniforms."""
-    model = models.build(name, shape, 10, seed=0).double().train()
+    model = networks.build(name, shape, 10, seed=0).double().train()
     draw = torch.Generator().manual_seed(1)
     noise = {"generator": draw, "dtype": torch.float64}
     parameters = {
@@ -45,7 +46,7 @@ def _clients(name, shape=(1, 8, 8), clients=3, batch=4):
 
 @pytest.mark.parametrize(("name", "shape", "classes", "count"), COUNTS)
 def test_parameter_counts(name, shape, classes, count):
-    model = models.build(name, shape, classes, seed=0)
+    model = networks.build(name, shape, classes, seed=0)
     assert sum(p.numel() for p in model.parameters()) == count
     assert model.eval()(torch.zeros(2, *shape)).shape == (2, classes)
 
@@ -53,19 +54,19 @@ def test_parameter_counts(name, shape, classes, count):
 @pytest.mark.parametrize("name", DIGITS)
 def test_digits_and_tiny_images_fit(name):
     for shape in ((1, 8, 8), (3, 64, 64)):
-        assert models.build(name, shape, 10, seed=0).eval()(torch.zeros(2, *shape)).shape == (2, 10)
+        assert networks.build(name, shape, 10, seed=0).eval()(torch.zeros(2, *shape)).shape == (2, 10)
 
 
 @pytest.mark.parametrize("name", ["cnn-mnist", "cnn-cifar", "lenet"])
 def test_five_by_five_kernels_need_sixteen_pixels(name):
-    assert models.build(name, (1, 16, 16), 10, seed=0).eval()(torch.zeros(1, 1, 16, 16)).shape == (1, 10)
+    assert networks.build(name, (1, 16, 16), 10, seed=0).eval()(torch.zeros(1, 1, 16, 16)).shape == (1, 10)
     with pytest.raises(UserError, match="model"):
-        models.build(name, (1, 8, 8), 10, seed=0)
+        networks.build(name, (1, 8, 8), 10, seed=0)
 
 
 def test_registry_rows_build():
-    for name in models.MODELS.keys() - {"vit-b-32"}:
-        assert models.build(name, (3, 32, 32), 10, seed=0).name == name
+    for name in networks.MODELS.keys() - {"vit-b-32"}:
+        assert networks.build(name, (3, 32, 32), 10, seed=0).name == name
 
 
 @pytest.mark.parametrize(
@@ -81,7 +82,7 @@ def test_registry_rows_build():
 )
 def test_bad_requests(arguments, field):
     with pytest.raises(UserError) as caught:
-        models.build(*arguments)
+        networks.build(*arguments)
     assert caught.value.field == field
 
 
@@ -89,33 +90,33 @@ def test_bad_requests(arguments, field):
 def test_vit_weights_that_cannot_be_read(name, tmp_path, monkeypatch):
     if name.startswith("damaged"):
         (tmp_path / name).write_bytes(b"not weights")
-    monkeypatch.setenv(models.WEIGHTS_VARIABLE, str(tmp_path / name))
-    with pytest.raises(UserError, match=models.WEIGHTS_VARIABLE):
-        models.build("vit-b-32", (3, 224, 224), 10, seed=0)
+    monkeypatch.setenv(networks.WEIGHTS_VARIABLE, str(tmp_path / name))
+    with pytest.raises(UserError, match=networks.WEIGHTS_VARIABLE):
+        networks.build("vit-b-32", (3, 224, 224), 10, seed=0)
 
 
 def test_vit_takes_the_body_of_a_state():
     with torch.device("meta"):  # shapes only: the 88 million weights are neither drawn nor stored
         state = vit_b_32().state_dict()
-        model = models.VisionTransformer(65, state)
+        model = networks.VisionTransformer(65, state)
     assert sum(p.numel() for p in model.parameters()) == 87_455_232 + 768 * 65 + 65
     with pytest.raises(UserError, match="exactly the tensors"):
-        models.VisionTransformer(65, {"conv_proj.bias": torch.zeros(768)})
+        networks.VisionTransformer(65, {"conv_proj.bias": torch.zeros(768)})
 
 
 def test_initial_weights_follow_the_seed_alone():
     before = torch.get_rng_state()
-    first = flat.parameters(models.build("lenet", (3, 32, 32), 10, seed=3))
+    first = flat.parameters(networks.build("lenet", (3, 32, 32), 10, seed=3))
     assert torch.equal(before, torch.get_rng_state())
     torch.rand(5)
-    again, other = (flat.parameters(models.build("lenet", (3, 32, 32), 10, seed=s)) for s in (3, 4))
+    again, other = (flat.parameters(networks.build("lenet", (3, 32, 32), 10, seed=s)) for s in (3, 4))
     assert all(torch.equal(first[k], again[k]) for k in first)
     assert not any(torch.equal(first[k], other[k]) for k in first)
 
 
 def test_resnet_initial_norm():
     """algorithms.md, section 5: ||w0|| about 111.8, of which sqrt(4800) = 69.3 are the GroupNorm scales."""
-    weights = flat.parameters(models.build("resnet18-gn", (3, 32, 32), 10, seed=0))
+    weights = flat.parameters(networks.build("resnet18-gn", (3, 32, 32), 10, seed=0))
     norm = torch.cat([v.detach().flatten() for v in weights.values()]).norm()
     assert norm == pytest.approx(111.8, abs=0.4)
     scales = torch.cat([v.detach() for k, v in weights.items() if "norm" in k or "shortcut.1" in k])
@@ -142,7 +143,7 @@ def test_vmap_over_clients_equals_the_loop(name):
 
 def test_running_statistics_follow_the_definition():
     """BatchNorm keeps 0.9 of the old statistic and takes 0.1 of the batch's mean and unbiased variance."""
-    norm = models.BatchNorm(2).double().train()
+    norm = networks.BatchNorm(2).double().train()
     x = torch.arange(24, dtype=torch.float64).reshape(3, 2, 2, 2)
     norm(x)
     channel = x.transpose(0, 1).flatten(1)
@@ -154,17 +155,17 @@ def test_running_statistics_follow_the_definition():
 def test_dropout_masks_are_the_uniforms():
     x = torch.ones(2, 3, 2, 2)
     u = torch.tensor([[0.0, 0.25, 0.9], [0.24, 0.5, 0.1]])
-    whole_channels = models.Dropout(0.25, 3)(x, u)
+    whole_channels = networks.Dropout(0.25, 3)(x, u)
     expected = torch.tensor([[0, 1, 1], [0, 1, 0]])[:, :, None, None] / 0.75 * x
     assert torch.equal(whole_channels, expected)
-    single = models.Dropout(0.5, 12)(x, torch.linspace(0, 0.99, 24).reshape(2, 12))
+    single = networks.Dropout(0.5, 12)(x, torch.linspace(0, 0.99, 24).reshape(2, 12))
     assert torch.equal(single[0], torch.zeros(3, 2, 2))
     assert torch.equal(single[1], torch.full((3, 2, 2), 2.0))
 
 
 def test_dropout_of_the_mlp_by_hand():
     """Thesis MLP: fc1, dropout, ReLU, fc2; the mask scales the hidden units by 0 or 2."""
-    model = models.build("mlp", (1, 8, 8), 10, seed=0)
+    model = networks.build("mlp", (1, 8, 8), 10, seed=0)
     x, u = torch.rand(5, 1, 8, 8), torch.rand(5, 64, generator=torch.Generator().manual_seed(0))
     hidden = torch.relu(model.fc1(x.flatten(1)))
     assert torch.allclose(model(x, u), model.fc2(hidden * 2 * (u >= 0.5)), atol=1e-6)
@@ -182,22 +183,22 @@ def test_dropout_of_the_mlp_by_hand():
     ],
 )
 def test_hidden_layers(name, shape, layers):
-    assert taps.hidden_layers(models.build(name, shape, 10, seed=0)) == layers
+    assert activations.hidden_layers(networks.build(name, shape, 10, seed=0)) == layers
 
 
 def test_resnet_taps_run_once_each_in_order():
-    model = models.build("resnet18-gn", (3, 8, 8), 10, seed=0).eval()
-    names = taps.hidden_layers(model)
+    model = networks.build("resnet18-gn", (3, 8, 8), 10, seed=0).eval()
+    names = activations.hidden_layers(model)
     assert len(names) == 1 + 2 * 8
-    with taps.mean_square_activations(model) as squares:
+    with activations.mean_square_activations(model) as squares:
         model(torch.ones(1, 3, 8, 8))
     assert tuple(squares) == names
 
 
 def test_taps_equal_hand_computed_means():
-    model = models.build("lenet", (3, 32, 32), 10, seed=0).double().eval()
+    model = networks.build("lenet", (3, 32, 32), 10, seed=0).double().eval()
     x = torch.rand(4, 3, 32, 32, dtype=torch.float64)
-    with taps.mean_square_activations(model) as squares:
+    with activations.mean_square_activations(model) as squares:
         model(x)
     a1 = torch.relu(model.conv1(x))
     a2 = torch.relu(model.conv2(functional.max_pool2d(a1, 2)))
@@ -211,16 +212,16 @@ def test_taps_equal_hand_computed_means():
 def test_repeated_calls_are_separate_layers():
     relu = torch.nn.ReLU()
     model = torch.nn.Sequential(relu, torch.nn.Linear(3, 3), relu)
-    with taps.mean_square_activations(model, ["0"]) as squares:
+    with activations.mean_square_activations(model, ["0"]) as squares:
         model(torch.ones(2, 3))
     assert list(squares) == ["0", "0#2"]
-    with pytest.raises(UserError, match="layers"), taps.mean_square_activations(model, ["nowhere"]):
+    with pytest.raises(UserError, match="layers"), activations.mean_square_activations(model, ["nowhere"]):
         pass
 
 
 def _penalised(model):
     def loss(p, x, u):
-        with taps.mean_square_activations(model) as squares:
+        with activations.mean_square_activations(model) as squares:
             logits = functional_call(model, p, (x, u))
         return logits.square().mean() + 0.15 * sum(squares.values())
 

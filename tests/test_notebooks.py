@@ -17,10 +17,10 @@ import nbformat
 import pytest
 from click.testing import CliRunner
 
-from artifact import notebook
-from artifact.errors import UserError
-from artifact.judging.claims import load
-from artifact.papers import wanted
+from artifact.base.errors import UserError
+from artifact.papers import needed_runs
+from artifact.report import notebooks
+from artifact.verdicts.ledger import load
 from notebooks import __main__ as command
 from notebooks import claim as cards
 from notebooks import empirical, render, shape
@@ -28,7 +28,7 @@ from notebooks.__main__ import main
 
 ROOT = Path(__file__).resolve().parents[1]
 LEDGER = {claim.id: claim for claim in load()}
-NAMES = notebook.names()
+NAMES = notebooks.names()
 #: small ones whose claims need no training
 EXECUTED = ("qu2022-appendix-a", "sun2023-sections-1-3")
 SENTENCE = re.compile(r"[.!?](?=\s|$)")
@@ -36,19 +36,19 @@ SENTENCE = re.compile(r"[.!?](?=\s|$)")
 
 def _words(name: str) -> dict[str, str]:
     """Claim id -> the sentences above its cell."""
-    cells = notebook.read(name)["cells"]
-    pairs = [(before, notebook.shown(cell)) for before, cell in pairwise(cells)]
-    return {claim: shape.sentences(notebook.source(before)) for before, claim in pairs if claim}
+    cells = notebooks.read(name)["cells"]
+    pairs = [(before, notebooks.shown(cell)) for before, cell in pairwise(cells)]
+    return {claim: shape.sentences(notebooks.source(before)) for before, claim in pairs if claim}
 
 
 def test_every_claim_is_in_exactly_one_notebook():
-    shown = Counter(claim for name in NAMES for claim in notebook.claims_of(name))
+    shown = Counter(claim for name in NAMES for claim in notebooks.claims_of(name))
     assert set(shown) == set(LEDGER)
     assert {claim: n for claim, n in shown.items() if n > 1} == {}
 
 
 def test_a_notebook_holds_one_paper_in_the_order_of_names():
-    assert all({LEDGER[c].paper for c in notebook.claims_of(name)} == {name.partition("-")[0]} for name in NAMES)
+    assert all({LEDGER[c].paper for c in notebooks.claims_of(name)} == {name.partition("-")[0]} for name in NAMES)
     chapters = [name for name in NAMES if name.startswith("kakoun2024")]
     assert [name.removeprefix("kakoun2024-") for name in chapters] == [
         "chapters-1-2",
@@ -61,21 +61,23 @@ def test_a_notebook_holds_one_paper_in_the_order_of_names():
 
 def test_location_names_notebook_and_anchor():
     for claim in ("qu22-thm3.1-full", "thesis-tab5.3"):
-        stem, anchor = notebook.location(claim)
-        assert claim in notebook.claims_of(stem) and anchor == claim
+        stem, anchor = notebooks.location(claim)
+        assert claim in notebooks.claims_of(stem) and anchor == claim
     with pytest.raises(UserError, match="no-such-claim"):
-        notebook.location("no-such-claim")
+        notebooks.location("no-such-claim")
 
 
 def test_location_loads_nothing_heavy():
-    code = "import artifact.notebook, sys; print({'torch', 'matplotlib', 'sympy', 'IPython'} & set(sys.modules))"
+    code = (
+        "import artifact.report.notebooks, sys; print({'torch', 'matplotlib', 'sympy', 'IPython'} & set(sys.modules))"
+    )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_files_are_valid_and_hold_no_output(name):
-    content = nbformat.read(notebook.FOLDER / f"{name}.ipynb", as_version=4)
+    content = nbformat.read(notebooks.FOLDER / f"{name}.ipynb", as_version=4)
     nbformat.validate(content)
     assert content["metadata"]["kernelspec"]["name"] == "python3"
     code = [cell for cell in content["cells"] if cell["cell_type"] == "code"]
@@ -84,13 +86,13 @@ def test_files_are_valid_and_hold_no_output(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_code_cell_is_one_call_under_two_sentences(name):
-    cells = notebook.read(name)["cells"]
-    assert notebook.source(cells[0]).startswith("# ")
-    code = [notebook.source(cell) for cell in cells if cell["cell_type"] == "code"]
+    cells = notebooks.read(name)["cells"]
+    assert notebooks.source(cells[0]).startswith("# ")
+    code = [notebooks.source(cell) for cell in cells if cell["cell_type"] == "code"]
     assert code[: len(shape.SETUP)] == list(shape.SETUP.values())
-    assert code[len(shape.SETUP) :] == [f'show("{claim}")' for claim in notebook.claims_of(name)]
+    assert code[len(shape.SETUP) :] == [f'show("{claim}")' for claim in notebooks.claims_of(name)]
     words = _words(name)
-    assert list(words) == notebook.claims_of(name)
+    assert list(words) == notebooks.claims_of(name)
     for claim, text in words.items():
         assert len(SENTENCE.findall(text)) == 2, claim
         assert text.count("$") % 2 == 0, claim
@@ -104,7 +106,7 @@ def test_no_sentence_is_used_twice():
 
 def test_headings_follow_the_ledger_and_refresh_keeps_the_sentences(tmp_path):
     for name in NAMES:
-        before = (notebook.FOLDER / f"{name}.ipynb").read_bytes()
+        before = (notebooks.FOLDER / f"{name}.ipynb").read_bytes()
         (tmp_path / f"{name}.ipynb").write_bytes(before)
         shape.refresh(name, tmp_path)
         assert (tmp_path / f"{name}.ipynb").read_bytes() == before, f"python -m notebooks --refresh --only {name}"
@@ -112,13 +114,13 @@ def test_headings_follow_the_ledger_and_refresh_keeps_the_sentences(tmp_path):
 
 def test_refresh_mends_a_heading_and_drops_outputs(tmp_path):
     name = EXECUTED[0]
-    content = notebook.read(name)
+    content = notebooks.read(name)
     about = next(cell for cell in content["cells"] if cell["id"].startswith("about-"))
-    about["source"] = notebook.source(about).replace("## ", "## An old title of ")
+    about["source"] = notebooks.source(about).replace("## ", "## An old title of ")
     content["cells"][-1]["outputs"] = [{"output_type": "stream", "name": "stdout", "text": "1"}]
     (tmp_path / f"{name}.ipynb").write_text(json.dumps(content), encoding="utf-8")
     assert CliRunner().invoke(main, ["--refresh", "--folder", str(tmp_path)]).exit_code == 0
-    assert notebook.read(name, tmp_path) == notebook.read(name)
+    assert notebooks.read(name, tmp_path) == notebooks.read(name)
 
 
 @pytest.mark.parametrize("folder", [ROOT, ROOT / "notebooks"])
@@ -157,7 +159,7 @@ class Tags(HTMLParser):
 def test_pages_show_every_claim_with_its_verdict(pages, name):
     tags = Tags(pages[name]).found
     anchors = [attributes["id"] for tag, attributes in tags if tag == "a" and "id" in attributes]
-    assert anchors == notebook.claims_of(name)
+    assert anchors == notebooks.claims_of(name)
     for claim in anchors:
         assert f"Verdict: {LEDGER[claim].expected}</strong>" in pages[name]
         assert f'href="../paper-{LEDGER[claim].paper}.html#{claim}"' in pages[name]
@@ -197,7 +199,7 @@ def test_a_page_is_made_again_only_when_its_inputs_have_changed(tmp_path, monkey
         return nbformat.read(folder / f"{name}.ipynb", as_version=4)
 
     monkeypatch.setattr(command, "_run", run)
-    shutil.copy(notebook.FOLDER / f"{name}.ipynb", tmp_path)
+    shutil.copy(notebooks.FOLDER / f"{name}.ipynb", tmp_path)
     words = ["--folder", str(tmp_path), "--out", str(tmp_path / "pages")]
     monkeypatch.setattr(command.inputs, "records", lambda stores: [])
     for expected in (1, 1):
@@ -259,7 +261,7 @@ def test_a_damaged_notebook_is_one_line_and_nothing_is_written(damage, words, tm
     folder, good = tmp_path / "notebooks", f"{EXECUTED[0]}.ipynb"
     bad = folder / "sun2023-bad.ipynb"  # after the good one, which is not begun
     bad.mkdir(parents=True) if damage is None else (folder.mkdir(), bad.write_bytes(damage))
-    (folder / good).write_bytes((notebook.FOLDER / good).read_bytes().replace(b"## ", b"## Old "))
+    (folder / good).write_bytes((notebooks.FOLDER / good).read_bytes().replace(b"## ", b"## Old "))
     before = (folder / good).read_bytes()
     done = CliRunner().invoke(main, ["--folder", str(folder), "--out", str(tmp_path / "pages"), *words])
     assert done.exit_code == 2 and done.output.startswith("error: notebook: ") and str(bad) in done.output
@@ -268,7 +270,7 @@ def test_a_damaged_notebook_is_one_line_and_nothing_is_written(damage, words, tm
 
 
 def test_a_notebook_of_no_paper_is_one_line(tmp_path):
-    shutil.copy(notebook.FOLDER / f"{EXECUTED[0]}.ipynb", tmp_path / "mine.ipynb")
+    shutil.copy(notebooks.FOLDER / f"{EXECUTED[0]}.ipynb", tmp_path / "mine.ipynb")
     done = CliRunner().invoke(main, ["--folder", str(tmp_path)])
     assert done.exit_code == 2 and done.output.startswith("error: notebook: 'mine'") and done.output.count("\n") == 1
 
@@ -331,7 +333,7 @@ def test_training_makes_what_is_missing_and_reads_the_store_anew(monkeypatch, tm
     empirical._opened.cache_clear()
     before = empirical._opened("quick")
     empirical.train("kakoun2024/5.3", "quick")
-    assert made == wanted.configs("kakoun2024/5.3", "quick")
+    assert made == needed_runs.configs("kakoun2024/5.3", "quick")
     assert empirical._opened("quick") is not before
     monkeypatch.undo()
     empirical._opened.cache_clear()

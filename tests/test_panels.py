@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from artifact import config, figures, session
-from artifact.errors import UserError
-from artifact.papers import experiments, panels, wanted
-from artifact.papers.panels import command, drawing, sketches, surface_figures, surfaces, training
-from artifact.papers.panels.series import PanelAt
-from artifact.store import Run, dumps, finite
+from artifact.base import plots
+from artifact.base.errors import UserError
+from artifact.papers import experiments, figures, needed_runs
+from artifact.papers.figures import command, drawing, sketches, surface_figures, surfaces, training
+from artifact.papers.figures.series import PanelAt
+from artifact.runs import session
+from artifact.runs.store import Run, dumps, finite
+from artifact.training import config
 
 #: panels of the papers' figures; panels of ours beside them are allowed
 PAPERS = {
@@ -60,7 +62,7 @@ def _metrics(one: config.RunConfig, rng: np.random.Generator) -> list[dict]:
 def store(tmp_path_factory):
     """Finished runs of every quick panel, without training: (folder, runs by what they are)."""
     root, rng = tmp_path_factory.mktemp("store"), np.random.default_rng(0)
-    for number, one in enumerate(wanted.merged(panels.configs("", "quick"))):
+    for number, one in enumerate(needed_runs.merged(figures.configs("", "quick"))):
         run = Run(root, f"{number:016x}")
         run.folder.mkdir()
         run.config_file.write_text(json.dumps(one.canonical()))
@@ -92,7 +94,7 @@ def invented(monkeypatch):
 
 def _records(name, store):
     root, stored = store
-    return [finite(panels.record(panel, stored, root, measure=True)) for panel in panels.select(name, "quick")]
+    return [finite(figures.record(panel, stored, root, measure=True)) for panel in figures.select(name, "quick")]
 
 
 # ---- what is declared ------------------------------------------------------------------------------------------------
@@ -108,17 +110,17 @@ def test_no_figure_and_no_panel_is_missing(paper):
 
 @pytest.mark.parametrize("profile", experiments.PROFILES)
 def test_every_panel_has_a_state_and_none_goes_without_runs_or_a_reason(profile, tmp_path):
-    states = panels.states(profile, tmp_path)
+    states = figures.states(profile, tmp_path)
     assert len(states) == sum(len(figure.panel) for _, figure in experiments.all_figures())
     assert all(state in ("given", "missing") or state.startswith("not-run: ") for state in states.values())
-    for panel in panels.select("", profile):
+    for panel in figures.select("", profile):
         assert panel.panel.shows, panel.id
         if states[panel.id] == "missing":
             assert any(not series.not_run for series in panel.series), panel.id
 
 
 def test_quick_trains_every_panel_that_needs_runs(tmp_path):
-    assert not [id for id, state in panels.states("quick", tmp_path).items() if state.startswith("not-run")]
+    assert not [id for id, state in figures.states("quick", tmp_path).items() if state.startswith("not-run")]
 
 
 def test_figures_train_only_what_no_table_trains_and_that_is_small():
@@ -129,32 +131,32 @@ def test_figures_train_only_what_no_table_trains_and_that_is_small():
     table_runs = {
         numbers(one) for table in tables for cell in experiments.cells(table, "quick") for one in cell.configs
     }
-    own = {numbers(one) for one in panels.configs("", "quick")} - table_runs
+    own = {numbers(one) for one in figures.configs("", "quick")} - table_runs
     assert len(own) <= 300
-    assert all(one.dataset == "digits" and one.rounds <= 20 for one in panels.configs("", "quick"))
+    assert all(one.dataset == "digits" and one.rounds <= 20 for one in figures.configs("", "quick"))
 
 
 def test_claims_named_by_figures_are_in_the_ledger():
-    from artifact.judging import claims
+    from artifact.verdicts import ledger
 
-    known = {claim.id for claim in claims.load()}
+    known = {claim.id for claim in ledger.load()}
     named = {id for _, figure in experiments.all_figures() for id in figure.claims}
     assert named <= known
 
 
 def test_configs_come_seed_by_seed_and_once():
-    found = wanted.configs("sun2023/fig4", "quick")
+    found = needed_runs.configs("sun2023/fig4", "quick")
     assert [c.seed for c in found] == sorted(c.seed for c in found)
     assert len({c.model_dump_json() for c in found}) == len(found)
 
 
 def test_an_unknown_figure_names_those_there_are():
     with pytest.raises(UserError, match=r"fig3\.1"):
-        panels.find("kakoun2024/fig9")
+        figures.find("kakoun2024/fig9")
 
 
 def test_a_swept_value_replaces_every_other_setting_and_is_divided_for_the_axis():
-    (panel,) = [p for p in panels.select("fan2024/fig4", "quick") if p.panel.id == "cifar10"]
+    (panel,) = [p for p in figures.select("fan2024/fig4", "quick") if p.panel.id == "cifar10"]
     swept = [s for s in panel.series if s.x is not None]
     assert [s.configs[0].hyper["rho"] for s in swept] == list(panel.values)
     assert [s.x for s in swept] == pytest.approx([s.configs[0].hyper["rho"] / s.configs[0].lr for s in swept])
@@ -168,7 +170,7 @@ def test_a_swept_value_replaces_every_other_setting_and_is_divided_for_the_axis(
 @pytest.mark.parametrize("name", FIGURES)
 def test_the_picture_shows_the_record_and_nothing_else(name, store, invented):
     records = _records(name, store)
-    canvas = drawing.compose(name, records, panels.find(name).panels_per_row)
+    canvas = drawing.compose(name, records, figures.find(name).panels_per_row)
     try:
         titles = [axis.get_title() for axis in canvas.axes]
         for record in records:
@@ -243,44 +245,44 @@ def test_panels_of_the_same_runs_share_a_statement_and_letters_are_the_papers():
 
 
 def test_one_method_looks_the_same_everywhere_and_no_two_alike():
-    looks = {name: figures.style(name) for name in figures.METHODS}
+    looks = {name: plots.style(name) for name in plots.METHODS}
     assert len({(look.colour, look.marker) for look in looks.values()}) == len(looks)
-    assert figures.style("FedAvg+MAN").colour == looks["FedAvg"].colour
-    assert figures.style("FedLESAM, released").marker == looks["FedLESAM"].marker
-    labels = {s.label for panel in panels.select("", "quick") for s in panel.series}
+    assert plots.style("FedAvg+MAN").colour == looks["FedAvg"].colour
+    assert plots.style("FedLESAM, released").marker == looks["FedLESAM"].marker
+    labels = {s.label for panel in figures.select("", "quick") for s in panel.series}
     known = {look.colour for look in looks.values()}
-    assert {figures.style(label).colour for label in labels} <= known
+    assert {plots.style(label).colour for label in labels} <= known
 
 
 def _drawings(folder, several):
     """Drawings of one curve each, ``several`` of them, named by their number."""
     runs = [[{"round": r, "server": {"accuracy": 0.1 * r}} for r in (1, 2)]]
     panel = {"IID": {"FedAvg": runs}}
-    return [partial(figures.curves, panel, "server", "title", folder, str(i)) for i in range(several)]
+    return [partial(plots.curves, panel, "server", "title", folder, str(i)) for i in range(several)]
 
 
 def test_many_figures_are_those_that_are_drawn_one_by_one_in_the_same_order(tmp_path):
-    many = list(figures.draw_all(_drawings(tmp_path / "many", figures.MANY)))
-    few = list(figures.draw_all(_drawings(tmp_path / "few", 2)))
+    many = list(plots.draw_all(_drawings(tmp_path / "many", plots.MANY)))
+    few = list(plots.draw_all(_drawings(tmp_path / "few", 2)))
     assert [[path.name for path in paths] for paths in many[:2]] == [[path.name for path in paths] for paths in few]
-    assert [paths[0].stem for paths in many] == [str(i) for i in range(figures.MANY)]
+    assert [paths[0].stem for paths in many] == [str(i) for i in range(plots.MANY)]
     pairs = [(a, b) for one, other in zip(few, many[:2], strict=True) for a, b in zip(one, other, strict=True)]
     assert pairs and all(a.read_bytes() == b.read_bytes() for a, b in pairs)
 
 
-@pytest.mark.parametrize("several", [1, figures.MANY])
+@pytest.mark.parametrize("several", [1, plots.MANY])
 def test_bad_input_of_a_drawing_is_the_same_from_another_process(several, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match=r"figures: .*file/folder.* is not possible; allowed: a folder that can be"):
-        list(figures.draw_all(_drawings(tmp_path / "file" / "folder", several)))
+        list(plots.draw_all(_drawings(tmp_path / "file" / "folder", several)))
 
 
 def test_smoothing_keeps_a_line_and_its_window():
     rounds = np.array([10, 20, 30, 31, 32, 33.0])
-    assert np.allclose(figures.smooth(rounds, 2 * rounds, 1.0), 2 * rounds)
-    assert np.allclose(figures.smooth(rounds, np.full(6, 3.0), 25), 3)
+    assert np.allclose(plots.smooth(rounds, 2 * rounds, 1.0), 2 * rounds)
+    assert np.allclose(plots.smooth(rounds, np.full(6, 3.0), 25), 3)
     # half width 2: weights 1 and (1 + cos(pi/2))/2 = 1/2 at distance 1, none at distance 2
-    assert figures.smooth([0, 1, 2], np.array([0.0, 4.0, 8.0]), 2.0)[0] == pytest.approx((0 + 0.5 * 4) / 1.5)
+    assert plots.smooth([0, 1, 2], np.array([0.0, 4.0, 8.0]), 2.0)[0] == pytest.approx((0 + 0.5 * 4) / 1.5)
 
 
 # ---- measured panels and the command ---------------------------------------------------------------------------------
@@ -332,7 +334,7 @@ def test_spectrum_and_density_agree_on_the_trace(trained):
 
 def test_a_measurement_is_recorded_and_found_again_by_the_key_of_its_run(store, invented, monkeypatch):
     root, stored = store
-    panel = next(p for p in panels.select("yashwanth2023/fig1", "quick") if p.panel.id == "a")
+    panel = next(p for p in figures.select("yashwanth2023/fig1", "quick") if p.panel.id == "a")
     first = surfaces.entries(panel, stored, root, measure=True)
     monkeypatch.setattr(surfaces, "_measured", lambda *_: pytest.fail("measured twice"))
     assert finite(surfaces.entries(panel, stored, root, measure=True)) == finite(first)
@@ -346,7 +348,7 @@ def test_a_measurement_is_recorded_and_found_again_by_the_key_of_its_run(store, 
 
 def test_an_interrupted_measurement_keeps_what_it_has(store, invented, monkeypatch):
     root, stored = store
-    panel = panels.select("yashwanth2023/fig4/a", "quick")[0]
+    panel = figures.select("yashwanth2023/fig4/a", "quick")[0]
     path = root / "figures" / f"{panel.name}.json"
     path.unlink(missing_ok=True)
     monkeypatch.setattr(surfaces, "_MADE", {})
@@ -370,7 +372,7 @@ def test_an_interrupted_measurement_keeps_what_it_has(store, invented, monkeypat
 
 def test_a_surface_on_record_for_one_panel_is_not_measured_for_another(store, invented, monkeypatch):
     root, stored = store
-    one, other = (panels.select(f"fan2024/fig3/{letter}", "quick")[0] for letter in "ad")
+    one, other = (figures.select(f"fan2024/fig3/{letter}", "quick")[0] for letter in "ad")
     for path in (root / "figures").glob("*.json"):
         path.unlink()
     first = surfaces.entries(one, stored, root, measure=True)
@@ -413,7 +415,7 @@ def test_the_command_draws_and_writes_data_that_read_back(store, tmp_path):
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {f"sun2023-fig4-quick.{suffix}" for suffix in ("png", "pdf", "json")}
     content = json.loads((tmp_path / "sun2023-fig4-quick.json").read_text())
-    states = panels.states("quick", store[0], "sun2023/fig4")
+    states = figures.states("quick", store[0], "sun2023/fig4")
     assert {record["id"]: record["state"] for record in content["panels"]} == states
     assert all(record["runs"] for record in content["panels"])
 
@@ -489,7 +491,7 @@ def test_schematics_state_what_they_suggest(name):
 
 
 def test_a_panel_that_is_not_run_borrows_no_runs_of_a_panel_on_other_data(tmp_path):
-    (elsewhere,), (own,) = panels.select("qu2022/fig5/c", "laptop"), panels.select("qu2022/fig3/c", "laptop")
+    (elsewhere,), (own,) = figures.select("qu2022/fig5/c", "laptop"), figures.select("qu2022/fig3/c", "laptop")
     one = own.series[0].configs[0]
     assert one in elsewhere.series[0].configs
     run = Run(tmp_path, "0" * 16)
@@ -500,15 +502,15 @@ def test_a_panel_that_is_not_run_borrows_no_runs_of_a_panel_on_other_data(tmp_pa
     run.finish({"rounds": 1})
     stored = experiments.finished(tmp_path)
     assert len(experiments.look_up(elsewhere.series[0], stored)) == 1
-    assert panels.record(elsewhere, stored, tmp_path, measure=False)["lines"] == []
-    assert panels.states("laptop", tmp_path, "qu2022/fig5/c")["qu2022/fig5/c"].startswith("not-run: EMNIST")
-    assert panels.states("laptop", tmp_path, "qu2022/fig3/c")["qu2022/fig3/c"].startswith("finished 1/")
+    assert figures.record(elsewhere, stored, tmp_path, measure=False)["lines"] == []
+    assert figures.states("laptop", tmp_path, "qu2022/fig5/c")["qu2022/fig5/c"].startswith("not-run: EMNIST")
+    assert figures.states("laptop", tmp_path, "qu2022/fig3/c")["qu2022/fig3/c"].startswith("finished 1/")
 
 
 def test_a_panel_reads_no_runs_of_another_profile():
     quick, laptop = (
         PanelAt(p.figure, p.panel, p.profile)
-        for p in (panels.select("qu2022/fig3/a", "quick") + panels.select("qu2022/fig3/a", "laptop"))
+        for p in (figures.select("qu2022/fig3/a", "quick") + figures.select("qu2022/fig3/a", "laptop"))
     )
     assert {c.dataset for s in quick.series for c in s.configs} == {"digits"}
     assert {c.dataset for s in laptop.series for c in s.configs} == {"fashion-mnist"}

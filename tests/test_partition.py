@@ -8,11 +8,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from artifact.base.errors import UserError
 from artifact.data import load
 from artifact.data.dataset import apportion
 from artifact.data.figures import partition_heatmap
 from artifact.data.partition import Partition, _fill, _filling_order, _inverse_cdf, parse_split, partition
-from artifact.errors import UserError
 
 CIFAR_LABELS = np.repeat(np.arange(10), 5000)
 TRUE_SPLITS = ["iid", "iid:stratified", "dirichlet:0.1", "dirichlet:1e-6", "dirichlet:1e-300", "dirichlet:50"]

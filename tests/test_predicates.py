@@ -2,8 +2,8 @@
 
 import pytest
 
-from artifact.errors import UserError
-from artifact.judging.predicates import parse
+from artifact.base.errors import UserError
+from artifact.verdicts.predicates import parse
 
 
 def test_predicates_of_every_type_are_read():

@@ -13,15 +13,16 @@ import torch
 import torch.nn.functional as F
 from torch.func import functional_call
 
-from artifact import algorithms, curvature, probes
-from artifact.cohort import Context
-from artifact.config import Measured, make
+from artifact import algorithms, curvature
+from artifact.algorithms.cohort import Context
+from artifact.base.errors import UserError
+from artifact.base.flat import unit
 from artifact.data import Dataset
 from artifact.data.augment import normalise
-from artifact.engine import Trainer, draw_cohort
-from artifact.errors import UserError
-from artifact.flat import unit
-from artifact.session import load_data
+from artifact.runs.session import load_data
+from artifact.training import probes
+from artifact.training.config import Measured, make
+from artifact.training.trainer import Trainer, draw_cohort
 
 DOUBLE = torch.float64
 

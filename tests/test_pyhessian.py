@@ -7,8 +7,9 @@ import sys
 import pytest
 import torch
 
-from artifact import curvature, pyhessian
-from artifact.errors import UserError
+from artifact import curvature
+from artifact.base.errors import UserError
+from artifact.runs import pyhessian
 
 STAND_IN = """
 import torch

@@ -17,12 +17,12 @@ from pathlib import Path
 import pytest
 from safetensors.torch import load_file
 
-from artifact import config
 from artifact.__main__ import main
-from artifact.benchmark import nodes
-from artifact.config import RunConfig
-from artifact.sweeps import sweep
-from artifact.sweeps.workers import LocalPool, Settings
+from artifact.bench import nodes
+from artifact.runs.sweep import sweep
+from artifact.runs.sweep.workers import LocalPool, Settings
+from artifact.training import config
+from artifact.training.config import RunConfig
 
 ROUNDS = 1500  # seconds of work: a run must not be over before its node is killed
 LIMIT = 300  # seconds until a scenario that hangs fails its tests
@@ -39,7 +39,7 @@ def _configs() -> list[RunConfig]:
 
 def scenario(folder: Path) -> None:
     """Two nodes of one core; the second is killed as soon as a checkpoint of a run there has reached the driver."""
-    from artifact.sweeps.ray_sweep import RayPool
+    from artifact.runs.sweep.ray_pool import RayPool
 
     nodes.quiet_ray()
     nodes.loopback_up()

@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from artifact.algorithms import ALGORITHMS, build, hyperparameters
-from artifact.config import make
-from artifact.engine import Trainer
-from artifact.rounds import simulate
-from artifact.session import load_data
+from artifact.runs.session import load_data
+from artifact.training.config import make
+from artifact.training.rounds import simulate
+from artifact.training.trainer import Trainer
 
 CLIENTS, DIMENSION, ROUNDS = 5, 7, 4
 COHORTS = [[0, 2, 3], [1, 2], [0, 3, 4], [1, 2, 4]]

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from reference import METHODS, Paper, Released
 
+from artifact.accelerate.choose import KINDS
 from artifact.algorithms import ALGORITHMS
-from artifact.oracle import KINDS
-from artifact.replay import FIELDS, replay
+from artifact.runs.replay import FIELDS, replay
 
 VECTORS = sorted((Path(__file__).parent / "vectors").rglob("*.npz"))
 TOLERANCE = 1e-10

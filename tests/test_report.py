@@ -13,10 +13,10 @@ import pytest
 from click.testing import CliRunner
 from conftest import stores_now
 
-from artifact import algorithms, inputs, notebook
-from artifact.errors import UserError
-from artifact.judging import claims
-from artifact.report import charts, command, evidence, pictures, plots
+from artifact import algorithms
+from artifact.base import fingerprints
+from artifact.base.errors import UserError
+from artifact.report import charts, command, evidence, notebooks, pictures, plotly_charts
 from artifact.report.build import build
 from artifact.report.command import report_command
 from artifact.report.content import ROOT, Content, Record
@@ -26,8 +26,9 @@ from artifact.report.pages.papers import statement_parts
 from artifact.report.pictures import Pictures
 from artifact.report.site import Site
 from artifact.report.terms import Linker
+from artifact.verdicts import ledger
 
-LEDGER = claims.load()
+LEDGER = ledger.load()
 
 
 # ---- formulas --------------------------------------------------------------------------------------------------------
@@ -225,7 +226,7 @@ def test_every_stored_piece_of_evidence_is_put_into_words(content):
 
 
 def test_a_line_carries_its_mean_interval_and_number_of_seeds():
-    found = plots.line("FedSAM", [1, 2], np.array([[1.0, 2.0], [3.0, 2.0]]))
+    found = plotly_charts.line("FedSAM", [1, 2], np.array([[1.0, 2.0], [3.0, 2.0]]))
     assert found["mean"].tolist() == [2.0, 2.0]
     assert found["n"] == 2
     assert found["low"][0] < 1.0 < 3.0 < found["high"][0]
@@ -233,8 +234,8 @@ def test_a_line_carries_its_mean_interval_and_number_of_seeds():
 
 
 def test_chart_data_are_safe_inside_a_script_element():
-    panel = plots.lines_panel("</script>", [plots.line("a", [1], np.array([[float("nan")]]))], "x", "y")
-    data = plots.lines_chart("c", "t", [panel]).data
+    panel = plotly_charts.lines_panel("</script>", [plotly_charts.line("a", [1], np.array([[float("nan")]]))], "x", "y")
+    data = plotly_charts.lines_chart("c", "t", [panel]).data
     assert "</script>" not in data
     assert json.loads(data)["panels"][0]["lines"][0]["mean"] == [None]
 
@@ -265,9 +266,9 @@ def test_every_method_has_steps_and_every_text_a_method(content):
 
 
 def test_a_claim_links_to_its_notebook_once_that_has_been_rendered(content, tmp_path):
-    names = notebook.names()
+    names = notebooks.names()
     assert names
-    claim = notebook.claims_of(names[0])[0]
+    claim = notebooks.claims_of(names[0])[0]
     assert Site(content, tmp_path).notebook(claim) is None
     (tmp_path / f"{names[0]}.html").write_text("<html></html>")
     assert Site(content, tmp_path).notebook(claim) == f"notebooks/{names[0]}.html#{claim}"
@@ -313,8 +314,8 @@ def test_a_report_whose_inputs_are_unchanged_is_kept(tmp_path, monkeypatch):
 
 
 def test_the_fingerprint_follows_profile_pictures_and_notebook_pages(tmp_path, monkeypatch):
-    monkeypatch.setattr(inputs, "ROOT", tmp_path)
-    monkeypatch.setattr(inputs, "sources", list)
+    monkeypatch.setattr(fingerprints, "ROOT", tmp_path)
+    monkeypatch.setattr(fingerprints, "sources", list)
     (tmp_path / "pages").mkdir()
     seen = {command._inputs("laptop", tmp_path / "pages", False)}
     seen.add(command._inputs("quick", tmp_path / "pages", False))
@@ -366,10 +367,10 @@ def test_rises_share_a_panel_while_a_label_stands_for_one_model():
 
 
 def test_one_scale_is_offered_only_for_panels_of_one_quantity():
-    line = plots.line("a", [1, 2], np.ones((2, 2)))
-    same, other = (plots.lines_panel("t", [line], "x", y) for y in ("y", "z"))
-    assert plots.lines_chart("c", "t", [same, same]).scales
-    assert not plots.lines_chart("c", "t", [same, other]).scales
+    line = plotly_charts.line("a", [1, 2], np.ones((2, 2)))
+    same, other = (plotly_charts.lines_panel("t", [line], "x", y) for y in ("y", "z"))
+    assert plotly_charts.lines_chart("c", "t", [same, same]).scales
+    assert not plotly_charts.lines_chart("c", "t", [same, other]).scales
 
 
 def test_texts_of_panels_are_said_once():

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from test_report import landscape
 
-from artifact.judging import claims
 from artifact.report.pages import figures
 from artifact.report.site import Site
+from artifact.verdicts import ledger
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-LEDGER = claims.load()
+LEDGER = ledger.load()
 KINDS = (
     "index.html",
     "paper-yashwanth2023.html",

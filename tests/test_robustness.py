@@ -20,14 +20,16 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from artifact import algorithms, config, session
+from artifact import algorithms
 from artifact.__main__ import main
-from artifact.engine import Trainer
-from artifact.errors import UserError
+from artifact.base.errors import UserError
+from artifact.papers.figures import surfaces
 from artifact.papers.measured import curvature
-from artifact.papers.panels import surfaces
-from artifact.store import Run, read_checkpoint
-from artifact.sweeps.workers import Data, Settings, perform
+from artifact.runs import session
+from artifact.runs.store import Run, read_checkpoint
+from artifact.runs.sweep.workers import Data, Settings, perform
+from artifact.training import config
+from artifact.training.trainer import Trainer
 
 ROOT = Path(__file__).resolve().parents[1]
 ROUNDS = 400

@@ -11,12 +11,23 @@ from pathlib import Path
 import pytest
 import torch
 
-from artifact import algorithms, curvature, session
+from artifact import algorithms, curvature
 from artifact.__main__ import main
-from artifact.config import make
-from artifact.errors import UserError
-from artifact.sharpness import Measurement, Options, command_line, find, matching, measure, open_target, record, text
-from artifact.store import read_checkpoint
+from artifact.base.errors import UserError
+from artifact.runs import session
+from artifact.runs.measure_sharpness import (
+    Measurement,
+    Options,
+    command_line,
+    find,
+    matching,
+    measure,
+    open_target,
+    record,
+    text,
+)
+from artifact.runs.store import read_checkpoint
+from artifact.training.config import make
 
 ROOT = Path(__file__).resolve().parents[1]
 PARTS = ["--parts", "top,trace"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from artifact.errors import UserError
-from artifact.papers import panels
-from artifact.papers.panels import checks
+from artifact.base.errors import UserError
+from artifact.papers import figures
+from artifact.papers.figures import checks
 
 
 def _line(label, rows, x=(1, 2, 3)):
@@ -60,7 +60,7 @@ def test_an_unknown_sentence_is_refused():
 
 
 def test_every_declared_sentence_is_one_of_the_forms_and_names_lines_that_are_there():
-    for panel in panels.select("", "quick"):
+    for panel in figures.select("", "quick"):
         if panel.panel.kind in ("bars", "heatmap", "sketch"):
             continue
         labels = list(dict.fromkeys(series.label for series in panel.series))

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from artifact.errors import UserError
-from artifact.stats import (
+from artifact.base.errors import UserError
+from artifact.base.stats import (
     Crossing,
     Interval,
     area_under_curve,

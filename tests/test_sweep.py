@@ -14,14 +14,16 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from artifact import algorithms, config, session
+from artifact import algorithms
 from artifact.__main__ import main
-from artifact.config import RunConfig
-from artifact.papers import experiments, wanted
-from artifact.store import Run
-from artifact.sweeps import sweep
-from artifact.sweeps.estimate import Estimator
-from artifact.sweeps.workers import DEATHS, Job, LocalPool, Settings
+from artifact.papers import experiments, needed_runs
+from artifact.runs import session
+from artifact.runs.store import Run
+from artifact.runs.sweep import sweep
+from artifact.runs.sweep.estimate import Estimator
+from artifact.runs.sweep.workers import DEATHS, Job, LocalPool, Settings
+from artifact.training import config
+from artifact.training.config import RunConfig
 
 PATIENCE = 300.0  # seconds until a process that makes no progress fails its test; a starved machine needs many
 ROUNDS = 40
@@ -169,7 +171,7 @@ def _toml(value) -> str:
 
 def _context():
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["artifact.sweeps.workers"])
+    context.set_forkserver_preload(["artifact.runs.sweep.workers"])
     return context
 
 
@@ -268,9 +270,9 @@ def test_comparisons_start_whole_and_longest_first():
 
 def test_configs_that_differ_in_probes_alone_are_one_run():
     plain, probed = _config("fedsam"), _config("fedsam", probes=("perturbation",))
-    (only,) = wanted.merged([plain, probed, plain])
+    (only,) = needed_runs.merged([plain, probed, plain])
     assert only == probed
-    assert len(wanted.merged([plain, probed, _config("fedsam", seed=1)])) == 2
+    assert len(needed_runs.merged([plain, probed, _config("fedsam", seed=1)])) == 2
 
 
 def test_estimates_come_from_runs_that_are_alike(alone):

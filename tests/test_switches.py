@@ -12,11 +12,11 @@ import torch
 
 from artifact.__main__ import main
 from artifact.algorithms import ALGORITHMS, HOME, UNRELEASED, build, register_file, resolve
+from artifact.algorithms.cohort import Cohort
 from artifact.algorithms.switches import EXCLUSIVE, OPTIONS, SAME_EQUATION, SOURCES, SWITCHES
-from artifact.cohort import Cohort
-from artifact.errors import UserError
-from artifact.flat import Layout, norm
-from artifact.rounds import play
+from artifact.base.errors import UserError
+from artifact.base.flat import Layout, norm
+from artifact.training.rounds import play
 
 LEDGER = Path(__file__).parent.parent / "claims" / "discrepancies.csv"
 P, SIZES, BATCH, EPOCHS = 6, [12, 9, 12, 7], 5, 2

@@ -11,13 +11,13 @@ import pytest
 from stored import accuracies, stored_run
 
 from artifact.__main__ import main
-from artifact.papers import entries, experiments, tables, variants
+from artifact.base.stats import holm, paired_difference
+from artifact.base.tables_as_text import csv_table, markdown_table
+from artifact.papers import experiments, table_results, tables, variants
 from artifact.papers.declared import Line, Metric, Paper, Profile, Table
 from artifact.papers.experiments import Cell, Number
-from artifact.stats import holm, paired_difference
-from artifact.sweeps import sweep
-from artifact.sweeps.workers import Settings
-from artifact.text import csv_table, markdown_table
+from artifact.runs.sweep import sweep
+from artifact.runs.sweep.workers import Settings
 
 SEEDS = (0, 1, 2)
 ROWS = (
@@ -44,11 +44,13 @@ def table(metrics=ACCURACY, rows=ROWS, only=("*",), rounds=4) -> Table:
     )
 
 
-def entry(row: Line, values: dict[int, float], paper: float | None, metric: Metric | None = None) -> entries.Entry:
+def entry(
+    row: Line, values: dict[int, float], paper: float | None, metric: Metric | None = None
+) -> table_results.Entry:
     declared = table((metric or Metric(),))
     cell = Cell(declared, row, COLUMNS[0], declared.metrics[0], "laptop")
     number = None if paper is None else Number(paper, str(paper), None, 0)
-    return entries.Entry(cell, values, number, [], "finished 3/3")
+    return table_results.Entry(cell, values, number, [], "finished 3/3")
 
 
 def verdict(own, reference, paper_own=2.0, paper_reference=1.0) -> str:
@@ -56,7 +58,7 @@ def verdict(own, reference, paper_own=2.0, paper_reference=1.0) -> str:
         entry(ROWS[1], dict(enumerate(own)), paper_own),
         entry(ROWS[0], dict(enumerate(reference)), paper_reference),
     ]
-    return entries.compare(*pairs).verdict
+    return table_results.compare(*pairs).verdict
 
 
 # ---- comparisons -----------------------------------------------------------------------------------------------------
@@ -80,7 +82,7 @@ def test_verdict_of_a_comparison(own, reference, paper, expected):
 def test_the_interval_is_that_of_the_paired_differences():
     """Differences 1, 2, 3: mean 2, sd 1, half width t(0.975, 2) / sqrt(3) = 4.302653 / 1.732051."""
     own, reference = entry(ROWS[1], {0: 11.0, 1: 22.0, 2: 33.0}, 2.0), entry(ROWS[0], {0: 10.0, 1: 20.0, 2: 30.0}, 1.0)
-    found = entries.compare(own, reference)
+    found = table_results.compare(own, reference)
     assert found.difference.mean == pytest.approx(2.0)
     assert found.difference.high - 2 == pytest.approx(2.484138, abs=1e-6)
     assert found.p_sign == 0.25
@@ -90,9 +92,9 @@ def test_the_interval_is_that_of_the_paired_differences():
 
 def test_only_seeds_of_both_sides_are_compared():
     own, reference = entry(ROWS[1], {0: 11.0, 2: 30.0}, 2.0), entry(ROWS[0], {0: 10.0, 1: 99.0}, 1.0)
-    found = entries.compare(own, reference)
+    found = table_results.compare(own, reference)
     assert (found.difference.n, found.difference.mean) == (1, 1.0)
-    assert entries.compare(own, entry(ROWS[0], {1: 5.0}, 1.0)) is None
+    assert table_results.compare(own, entry(ROWS[0], {1: 5.0}, 1.0)) is None
 
 
 def test_identical_methods_are_rarely_called_reproduced():
@@ -114,7 +116,7 @@ def test_p_values_are_adjusted_over_all_comparisons_of_the_table():
     base = entry(ROWS[0], {0: 10.0, 1: 20.0, 2: 30.0}, 1.0)
     one = entry(ROWS[1], {0: 11.0, 1: 22.0, 2: 33.0}, 2.0)
     two = entry(ROWS[2], {0: 14.0, 1: 24.1, 2: 33.9}, 3.0)
-    found = [e.comparison for e in entries.compared([base, one, two])]
+    found = [e.comparison for e in table_results.compared([base, one, two])]
     assert found[0] is None
     assert [c.holm_t for c in found[1:]] == pytest.approx(holm([c.p_t for c in found[1:]]))
     assert found[2].holm_t == pytest.approx(2 * found[2].p_t)
@@ -125,12 +127,12 @@ def test_a_target_that_one_side_misses_enters_with_the_rounds_run():
     metric = Metric(quantity="rounds-to", unit="rounds")
     own = entry(ROWS[1], {0: 1.0, 1: 2.0, 2: 1.0}, 2.0, metric)
     never = entry(ROWS[0], dict.fromkeys(SEEDS, float("inf")), 3.0, metric)
-    found = entries.compare(own, never)
+    found = table_results.compare(own, never)
     assert found.difference.mean == pytest.approx((1 - 4 + 2 - 4 + 1 - 4) / 3)
     assert found.verdict == "reproduced"
     seconds = Metric(quantity="seconds-to", unit="s")
     missed = entry(ROWS[0], dict.fromkeys(SEEDS, float("inf")), 3.0, seconds)
-    assert entries.compare(entry(ROWS[1], own.values, 2.0, seconds), missed) is None
+    assert table_results.compare(entry(ROWS[1], own.values, 2.0, seconds), missed) is None
 
 
 def counted(root, row, reached, printed):
@@ -144,13 +146,13 @@ def counted(root, row, reached, printed):
         stored_run(root, c, [evaluated.get(t, {}) | {"round": t} for t in range(1, 61)])
     stored = experiments.finished(root)
     runs, values = experiments.look_up(cell, stored), experiments.by_seed(cell, stored)
-    return entries.Entry(cell, values, Number(printed, str(printed), None, 0), runs, "finished 3/3")
+    return table_results.Entry(cell, values, Number(printed, str(printed), None, 0), runs, "finished 3/3")
 
 
 def test_a_difference_of_rounds_is_widened_by_the_grid_of_evaluated_rounds(tmp_path):
     """Own 30, 40, 40 and reference 50, 50, 60, each up to nine rounds too large: 9 more on both sides."""
     own, other = counted(tmp_path, ROWS[1], (30, 40, 40), 1.0), counted(tmp_path, ROWS[0], (50, 50, 60), 2.0)
-    found = entries.compare(own, other)
+    found = table_results.compare(own, other)
     expected = paired_difference((30, 40, 40), (50, 50, 60)).widened(9, 9)
     assert (found.difference.low, found.difference.high) == pytest.approx((expected.low, expected.high))
     assert found.verdict == "direction-only"  # -16.7 +- 14.3 excludes 0 without the grid, and with it does not
@@ -160,7 +162,7 @@ def test_a_difference_of_rounds_is_widened_by_the_grid_of_evaluated_rounds(tmp_p
 def test_equal_differences_of_rounds_are_not_tested(tmp_path):
     """Never reached against 20 in all seeds: 40 at least, with no spread to test it by; a p value of 0 is none."""
     own, other = counted(tmp_path, ROWS[1], (None,) * 3, 1.0), counted(tmp_path, ROWS[0], (20,) * 3, 2.0)
-    found = entries.compare(own, other)
+    found = table_results.compare(own, other)
     assert (found.difference.mean, found.difference.low, found.difference.high) == (40.0, 40.0, 49.0)
     assert (found.verdict, found.p_t) == ("inconclusive", 1.0)
 
@@ -185,12 +187,12 @@ def store(tmp_path):
 
 def look_up(declared, store):
     numbers = {("fedavg", "iid"): 75.0, ("fedsam", "iid"): 80.123, ("fedcm", "iid"): 70.0}
-    found = entries.look_up(declared, "laptop", experiments.finished(store))
+    found = table_results.look_up(declared, "laptop", experiments.finished(store))
     with_paper = []
     for e in found:
         number = numbers[(e.cell.row.id, e.cell.column.id)]
-        with_paper.append(entries.Entry(e.cell, e.values, Number(number, str(number), None, 0), e.runs, e.state))
-    return entries.compared(with_paper)
+        with_paper.append(table_results.Entry(e.cell, e.values, Number(number, str(number), None, 0), e.runs, e.state))
+    return table_results.compared(with_paper)
 
 
 def test_the_headline_is_the_mean_of_the_last_rounds_and_the_best_round_stands_apart(store):
@@ -258,7 +260,7 @@ def test_what_is_not_run_is_said_with_its_reason(store):
 
 def test_a_given_table_prints_the_papers_texts_and_who_decides_it():
     paper, declared = experiments.find("qu2022/3")
-    text = tables.markdown(paper, declared, "quick", entries.look_up(declared, "quick", {}))
+    text = tables.markdown(paper, declared, "quick", table_results.look_up(declared, "quick", {}))
     assert "decided by qu22-exp-emnist-size" in text
     assert "| EMNIST: total-samples | 81425 |" in text
 
@@ -297,11 +299,11 @@ def test_the_formats_for_programs_are_one_document(name, several, tmp_path, caps
     assert said["markdown"].count("\n\nGlobal FedSAM (Al Kakoun") == len(listed) - 1
 
 
-def collect(declared: Table, profile: str, store, *, run: bool, **options) -> list[entries.Entry]:
+def collect(declared: Table, profile: str, store, *, run: bool, **options) -> list[table_results.Entry]:
     """A table's entries as the command has them."""
     if run:
-        entries.make([declared], profile, Settings(store), quiet=True, **options)
-    return entries.look_up(declared, profile, experiments.finished(store))
+        table_results.make([declared], profile, Settings(store), quiet=True, **options)
+    return table_results.look_up(declared, profile, experiments.finished(store))
 
 
 @pytest.fixture
@@ -336,10 +338,10 @@ def test_curvature_that_is_not_on_record_is_measured_once(tmp_path, monkeypatch)
     assert found[0].values == {0: recorded["top_eigenvalue"]["value"]}
     assert recorded["top_eigenvalue"]["converged"]
     assert recorded["top_eigenvalue"]["value"] > 0 and recorded["data"] == 60
-    entries.record_curvature(found[0].runs[0], 30, None)
+    table_results.record_curvature(found[0].runs[0], 30, None)
     assert collect(declared, "quick", store, run=False)[0].values == {}, "measured on other images"
     assert collect(declared, "quick", store, run=True)[0].values == found[0].values
-    monkeypatch.setattr(entries, "record_curvature", lambda *_: pytest.fail("measured again"))
+    monkeypatch.setattr(table_results, "record_curvature", lambda *_: pytest.fail("measured again"))
     assert collect(declared, "quick", store, run=True)[0].values == found[0].values
 
 
@@ -353,7 +355,7 @@ def test_a_lookup_runs_nothing(trained, tmp_path):
 def test_variants_are_the_tables_paired_comparisons():
     """The command's rows against numbers formed here from the stored runs' accuracies."""
     _, declared = experiments.find(variants.TABLE)
-    found = entries.look_up(declared, "laptop", experiments.finished(experiments.ROOT / "results"))
+    found = table_results.look_up(declared, "laptop", experiments.finished(experiments.ROOT / "results"))
     rows = {row["method"]: row for row in variants.rows(variants.compare(found))}
     values = {entry.cell.row.label: entry.values for entry in found}
     row = rows["FedLESAM-S, released (FedLESAM repository)"]

@@ -10,15 +10,15 @@ import pytest
 from scipy.stats import binom
 from stored import stored_run
 
-from artifact.errors import UserError
-from artifact.judging import claims, ends, predicates, reproduction
-from artifact.judging.claims import Claim
-from artifact.judging.evidence import MEASURES, Missing, Spent, Store, at_point, open_store, reader
-from artifact.judging.hypotheses import ALPHA
-from artifact.judging.verdicts import decide, decide_all
+from artifact.base.errors import UserError
+from artifact.base.hypotheses import ALPHA
+from artifact.base.stats import Crossing, paired_difference, t_interval
 from artifact.papers import experiments
-from artifact.stats import Crossing, paired_difference, t_interval
-from artifact.store import dumps
+from artifact.runs.store import dumps
+from artifact.verdicts import command, curve_ends, ledger, predicates
+from artifact.verdicts.decide import decide, decide_all
+from artifact.verdicts.ledger import Claim
+from artifact.verdicts.lookup import MEASURES, Missing, Spent, Store, at_point, open_store, reader
 
 TABLES = 200
 #: so often may 200 tables of a claim that is false at its boundary call it reproduced (probability 0.001 beyond)
@@ -451,7 +451,7 @@ def test_equal_counts_up_to_a_target_decide_nothing(planted):
 
 def test_curves_that_still_rise_are_said_to(store):
     _, table_ = experiments.find("qu2022/1")
-    (tail,) = ends.tails(table_, "laptop", store)
+    (tail,) = curve_ends.tails(table_, "laptop", store)
     rising = [np.polyfit([10, 20, 30, 40], values, 1)[0] for values in ([40, 50, 61, 65], [40, 45, 50, 50])]
     assert tail.column == "X" and tail.cells == 2 and tail.text == "still rising"
     assert tail.slope.mean == pytest.approx(10 * np.mean(rising), rel=0.05)
@@ -469,11 +469,11 @@ def test_curves_without_a_round_in_the_middle_have_no_gain_and_the_same_runs_are
         (run / "metrics.jsonl").write_text("".join(dumps(line) + "\n" for line in lines))
         (run / "done").write_text(dumps({"rounds": len(lines)}))
     _, table_ = experiments.find("qu2022/1")
-    found = list(ends.tails(table_, "laptop", Store(tmp_path / "late")))
+    found = list(curve_ends.tails(table_, "laptop", Store(tmp_path / "late")))
     assert [tail.gain for tail in found] == [None, None] and not any(tail.gained for tail in found)
     assert found[0].slope.mean == pytest.approx(10) and found[0].still_rising
-    assert len(ends.distinct(found)) == 2
-    twice = ends.distinct([found[0], replace(found[0], table="qu2022/9", column="elsewhere")])
+    assert len(curve_ends.distinct(found)) == 2
+    twice = curve_ends.distinct([found[0], replace(found[0], table="qu2022/9", column="elsewhere")])
     assert [(tail.table, tail.column) for tail in twice] == [("qu2022/1, qu2022/9", "X / elsewhere")]
 
 
@@ -484,7 +484,7 @@ def test_page_says_what_was_reproduced_and_what_not(store):
         replace(claim(type="difference", pairs=[["B", "A"]]), id="two"),
         replace(claim(type="difference", pairs=[["A", "B"]], within=["Y"]), id="three"),
     ]
-    text = reproduction.markdown(decide_all(wanted, "laptop", store), [table_], "laptop", store)
+    text = command.markdown(decide_all(wanted, "laptop", store), [table_], "laptop", store)
     assert "3 claims that training decides, profile laptop: 1 reproduced, 0 direction-only, 0 inconclusive" in text
     sections = text.split("\n## ")
     assert "`one`" in sections[1] and sections[1].startswith("Reproduced")
@@ -494,7 +494,7 @@ def test_page_says_what_was_reproduced_and_what_not(store):
     assert "planted, small" in sections[5]
     assert "1 of 1 groups of runs are still rising" in sections[6] and "1 of the 1 that were" in sections[6]
     assert "holds 7 finished runs" in text
-    assert reproduction.table(decide_all(wanted, "laptop", store)).splitlines()[0].startswith("✓ one")
+    assert command.table(decide_all(wanted, "laptop", store)).splitlines()[0].startswith("✓ one")
 
 
 # ---- the ledger's expectations ---------------------------------------------------------------------------------------
@@ -539,22 +539,22 @@ expected = "not-run"
 
 def test_accepting_writes_the_verdicts_where_they_belong(store, tmp_path):
     (tmp_path / "qu2022.toml").write_text(BLOCKS, encoding="utf-8")
-    ledger = claims.load(["qu2022"], tmp_path)
-    assert [c.expected_empirical for c in ledger] == ["not-run", "not-run"]
-    found = decide_all(ledger, "laptop", store)
-    assert reproduction.accept(found, ledger, tmp_path) == ["one", "two"]
-    again = claims.load(["qu2022"], tmp_path)
+    claims = ledger.load(["qu2022"], tmp_path)
+    assert [c.expected_empirical for c in claims] == ["not-run", "not-run"]
+    found = decide_all(claims, "laptop", store)
+    assert command.accept(found, claims, tmp_path) == ["one", "two"]
+    again = ledger.load(["qu2022"], tmp_path)
     assert [(c.expected, c.expected_empirical) for c in again] == [
         ("reproduced", "reproduced"),
         ("consistent", "contradicted"),
     ]
     changed = BLOCKS.replace('"not-run"', '"reproduced"', 1).replace('"not-run"', '"contradicted"')
     assert (tmp_path / "qu2022.toml").read_text(encoding="utf-8") == changed
-    assert reproduction.accept(found, again, tmp_path) == []
+    assert command.accept(found, again, tmp_path) == []
 
 
 def test_an_empirical_claim_needs_an_empirical_expectation(tmp_path):
     (tmp_path / "qu2022.toml").write_text(BLOCKS.replace('"not-run"', '"proved"', 1), encoding="utf-8")
     with pytest.raises(UserError) as caught:
-        claims.load(["qu2022"], tmp_path)
+        ledger.load(["qu2022"], tmp_path)
     assert "one" in str(caught.value) and "expected" in str(caught.value)

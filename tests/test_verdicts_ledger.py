@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from artifact.errors import UserError
-from artifact.judging import claims
-from artifact.judging.evidence import Evidence, Spent, Store, reader
-from artifact.judging.hypotheses import verdict
-from artifact.judging.reproduction import verdicts_command
-from artifact.judging.verdicts import tree
+from artifact.base.errors import UserError
+from artifact.base.hypotheses import verdict
+from artifact.base.stats import Crossing
 from artifact.papers import experiments
 from artifact.papers.experiments import Cell
-from artifact.stats import Crossing
+from artifact.verdicts import ledger
+from artifact.verdicts.command import verdicts_command
+from artifact.verdicts.decide import tree
+from artifact.verdicts.lookup import Evidence, Spent, Store, reader
 
-LEDGER = claims.load()
+LEDGER = ledger.load()
 
 
 class Anything(Store):
@@ -68,7 +68,7 @@ def test_every_predicate_can_be_decided_at_some_profile():
 def test_every_predicate_of_the_ledger_names_what_is_declared(claim_id, profile):
     one = next(c for c in LEDGER if c.id == claim_id)
     node = tree(one.predicate, Evidence(one.predicate, profile, Anything()))
-    assert verdict(node)[0] in claims.EMPIRICAL[:-1]
+    assert verdict(node)[0] in ledger.EMPIRICAL[:-1]
 
 
 def test_every_claim_of_the_experiments_has_a_predicate_or_a_reason():

@@ -24,7 +24,7 @@ from artifact.algorithms.robust import FedRobust
 from artifact.algorithms.sam import FedASAM, FedGAMMA, FedSAM, GlobalFedSAM, MoFedSAM
 from artifact.algorithms.switches import EXCLUSIVE, SAME_EQUATION, SOURCES, SWITCHES, mixins, released_ids
 from artifact.algorithms.variates import FedDC, Scaffold
-from artifact.errors import UserError, fault
+from artifact.base.errors import UserError, fault
 
 #: name -> class
 ALGORITHMS: dict[str, type[FedAvg]] = {

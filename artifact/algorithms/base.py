@@ -21,8 +21,8 @@ import torch
 from pydantic import ConfigDict, Field
 from torch import Tensor
 
-from artifact.cohort import Cohort, Context
-from artifact.rows import ClientRows
+from artifact.algorithms.client_rows import ClientRows
+from artifact.algorithms.cohort import Cohort, Context
 
 State = dict[str, Tensor | ClientRows]
 Gradient = Callable[[Tensor], Tensor]

@@ -8,7 +8,7 @@ import torch
 
 from artifact.algorithms.base import FedAvg, Fraction, NonNegative, Positive, rows
 from artifact.algorithms.sam import FedSAM
-from artifact.flat import unit
+from artifact.base.flat import unit
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import torch
 from artifact.algorithms.base import FedAvg, NonNegative, rows
 from artifact.algorithms.duals import FedDyn
 from artifact.algorithms.variates import Scaffold
-from artifact.flat import unit
+from artifact.base.flat import unit
 
 
 @dataclass(frozen=True)

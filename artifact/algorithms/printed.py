@@ -14,7 +14,7 @@ from artifact.algorithms.momentum import FedCM
 from artifact.algorithms.sam import GlobalFedSAM, MoFedSAM
 from artifact.algorithms.switches import switch
 from artifact.algorithms.variates import FedDC, Scaffold
-from artifact.flat import norm, unit
+from artifact.base.flat import norm, unit
 
 
 @switch(

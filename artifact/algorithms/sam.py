@@ -9,7 +9,7 @@ import torch
 from artifact.algorithms.base import FedAvg, NonNegative
 from artifact.algorithms.momentum import FedCM
 from artifact.algorithms.variates import Scaffold
-from artifact.flat import norm, unit
+from artifact.base.flat import norm, unit
 
 
 @dataclass(frozen=True)

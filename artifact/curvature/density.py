@@ -11,10 +11,10 @@ import torch
 from scipy.stats import t as student
 from torch import Tensor
 
+from artifact.base.errors import UserError
 from artifact.curvature.hessian import HessianOperator
 from artifact.curvature.lanczos import Krylov, random_unit
 from artifact.curvature.risk import Loss, Risk
-from artifact.errors import UserError
 
 
 @dataclass(frozen=True)

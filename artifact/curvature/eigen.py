@@ -25,11 +25,11 @@ import torch
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 from torch import Tensor
 
+from artifact.base.errors import UserError
 from artifact.curvature.hessian import HessianOperator
 from artifact.curvature.lanczos import Krylov, random_unit
 from artifact.curvature.probe import SCORES, OwnSpace, Pairs, Probe, excludes, rayleigh_ritz
 from artifact.curvature.risk import MEMORY, Loss, Risk
-from artifact.errors import UserError
 
 _DENSE = 32
 

@@ -9,7 +9,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from artifact.errors import UserError
+from artifact.base.errors import UserError
 
 _LEVELS = 24
 

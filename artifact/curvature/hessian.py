@@ -7,8 +7,8 @@ import math
 import torch
 from torch import Tensor
 
+from artifact.base.errors import UserError
 from artifact.curvature.risk import MEMORY, Loss, Risk, as_risk, check_weights
-from artifact.errors import UserError
 
 
 def require_deterministic(risk: Risk, w: Tensor) -> Tensor:

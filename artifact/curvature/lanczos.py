@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from artifact.streams import stream
+from artifact.base.random import stream
 
 _GROWTH = 32
 #: Polynomial values are scaled down beyond this, so that they cannot overflow.

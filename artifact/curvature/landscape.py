@@ -8,13 +8,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from artifact import flat
+from artifact.base import flat
+from artifact.base.errors import UserError
+from artifact.base.random import stream
 from artifact.curvature.eigen import top_eigenvalues
 from artifact.curvature.hessian import require_deterministic
 from artifact.curvature.lanczos import random_unit
 from artifact.curvature.risk import MEMORY, Loss, Risk, as_risk
-from artifact.errors import UserError
-from artifact.streams import stream
 
 Grid = Tensor | np.ndarray | Sequence
 

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from artifact import taps
+from artifact.base.errors import UserError
 from artifact.curvature.eigen import EigenResult, top_eigenvalues
 from artifact.curvature.risk import EmpiricalRisk, evaluating
-from artifact.errors import UserError
+from artifact.models import activations
 
 _LAYERS = (nn.Linear, nn.Conv2d)
 
@@ -86,10 +86,10 @@ def input_norms(risk: EmpiricalRisk, w: Tensor) -> dict[str, tuple[float, int]]:
 
 
 def activation_terms(risk: EmpiricalRisk, w: Tensor) -> dict[str, float]:
-    """A_l of every tapped layer, the mean over data and units of a_l^2: {module name: A_l} (``artifact.taps``)."""
+    """A_l of every tapped layer, the mean over data and units of a_l^2: {module name: A_l} (``models.activations``)."""
     sums, samples = {}, 0
     for count, x, _ in risk.batches():
-        with evaluating(risk.model), torch.no_grad(), taps.mean_square_activations(risk.model) as squares:
+        with evaluating(risk.model), torch.no_grad(), activations.mean_square_activations(risk.model) as squares:
             risk.outputs(w, x)
         for name, value in squares.items():
             sums[name] = sums.get(name, 0.0) + count * float(value)

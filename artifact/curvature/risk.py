@@ -23,8 +23,8 @@ from torch import Tensor, nn
 from torch.func import functional_call, vmap
 from torch.nn import functional
 
-from artifact import flat
-from artifact.errors import UserError
+from artifact.base import flat
+from artifact.base.errors import UserError
 
 Loss = Callable[[Tensor], Tensor]
 #: Bytes that one pass over a piece of the data may take.

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from artifact import flat
+from artifact.base import flat
+from artifact.base.errors import UserError
+from artifact.base.random import numpy_stream
 from artifact.curvature.hessian import require_deterministic
 from artifact.curvature.lanczos import random_unit
 from artifact.curvature.risk import EmpiricalRisk, Loss, Risk, as_risk
-from artifact.errors import UserError
-from artifact.streams import numpy_stream
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ import torch
 from scipy.stats import t as student
 from torch import Tensor
 
+from artifact.base.errors import UserError
+from artifact.base.random import stream
 from artifact.curvature.eigen import EigenResult
 from artifact.curvature.hessian import HessianOperator
 from artifact.curvature.risk import Loss, Risk
-from artifact.errors import UserError
-from artifact.streams import stream
 
 _TOGETHER = 4
 #: Columns that are summed in float64 at a time when orthonormality is checked.

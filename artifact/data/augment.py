@@ -11,8 +11,8 @@ from functools import cache, partial
 import torch
 from torch import Tensor
 
+from artifact.accelerate.loops import loops_for
 from artifact.data.dataset import Dataset
-from artifact.kernels import loops_for
 
 
 def normalise(images: Tensor, dataset: Dataset, dtype: torch.dtype = torch.float32) -> Tensor:

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from artifact.errors import UserError
-from artifact.streams import numpy_stream
+from artifact.base.errors import UserError
+from artifact.base.random import numpy_stream
 
 
 @dataclass(frozen=True, eq=False)

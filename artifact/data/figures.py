@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from artifact.base.errors import UserError
+from artifact.base.files import replacing
 from artifact.data.partition import Partition
-from artifact.errors import UserError
-from artifact.files import replacing
 
 
 def partition_heatmap(

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from artifact.errors import UserError
+from artifact.base.errors import UserError
 
 Arrays = dict[str, np.ndarray]
 IMAGES = {".jpg", ".jpeg", ".png"}

@@ -37,9 +37,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 
+from artifact.base.errors import UserError
+from artifact.base.random import numpy_stream
 from artifact.data.dataset import apportion
-from artifact.errors import UserError
-from artifact.streams import numpy_stream
 
 SPLITS = "iid, iid:stratified, dirichlet:ALPHA[:replace], pathological:CLASSES[:replace], domain:NAME"
 

@@ -20,12 +20,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from artifact.base.errors import UserError
+from artifact.base.files import read_arrays
+from artifact.base.random import numpy_stream
 from artifact.data import folders
 from artifact.data.dataset import Dataset, apportion
 from artifact.data.folders import Arrays
-from artifact.errors import UserError
-from artifact.files import read_arrays
-from artifact.streams import numpy_stream
 
 #: arrays of a stored file, the last three optional
 FIELDS = ("train_x", "train_y", "test_x", "test_y", "classes", "domains", "domain_names")

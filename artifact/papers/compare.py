@@ -16,17 +16,18 @@ from typing import Any
 
 import click
 
-from artifact import algorithms, figures
-from artifact.errors import UserError
-from artifact.files import write_atomic
-from artifact.options import DATA_ROOT, STORE, Place
-from artifact.papers import entries, experiments, tables
+from artifact import algorithms
+from artifact.base import plots
+from artifact.base.errors import UserError
+from artifact.base.files import write_atomic
+from artifact.base.options import DATA_ROOT, STORE, Place
+from artifact.base.tables_as_text import csv_table, markdown_table
+from artifact.papers import experiments, table_results, tables
 from artifact.papers.declared import Except, Line, Paper, Table, slug
-from artifact.papers.entries import Comparison, Entry
-from artifact.store import finite
-from artifact.sweeps import sweep
-from artifact.sweeps.workers import Settings
-from artifact.text import csv_table, markdown_table
+from artifact.papers.table_results import Comparison, Entry
+from artifact.runs.store import finite
+from artifact.runs.sweep import sweep
+from artifact.runs.sweep.workers import Settings
 
 #: settings beside the method's own hyper-parameters that ``--hyper`` may change; no other one keeps the runs paired
 TUNABLE = ("lr", "lr_decay", "weight_decay", "clip", "local_epochs")
@@ -129,10 +130,10 @@ def besides(own: list[Entry], others: list[Entry]) -> list[Beside]:
             continue
         place = (other.cell.column.id, other.cell.metric.id)
         mine = next(e for e in own if (e.cell.column.id, e.cell.metric.id) == place)
-        found = entries.compare(mine, other)
+        found = table_results.compare(mine, other)
         label = other.cell.row.label
         result.append(Beside(mine, other, None if found is None else replace(found, against=label)))
-    comparisons = entries.adjusted([beside.comparison for beside in result])
+    comparisons = table_results.adjusted([beside.comparison for beside in result])
     return [replace(beside, comparison=c) for beside, c in zip(result, comparisons, strict=True)]
 
 
@@ -259,8 +260,8 @@ def draw(paper: Paper, table: Table, profile: str, found: list[Beside], folder: 
     for beside in (*found, *(replace(beside, other=beside.own) for beside in found)):  # the own one is drawn on top
         panel = panels.setdefault(beside.other.cell.column.label, {})
         panel.setdefault(beside.other.cell.row.label, [run.metrics() for run in beside.other.runs])
-    figures.METHODS.setdefault(found[0].own.cell.row.label, OWN)
-    paths = figures.curves(panels, found[0].own.cell.metric.model, title, folder, f"{stem}-curves")
+    plots.METHODS.setdefault(found[0].own.cell.row.label, OWN)
+    paths = plots.curves(panels, found[0].own.cell.metric.model, title, folder, f"{stem}-curves")
     paths += forest(found, title, folder, f"{stem}-differences")
     data = folder / f"{stem}-differences.csv"
     write_atomic(data, as_csv(paper, table, profile, found) + "\n")
@@ -278,14 +279,14 @@ def forest(found: list[Beside], title: str, folder: Path, stem: str) -> list[Pat
     size = (1.5 + 3.4 * len(places), 0.34 * tallest + 1.6)
     figure, axes = plt.subplots(1, len(places), figsize=size, squeeze=False, layout="constrained")
     for axis, (place, group) in zip(axes[0], places.items(), strict=True):
-        figures.forest(axis, [(beside.other.cell.row.label, beside.comparison.difference) for beside in group])
+        plots.forest(axis, [(beside.other.cell.row.label, beside.comparison.difference) for beside in group])
         axis.set_title(place, fontsize=10)
         unit = group[0].own.cell.metric.unit.replace("%", "percentage points")
         axis.set_xlabel(f"{group[0].own.cell.row.label} minus method ({unit})")
     n = max(beside.comparison.difference.n for group in places.values() for beside in group)
     note = f"paired by seed, n = {n}, 95 % t intervals; filled: the interval excludes 0"
     figure.suptitle(f"{title}\n{note}", fontsize=10)
-    return figures.save(figure, folder, stem)
+    return plots.save(figure, folder, stem)
 
 
 # ---- command ---------------------------------------------------------------------------------------------------------
@@ -338,8 +339,8 @@ def compare_command(
         ]
         for place, configs in wanted:
             sweep.run_missing(configs, Settings(place, data_root, (str(add),)), jobs, quiet)
-    mine = entries.look_up(own, profile, experiments.finished(own_store))
-    found = besides(mine, entries.look_up(table, profile, experiments.finished(store)))
+    mine = table_results.look_up(own, profile, experiments.finished(own_store))
+    found = besides(mine, table_results.look_up(table, profile, experiments.finished(store)))
     if not found:
         raise UserError("lookup", lookup, f"finished runs of {name} in {store}, or no --lookup")
     click.echo(RENDER["json" if as_json_too else style](paper, table, profile, found))

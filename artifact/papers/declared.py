@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from artifact.errors import UserError
+from artifact.base.errors import UserError
 
 PROFILES = ("quick", "laptop", "paper")
 ProfileName = Literal["quick", "laptop", "paper"]
@@ -186,9 +186,9 @@ class Panel(Declared):
     y_label, x_label: of the axes where the setting's own name does not do.  log: the x axis is logarithmic.
     classes, samples: of the balanced labels that a bars or heatmap panel splits; no data are needed.
     overlay: line that is drawn over every surface.  top: eigenvalues of a spectrum, per profile.
-    function: of ``artifact.papers.panels.sketches``.
+    function: of ``artifact.papers.figures.sketches``.
     shows: what a reproduction has to show, in words; checks: the same as statements that a program decides
-    (``artifact.papers.panels.checks``).  not_run: why a profile does not run it here.
+    (``artifact.papers.figures.checks``).  not_run: why a profile does not run it here.
     """
 
     id: Slug

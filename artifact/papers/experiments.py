@@ -20,10 +20,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from artifact import config
 from artifact.algorithms import hyperparameters
-from artifact.config import RunConfig
-from artifact.errors import UserError
+from artifact.base import paths
+from artifact.base.errors import UserError
 from artifact.papers.declared import (
     PROFILES,
     Figure,
@@ -38,12 +37,13 @@ from artifact.papers.declared import (
     slug,
 )
 from artifact.papers.measured import measure
-from artifact.store import Finished, Run, dumps, runs
+from artifact.runs.store import Finished, Run, dumps, runs
+from artifact.training import config
+from artifact.training.config import RunConfig
 
 __all__ = ["PROFILES", "Cell", "Figure", "Line", "Metric", "Panel", "Paper", "Profile", "Table"]
 
-ROOT = Path(__file__).resolve().parents[2]
-EXPERIMENTS, PRINTED = ROOT / "experiments", ROOT / "claims" / "tables"
+ROOT, EXPERIMENTS, PRINTED = paths.ROOT, paths.EXPERIMENTS, paths.PRINTED
 #: where a profile's runs are kept; quick ones are made anew everywhere and are not part of the repository
 STORES = {"quick": Path("out/quick"), "laptop": Path("results"), "paper": Path("results")}
 

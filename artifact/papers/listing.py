@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from artifact.papers import experiments, panels
+from artifact.papers import experiments, figures
 
 
 def cells(paper: str | None = None, profile: str = "laptop", store: Path | None = None) -> list[dict[str, Any]]:
@@ -23,5 +23,5 @@ def cells(paper: str | None = None, profile: str = "laptop", store: Path | None 
             if profile in table.profiles:
                 found = experiments.cells(table, profile)
                 rows += [{"id": cell.id, "state": experiments.state(cell, stored)} for cell in found]
-        rows += [{"id": id, "state": state} for id, state in panels.states(profile, root, name).items()]
+        rows += [{"id": id, "state": state} for id, state in figures.states(profile, root, name).items()]
     return rows

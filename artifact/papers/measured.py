@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from artifact.base.stats import rounds_to_target
 from artifact.papers.declared import Metric
-from artifact.sharpness import recorded
-from artifact.stats import rounds_to_target
-from artifact.store import LAST, Run, diverged
+from artifact.runs.measure_sharpness import recorded
+from artifact.runs.store import LAST, Run, diverged
 
 #: quantities that are counted up to a target accuracy and are therefore censored, with their unit; the target is looked
 #: for in evaluated rounds only

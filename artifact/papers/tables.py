@@ -10,15 +10,15 @@ from typing import Any
 
 import click
 
-from artifact import figures
-from artifact.options import DATA_ROOT, STORE, Place
+from artifact.base import plots
+from artifact.base.options import DATA_ROOT, STORE, Place
+from artifact.base.tables_as_text import csv_table, markdown_row, markdown_table
 from artifact.papers import experiments
 from artifact.papers.declared import Line, Metric, Paper, Table
-from artifact.papers.entries import SYMBOLS, Entry, look_up, make
 from artifact.papers.measured import UP_TO_TARGET
-from artifact.store import finite
-from artifact.sweeps.workers import Settings
-from artifact.text import csv_table, markdown_row, markdown_table
+from artifact.papers.table_results import SYMBOLS, Entry, look_up, make
+from artifact.runs.store import finite
+from artifact.runs.sweep.workers import Settings
 
 FORMATS = ("markdown", "csv", "latex", "json")
 MODELS = {
@@ -343,7 +343,7 @@ def table_command(
     found = [(paper, table, profile, look_up(table, profile, stored)) for paper, table in chosen]
     click.echo(joined([RENDER[style](*one) for one in found], style))
     drawn = [] if folder is None else [one for one in found if one[1].given is None]
-    for paths in figures.draw_all([drawing(*one, folder) for one in drawn]):
+    for paths in plots.draw_all([drawing(*one, folder) for one in drawn]):
         for path in paths:
             click.echo(f"figure: {path}", err=True)
 
@@ -358,4 +358,4 @@ def drawing(paper: Paper, table: Table, profile: str, entries: list[Entry], fold
         panels[column.label] = {e.cell.row.label: [run.metrics() for run in e.runs] for e in rows}
     stem = f"{paper.paper}-{table.id}-{profile}".replace("/", "-")
     title = f"{paper.title}, {table.location} ({profile})"
-    return partial(figures.curves, panels, metric.model, title, folder, stem)
+    return partial(plots.curves, panels, metric.model, title, folder, stem)

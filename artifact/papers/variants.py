@@ -10,15 +10,15 @@ from typing import Any
 import click
 import numpy as np
 
-from artifact import figures
-from artifact.files import write_atomic
-from artifact.options import DATA_ROOT, STORE, Place
+from artifact.base import plots
+from artifact.base.files import write_atomic
+from artifact.base.options import DATA_ROOT, STORE, Place
+from artifact.base.stats import Interval, t_interval
+from artifact.base.tables_as_text import csv_table, markdown_table
 from artifact.papers import experiments
-from artifact.papers.entries import Comparison, Entry, by_seed, look_up, make, reference_of
-from artifact.stats import Interval, t_interval
-from artifact.store import Run
-from artifact.sweeps.workers import Settings
-from artifact.text import csv_table, markdown_table
+from artifact.papers.table_results import Comparison, Entry, by_seed, look_up, make, reference_of
+from artifact.runs.store import Run
+from artifact.runs.sweep.workers import Settings
 
 TABLE = "discrepancies/variants"
 #: of a perturbation: its norm, and its cosines to the intended direction and to the global gradient
@@ -115,12 +115,12 @@ def draw_differences(differences: list[Difference], title: str, folder: Path, st
     import matplotlib.pyplot as plt
 
     figure, axis = plt.subplots(figsize=(7.5, 0.36 * len(differences) + 1.4))
-    figures.forest(axis, [(d.label, d.comparison.difference) for d in differences])
+    plots.forest(axis, [(d.label, d.comparison.difference) for d in differences])
     axis.set_xscale("symlog", linthresh=1)
     axis.set_xlabel("released minus paper, percentage points of test accuracy (95 % t interval; linear within ±1)")
     n = differences[0].comparison.difference.n
     axis.set_title(f"{title}\nn = {n} paired seeds; orange, filled: the interval excludes 0")
-    return figures.save(figure, folder, stem)
+    return plots.save(figure, folder, stem)
 
 
 def draw_perturbation(
@@ -130,7 +130,7 @@ def draw_perturbation(
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(1, 3, figsize=(13, 3.8))
-    for label, colour, style in ((paper, figures.COLOURS[0], "-"), (released, figures.COLOURS[1], "--")):
+    for label, colour, style in ((paper, plots.COLOURS[0], "-"), (released, plots.COLOURS[1], "--")):
         runs = [run for e in entries if e.cell.row.label == label for run in e.runs]
         rho = runs[0].config()["hyper"]["rho"]
         for axis, name, scale in zip(axes, PROBED, (1 / rho, 1, 1), strict=True):
@@ -151,7 +151,7 @@ def draw_perturbation(
     figure.legend(handles, names, loc="lower center", ncols=2, bbox_to_anchor=(0.5, -0.1))
     figure.suptitle(title)
     figure.tight_layout()
-    return figures.save(figure, folder, stem)
+    return plots.save(figure, folder, stem)
 
 
 # ---- command ---------------------------------------------------------------------------------------------------------

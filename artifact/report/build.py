@@ -14,8 +14,8 @@ from importlib.resources import files
 from pathlib import Path
 
 from artifact import __version__
-from artifact.errors import UserError
-from artifact.files import require_writable
+from artifact.base.errors import UserError
+from artifact.base.files import require_writable
 from artifact.report import MARK
 from artifact.report.content import Content
 from artifact.report.pages import PAGES

@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from artifact import inputs
-from artifact.options import Place
+from artifact.base import fingerprints
+from artifact.base.options import Place
 from artifact.papers import experiments
 from artifact.report import MARK
 
@@ -80,8 +80,10 @@ def _mark(out: Path) -> str:
 
 def _inputs(profile: str, notebooks: Path, draw: bool) -> str:
     """Fingerprint of the program, the ledger, the stores, the pictures and the notebooks' pages."""
-    root = inputs.ROOT
+    root = fingerprints.ROOT
     pictures = [path for name in PICTURES for path in sorted((root / name).rglob("*")) if path.is_file()]
-    stored = inputs.records(root / store for store in experiments.STORES.values())
+    stored = fingerprints.records(root / store for store in experiments.STORES.values())
     listed = [*stored, *pictures, *sorted(notebooks.glob("*.html"))]
-    return inputs.digest([*inputs.sources(), *sorted((root / "notebooks").glob("*.ipynb"))], listed, profile, str(draw))
+    return fingerprints.digest(
+        [*fingerprints.sources(), *sorted((root / "notebooks").glob("*.ipynb"))], listed, profile, str(draw)
+    )

@@ -11,15 +11,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from artifact.errors import UserError
-from artifact.judging import claims, findings
-from artifact.judging.claims import EMPIRICAL, Claim
-from artifact.judging.evidence import Store, open_store
-from artifact.judging.verdicts import decide
+from artifact.base import paths
+from artifact.base.errors import UserError
 from artifact.papers import experiments
-from artifact.store import Run, runs
+from artifact.runs.store import Run, runs
+from artifact.verdicts import findings, ledger
+from artifact.verdicts.decide import decide
+from artifact.verdicts.ledger import EMPIRICAL, Claim
+from artifact.verdicts.lookup import Store, open_store
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = paths.ROOT
 TEXT = Path(__file__).resolve().parent / "text"
 
 
@@ -91,7 +92,7 @@ class Content:
 
     @cached_property
     def records(self) -> dict[str, Record]:
-        return {claim.id: self._record(claim) for claim in claims.load(folder=self.root / "claims")}
+        return {claim.id: self._record(claim) for claim in ledger.load(folder=self.root / "claims")}
 
     def of_paper(self, paper: str) -> list[Record]:
         return [record for record in self.records.values() if record.claim.paper == paper]

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from artifact.judging.arithmetic import as_float, comparisons, labels
-from artifact.papers import entries
+from artifact.papers import table_results
 from artifact.report import charts
 from artifact.report.content import Record
+from artifact.verdicts.printed_numbers import as_float, comparisons, labels
 
 SYMBOLS = {
     "proved": "∎",
@@ -21,7 +21,7 @@ SYMBOLS = {
     "vacuous": "∅",
     "consistent": "=",
     "inconsistent": "≠",
-} | entries.SYMBOLS
+} | table_results.SYMBOLS
 MEANINGS = {
     "proved": "true: a symbolic identity, an exact computation or a solver certificate is stored",
     "holds": "tested, not proved: no violation in an adversarial search over the stated functions",

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from artifact import figures
+from artifact.base import plots
 from artifact.papers import experiments
 from artifact.papers.declared import Paper, Table
-from artifact.papers.entries import Entry, look_up
-from artifact.report import plots
+from artifact.papers.table_results import Entry, look_up
+from artifact.report import plotly_charts
 from artifact.report.content import Content
-from artifact.store import Run
+from artifact.runs.store import Run
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def algorithm(run: Run) -> str:
     return run.config()["algorithm"]
 
 
-def curves(at: TableAt) -> plots.Chart | None:
+def curves(at: TableAt) -> plotly_charts.Chart | None:
     """Accuracy against round, a panel per column and a line per row; None without runs."""
     panels, seen = [], set()
     for column in at.table.columns:
@@ -87,16 +87,16 @@ def curves(at: TableAt) -> plots.Chart | None:
             entry = next((e for e in at.entries if e.cell.row is row and e.cell.column is column and e.runs), None)
             if entry is None or entry.cell.column.pool:
                 continue
-            rounds, values = figures.band([run.metrics() for run in entry.runs], entry.cell.metric.model)
+            rounds, values = plots.band([run.metrics() for run in entry.runs], entry.cell.metric.model)
             if len(rounds):
-                lines.append(plots.line(row.label, rounds.tolist(), values, position))
+                lines.append(plotly_charts.line(row.label, rounds.tolist(), values, position))
         signature = str([(entry["label"], entry["mean"].tolist()) for entry in lines])
         if lines and signature not in seen:  # columns that differ only in a metric show the same runs
             seen.add(signature)
             label = column.label or at.table.title
-            panels.append(plots.lines_panel(label, lines, "communication round", "test accuracy (%)"))
+            panels.append(plotly_charts.lines_panel(label, lines, "communication round", "test accuracy (%)"))
     if not panels:
         return None
     note = "Lines are means over seeds, bands 95 % intervals; every method of a panel starts from the same weights."
     title = f"Accuracy against communication round, profile {at.profile}"
-    return plots.lines_chart(f"curves-{at.anchor}-{at.profile}", title, panels, note)
+    return plotly_charts.lines_chart(f"curves-{at.anchor}-{at.profile}", title, panels, note)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from PIL import Image
 
-from artifact.errors import UserError
-from artifact.files import replacing
+from artifact.base.errors import UserError
+from artifact.base.files import replacing
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 WIDTH, FINDINGS, COLOURS = 1200, 2, 96

@@ -15,8 +15,8 @@ from typing import Any
 
 from PIL import Image
 
-from artifact.figures import draw_all
-from artifact.files import write_atomic
+from artifact.base.files import write_atomic
+from artifact.base.plots import draw_all
 from artifact.report.content import Content, Record
 
 COLOURS, SMALL_WIDTH = 48, 620

@@ -10,15 +10,15 @@ from typing import Any
 
 import jinja2
 
-from artifact import __version__, algorithms, notebook
-from artifact.errors import UserError
-from artifact.judging.claims import PAPERS, TITLES, VERDICTS
-from artifact.report import evidence
+from artifact import __version__, algorithms
+from artifact.base.errors import UserError
+from artifact.report import evidence, notebooks
 from artifact.report.content import Content
 from artifact.report.mathematics import Converter, typeset
 from artifact.report.numbers import Numbers
 from artifact.report.pictures import Pictures
 from artifact.report.terms import Linker
+from artifact.verdicts.ledger import PAPERS, TITLES, VERDICTS
 
 HERE = Path(__file__).resolve().parent
 
@@ -78,7 +78,7 @@ class Site:
     def notebook(self, claim_id: str) -> str | None:
         """Link to a claim's cell in a rendered notebook; None while that notebook has not been rendered."""
         try:
-            place = notebook.location(claim_id)
+            place = notebooks.location(claim_id)
         except UserError:
             return None
         return f"notebooks/{place[0]}.html#{place[1]}" if place and place[0] in self.notebooks else None

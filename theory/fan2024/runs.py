@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from artifact.algorithms import build
-from artifact.rounds import simulate
+from artifact.training.rounds import simulate
 
 Oracle = Callable[[Tensor, Tensor, int, int], Tensor]
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from artifact.algorithms import build
-from artifact.rounds import simulate
+from artifact.training.rounds import simulate
 from theory.kit.tables import Interval, arithmetic_verdict, compare, decimal, derive, ratio, table
 from theory.kit.verdict import Verdict, check
 

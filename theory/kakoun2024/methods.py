@@ -1,4 +1,4 @@
-"""Algorithms 1-3: aggregation, limits, fixed points, stability, cost. The runs use ``artifact.rounds.simulate``."""
+"""Algorithms 1-3: aggregation, limits, fixed points, stability, cost. The runs use ``training.rounds.simulate``."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import sympy as sp
 import torch
 
 from artifact.algorithms import build
-from artifact.cohort import Cohort
-from artifact.flat import Layout
-from artifact.rounds import play, simulate
+from artifact.algorithms.cohort import Cohort
+from artifact.base.flat import Layout
+from artifact.training.rounds import play, simulate
 from theory.kakoun2024 import drawings
 from theory.kakoun2024.common import Statement, decide, dot, weighted
 from theory.kakoun2024.runs import direction_cosines

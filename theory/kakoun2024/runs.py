@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from artifact.algorithms import build
-from artifact.rounds import simulate
+from artifact.training.rounds import simulate
 from theory.kit.search import worst_ratio
 
 CURVATURE = np.array([1.0, 3.0])

@@ -263,7 +263,7 @@ def federated_run(scenario: Scenario, algorithm: Any, rounds: int = 400, local_s
     """
     import torch  # here, because the losses themselves are used where torch is not loaded
 
-    from artifact.rounds import simulate
+    from artifact.training.rounds import simulate
 
     def gradient(W, clients, t, k):
         rows = [scenario.clients[int(i)].gradient(row) for i, row in zip(clients, W.numpy(), strict=True)]

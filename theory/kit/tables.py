@@ -14,13 +14,13 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import cache
 from itertools import product
-from pathlib import Path
 from typing import Any
 
-from artifact.errors import UserError
+from artifact.base import paths
+from artifact.base.errors import UserError
 from theory.kit.verdict import Verdict
 
-FOLDER = Path(__file__).resolve().parents[2] / "claims" / "tables"
+FOLDER = paths.PRINTED
 
 
 class Row(dict):

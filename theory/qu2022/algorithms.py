@@ -1,7 +1,7 @@
 """Algorithms 1 to 3: pseudo-code readings, special cases, signs, and what the momentum is.
 
 The exact recursions are ``recursions``; where a statement is about iterates in floating point the training core's own
-methods run through ``artifact.rounds.simulate``.
+methods run through ``artifact.training.rounds.simulate``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sympy as sp
 import torch
 
 from artifact.algorithms import build
-from artifact.rounds import simulate
+from artifact.training.rounds import simulate
 from theory.kit.symbolic import total
 from theory.kit.verdict import Replay, Verdict, check
 from theory.qu2022 import figures

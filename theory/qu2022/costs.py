@@ -8,9 +8,9 @@ import numpy as np
 import torch
 
 from artifact.algorithms import build
-from artifact.cohort import Cohort
-from artifact.flat import Layout
-from artifact.rounds import play
+from artifact.algorithms.cohort import Cohort
+from artifact.base.flat import Layout
+from artifact.training.rounds import play
 from theory.kit.tables import compare, table
 from theory.kit.verdict import Replay, Verdict, check
 from theory.qu2022.common import compared, instance, repaired, require

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from sklearn.datasets import load_digits
 
-from artifact.streams import numpy_stream
+from artifact.base.random import numpy_stream
 from theory.kit.verdict import Verdict, check
 from theory.qu2022 import figures
 

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from artifact.algorithms import build
-from artifact.cohort import Cohort
-from artifact.flat import Layout
-from artifact.rounds import play, simulate
+from artifact.algorithms.cohort import Cohort
+from artifact.base.flat import Layout
+from artifact.training.rounds import play, simulate
 from theory.kit.symbolic import identity
 from theory.kit.verdict import Verdict, check
 from theory.sun2023.common import refuted

@@ -11,7 +11,7 @@ import sympy as sp
 import torch
 
 from artifact.algorithms import build
-from artifact.rounds import simulate
+from artifact.training.rounds import simulate
 from theory.kit.exact import fractions_of
 from theory.kit.search import worst_ratio
 from theory.kit.symbolic import decide_identity, identity, lagrange

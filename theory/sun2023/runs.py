@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from artifact.algorithms import build
-from artifact.rounds import simulate
+from artifact.training.rounds import simulate
 from theory.sun2023.common import Clients, State, averaged, histories, square_mean
 
 

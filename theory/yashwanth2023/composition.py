@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from artifact.algorithms import build
-from artifact.oracle import Group, Oracle, Penalty
-from artifact.rounds import simulate
+from artifact.training.gradients import Group, Oracle, Penalty
+from artifact.training.rounds import simulate
 from theory.kit.symbolic import identity
 from theory.kit.verdict import Verdict, check
 from theory.yashwanth2023.common import agreement, exact, proved, refuted

@@ -18,8 +18,8 @@ from scipy.stats import spearmanr
 from torch import Tensor
 
 from artifact.algorithms import build
-from artifact.rounds import simulate
-from artifact.stats import Interval, paired_difference, t_interval
+from artifact.base.stats import Interval, paired_difference, t_interval
+from artifact.training.rounds import simulate
 from theory.kit.verdict import Verdict, check
 from theory.yashwanth2023.common import Array
 from theory.yashwanth2023.gershgorin import blocks

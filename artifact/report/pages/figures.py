@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from artifact import figures
-from artifact.judging.claims import PAPERS, TITLES
+from artifact.base import plots
 from artifact.papers import experiments
-from artifact.papers.panels import record as record_of
-from artifact.papers.panels import select
-from artifact.papers.panels.series import UNTRAINED
-from artifact.report import counterexamples, plots
+from artifact.papers.figures import record as record_of
+from artifact.papers.figures import select
+from artifact.papers.figures.series import UNTRAINED
+from artifact.report import counterexamples, plotly_charts
 from artifact.report.pictures import Picture
 from artifact.report.site import Page, Site
+from artifact.verdicts.ledger import PAPERS, TITLES
 
 LINES = {"curves", "sweep", "probe", "spectrum"}
 
@@ -89,7 +89,7 @@ def _by_panel(records: list[Mapping[str, Any]], name: str) -> list[str]:
     ]
 
 
-def _charts(stem: str, records: list[Mapping[str, Any]], picture: Picture | None) -> list[plots.Chart]:
+def _charts(stem: str, records: list[Mapping[str, Any]], picture: Picture | None) -> list[plotly_charts.Chart]:
     """One chart per kind of panel; kinds without interactive form are left to the static figure."""
     totals = [_totals(record) for record in records if record["kind"] == "bars" and record["lines"]]
     lines = [p for record in records if (p := _lines(record)) is not None]
@@ -98,15 +98,17 @@ def _charts(stem: str, records: list[Mapping[str, Any]], picture: Picture | None
     surfaces = _surface_panels([record for record in records if record["kind"] == "landscape"])
     found = []
     if totals:
-        found.append(plots.lines_chart(f"{stem}-totals", "Class totals", totals, "Counted on one partition.", picture))
+        found.append(
+            plotly_charts.lines_chart(f"{stem}-totals", "Class totals", totals, "Counted on one partition.", picture)
+        )
     if lines:
         note = "Lines are means over seeds, bands 95 % intervals."
-        found.append(plots.lines_chart(f"{stem}-lines", "Curves", lines, note, picture))
+        found.append(plotly_charts.lines_chart(f"{stem}-lines", "Curves", lines, note, picture))
     if surfaces:
         found.append(_surfaces(f"{stem}-surfaces", surfaces))
     if maps:
         found.append(
-            plots.Chart(
+            plotly_charts.Chart(
                 f"{stem}-maps",
                 "heatmap",
                 "Samples per client and class",
@@ -119,31 +121,33 @@ def _charts(stem: str, records: list[Mapping[str, Any]], picture: Picture | None
     return found
 
 
-def _totals(record: Mapping[str, Any]) -> plots.Panel:
+def _totals(record: Mapping[str, Any]) -> plotly_charts.Panel:
     lines = [
-        plots.line(entry["label"], range(len(entry["totals"])), np.array([entry["totals"]], float), position)
+        plotly_charts.line(entry["label"], range(len(entry["totals"])), np.array([entry["totals"]], float), position)
         for position, entry in enumerate(record["lines"])
     ]
-    return plots.lines_panel(record["title"], lines, "class", "samples over all clients")
+    return plotly_charts.lines_panel(record["title"], lines, "class", "samples over all clients")
 
 
-def _lines(record: Mapping[str, Any]) -> plots.Panel | None:
+def _lines(record: Mapping[str, Any]) -> plotly_charts.Panel | None:
     if record["kind"] == "density":
         lines = [_density(entry, position) for position, entry in enumerate(record["lines"])]
-        return plots.lines_panel(record["title"], lines, "eigenvalue of the Hessian", "density") if lines else None
+        return (
+            plotly_charts.lines_panel(record["title"], lines, "eigenvalue of the Hessian", "density") if lines else None
+        )
     if record["kind"] in LINES:
         axes = (record.get("x_label", "index of the eigenvalue"), record.get("y_label", "eigenvalue"))
     else:
         return None
     lines = [
-        plots.line(entry["label"], entry["x"], np.array(entry["values"], float), position)
+        plotly_charts.line(entry["label"], entry["x"], np.array(entry["values"], float), position)
         for position, entry in enumerate(record["lines"])
         if entry["x"]
     ]
-    return plots.lines_panel(record["title"], lines, *axes, bool(record.get("log"))) if lines else None
+    return plotly_charts.lines_panel(record["title"], lines, *axes, bool(record.get("log"))) if lines else None
 
 
-def _rises(records: list[Mapping[str, Any]]) -> list[plots.Panel]:
+def _rises(records: list[Mapping[str, Any]]) -> list[plotly_charts.Panel]:
     """Mean rise of the loss around the models of landscapes: one panel while each label stands for one model."""
     panels: list[tuple[list[str], dict[str, Any]]] = []
     for record in records:
@@ -158,47 +162,52 @@ def _rises(records: list[Mapping[str, Any]]) -> list[plots.Panel]:
         fits[1].update(own)
     axes = ("radius, in filter lengths", "mean rise of the loss")
     return [
-        plots.lines_panel(
+        plotly_charts.lines_panel(
             ", ".join(titles) if len(panels) > 1 else "Rise of the loss around the models",
-            [plots.line(e["label"], e["x"], np.array(e["values"], float), i) for i, e in enumerate(lines.values())],
+            [
+                plotly_charts.line(e["label"], e["x"], np.array(e["values"], float), i)
+                for i, e in enumerate(lines.values())
+            ],
             *axes,
         )
         for titles, lines in panels
     ]
 
 
-def _surfaces(id: str, panels: list[plots.Panel]) -> plots.Chart:
+def _surfaces(id: str, panels: list[plotly_charts.Panel]) -> plotly_charts.Chart:
     """Loss surfaces side by side or, of those that are switched on, together in space."""
     colours: list[str] = []
     for i, panel in enumerate(panels):  # a method with and without MAN has one colour in lines, which are dashed then
-        own = figures.style(panel.content["label"], i).colour
-        colours.append(own if own not in colours else figures.COLOURS[i % len(figures.COLOURS)])
+        own = plots.style(panel.content["label"], i).colour
+        colours.append(own if own not in colours else plots.COLOURS[i % len(plots.COLOURS)])
     series = [
         {"label": panel.content["label"], "colour": colour, "dash": "solid"}
         for panel, colour in zip(panels, colours, strict=True)
     ]
     panels = [
-        plots.Panel(panel.alt, {**panel.content, "colour": colour})
+        plotly_charts.Panel(panel.alt, {**panel.content, "colour": colour})
         for panel, colour in zip(panels, colours, strict=True)
     ]
     views = ("contour", "surface", "together") if len(panels) > 1 else ("contour", "surface")
     note = "The model lies at (0, 0); distances are in filter lengths."
-    return plots.Chart(
+    return plotly_charts.Chart(
         id, "surface", "Loss surfaces", panels, note, series, scales=len(panels) > 1, views=views, height=380
     )
 
 
 def _density(entry: Mapping[str, Any], position: int) -> dict[str, Any]:
-    line = plots.line(entry["label"], entry["grid"], np.array([entry["density"]], float), position)
+    line = plotly_charts.line(entry["label"], entry["grid"], np.array([entry["density"]], float), position)
     return line | {"low": entry["low"], "high": entry["high"], "n": len(entry["seeds"])}
 
 
-def _heatmap(record: Mapping[str, Any]) -> plots.Panel:
+def _heatmap(record: Mapping[str, Any]) -> plotly_charts.Panel:
     counts = np.array(record["counts"]).T
-    return plots.heatmap_panel(record["title"], counts.tolist(), "client", "class", map(str, range(len(counts))))
+    return plotly_charts.heatmap_panel(
+        record["title"], counts.tolist(), "client", "class", map(str, range(len(counts)))
+    )
 
 
-def _surface_panels(records: list[Mapping[str, Any]]) -> list[plots.Panel]:
+def _surface_panels(records: list[Mapping[str, Any]]) -> list[plotly_charts.Panel]:
     """The surface of every model that landscapes show, also of the one that the static figures lay over the others."""
     found: dict[str, Any] = {}
     for record in records:
@@ -210,17 +219,17 @@ def _surface_panels(records: list[Mapping[str, Any]]) -> list[plots.Panel]:
     return [_surface(label, surface) for label, surface in found.items()]
 
 
-def _surface(label: str, surface: list[list[float]]) -> plots.Panel:
+def _surface(label: str, surface: list[list[float]]) -> plotly_charts.Panel:
     z = np.array(surface, float).T
     side = np.linspace(-1, 1, len(z)).tolist()
     content = {"x": side, "y": side, "z": z, "x_label": "first direction", "y_label": "second direction"}
-    return plots.surface_panel(label, content | {"label": label}, float(np.nanmin(z)), float(np.nanmax(z)))
+    return plotly_charts.surface_panel(label, content | {"label": label}, float(np.nanmin(z)), float(np.nanmax(z)))
 
 
 # ---- bounds ----------------------------------------------------------------------------------------------------------
 
 
-def _bounds(site: Site) -> plots.Chart | None:
+def _bounds(site: Site) -> plotly_charts.Chart | None:
     """Largest left/right of every statement that was tested, printed or corrected, against the bound one."""
     points = []
     for record in site.content.records.values():
@@ -243,13 +252,13 @@ def _bounds(site: Site) -> plots.Chart | None:
     if not points:
         return None
     points.sort(key=lambda point: point["value"])
-    panel = plots.dots_panel("Largest left side / right side found", points, "ratio (bound: 1)", 1.0)
+    panel = plotly_charts.dots_panel("Largest left side / right side found", points, "ratio (bound: 1)", 1.0)
     note = "Blue circles: statements as printed; orange diamonds: corrected ones. A dot opens its claim. "
     note += (
         "A statement in O(.) leaves a constant open and is drawn with the constant 1, so it may lie beyond the line."
     )
     title = "Searches against bounds"
-    return plots.Chart("bounds", "dots", title, [panel], note, height=120 + 15 * len(points))
+    return plotly_charts.Chart("bounds", "dots", title, [panel], note, height=120 + 15 * len(points))
 
 
 # ---- drawn before ----------------------------------------------------------------------------------------------------

@@ -9,11 +9,11 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from artifact.judging.claims import CHOICES, PAPERS, Claim
 from artifact.report.content import Finding, Record
 from artifact.report.mathematics import typeset
 from artifact.report.pages.papers import statement_parts
 from artifact.report.site import Page, Site
+from artifact.verdicts.ledger import CHOICES, PAPERS, Claim
 
 LOSSES = (
     (

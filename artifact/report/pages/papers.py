@@ -7,12 +7,11 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from artifact import notebook
-from artifact.judging.claims import PAPERS, VERDICTS
 from artifact.papers import experiments
-from artifact.report import evidence
+from artifact.report import evidence, notebooks
 from artifact.report.content import Record
 from artifact.report.site import Page, Site
+from artifact.verdicts.ledger import PAPERS, VERDICTS
 
 #: a first paragraph that several claims repeat
 SETTING = re.compile(r"Setting\b.*")
@@ -36,7 +35,7 @@ def build(site: Site) -> Iterator[Page]:
             "figures_page": f"figures-{paper}.html" if any(name.startswith(f"{paper}/fig") for name in places) else "",
             "notebooks": [
                 (f"notebooks/{name}.html", name.partition("-")[2].replace("-", " "))
-                for name in notebook.names()
+                for name in notebooks.names()
                 if name in site.notebooks and name.startswith(f"{paper}-")
             ],
         }

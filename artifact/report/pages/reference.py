@@ -10,13 +10,13 @@ from typing import Any
 
 from artifact import algorithms
 from artifact.algorithms.switches import OPTIONS, SAME_EQUATION, SWITCHES
-from artifact.config import RunConfig, as_json
-from artifact.costs import COLUMNS, TABLE7
 from artifact.papers import experiments, variants
+from artifact.papers.costs import COLUMNS, TABLE7
 from artifact.report.site import Page, Site
 from artifact.report.terms import anchor
-from artifact.session import summarise
-from artifact.store import Run
+from artifact.runs.session import summarise
+from artifact.runs.store import Run
+from artifact.training.config import RunConfig, as_json
 
 
 def build(site: Site) -> Iterator[Page]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from artifact.papers.declared import Metric
-from artifact.papers.entries import SYMBOLS, Entry
+from artifact.papers.table_results import SYMBOLS, Entry
 from artifact.report.numbers import TableAt, curves
 from artifact.report.site import Page, Site
 

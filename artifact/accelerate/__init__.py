@@ -1,0 +1,1 @@
+"""Which shortcut gives the same gradients sooner?"""

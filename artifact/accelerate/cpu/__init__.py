@@ -1,0 +1,1 @@
+"""Shortcuts on processors."""

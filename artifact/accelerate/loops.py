@@ -1,0 +1,35 @@
+"""When the loops of ``accelerate.cpu.compiled_loops`` take over from torch's operations: same bits, fewer passes.
+
+The one difference is the sign of some zeros (of a pixel from outside the image, of a ReLU), which no sum shows.
+They read and write plain memory of the CPU. Everything else (a GPU, tensors that autograd follows, few numbers, an
+environment without numba) stays with torch.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from types import ModuleType
+
+import torch
+from torch import Tensor
+
+#: numbers below which calling torch a few times costs nothing worth saving
+FEW = 1 << 14
+
+
+@cache
+def compiled() -> ModuleType | None:
+    """The module of the loops; None where numba is not there or has no folder to write to."""
+    try:
+        return import_module("artifact.accelerate.cpu.compiled_loops")
+    except (ImportError, RuntimeError):  # a torch of one's own, without our pins; nowhere to keep what is compiled
+        return None
+
+
+def loops_for(*tensors: Tensor, dtypes: tuple[torch.dtype, ...] = (torch.float32, torch.float64)) -> ModuleType | None:
+    """The compiled loops if they may work on these tensors, of which the first is the largest; else None."""
+    if tensors[0].numel() < FEW:
+        return None
+    plain = all(t.device.type == "cpu" and t.is_contiguous() and not t.requires_grad for t in tensors)
+    return compiled() if plain and {t.dtype for t in tensors} <= set(dtypes) else None

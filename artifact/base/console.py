@@ -1,0 +1,70 @@
+"""How every command of the project ends: 0 well, 1 by its own word, 2 after one line on bad input, 130 interrupted."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+
+import click
+
+from artifact.base.errors import UserError
+
+
+class OneLine(click.Command):
+    """A command of a module of its own; its usage errors are one line, too."""
+
+    def main(self, args=None, prog_name=None, **_options):
+        sys.exit(exit_code(lambda: invoked(self, args, prog_name)))
+
+
+def exit_code(command: Callable[[], object], interrupted: str = "interrupted") -> int:
+    """Run a command and say how it ended; what it returns counts if it is a number.
+
+    interrupted: what to print when it was interrupted from the keyboard.
+    """
+    _escape_what_cannot_be_shown()
+    try:
+        code = command()
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        return 2
+    except BrokenPipeError:  # the reader (head, less) has seen enough; the final flush must not complain either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (click.ClickException, UserError, OSError) as error:
+        print("error:", " ".join(_explain(error).split()), file=sys.stderr)
+        return 2
+    except (KeyboardInterrupt, click.Abort):
+        print(interrupted, file=sys.stderr)
+        return 130
+    return code if isinstance(code, int) else 0
+
+
+def invoked(command: click.Command, arguments: list[str] | None, name: str | None) -> object:
+    """As ``command.main``, which would turn a closed pipe into exit code 1 before it is seen here."""
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    try:
+        with command.make_context(name, arguments) as context:
+            return command.invoke(context)
+    except click.exceptions.Exit as end:
+        return end.exit_code
+
+
+def _escape_what_cannot_be_shown() -> None:
+    """A character that the terminal's encoding lacks is printed as its code instead of ending the command."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _explain(error: click.ClickException | UserError | OSError) -> str:
+    """Field, value and what is allowed, also for what click and the operating system refuse."""
+    if isinstance(error, click.NoSuchOption):
+        known = [name for option in error.ctx.command.params for name in option.opts] if error.ctx else []
+        return str(UserError("option", error.option_name, ", ".join(known)))
+    if isinstance(error, click.ClickException):
+        return error.format_message()
+    if isinstance(error, UserError):
+        return str(error)
+    return str(UserError("file", error.filename, f"a file or folder that can be used ({error.strerror or error})"))

@@ -1,0 +1,66 @@
+"""Files that appear whole or not at all, and archives of arrays that are read without unpickling."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from artifact.base.errors import UserError
+
+
+def write_atomic(path: Path, content: bytes | str) -> None:
+    """Replace ``path`` by ``content`` at once. Raises UserError where the folder cannot be written."""
+    data = content.encode() if isinstance(content, str) else content
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)
+
+
+def read_arrays(path: Path, field: str) -> dict[str, np.ndarray]:
+    """The arrays of an ``.npz`` file, never unpickled. Raises UserError, naming ``field``, for any other file."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except FileNotFoundError:
+        raise UserError(field, str(path), "an existing .npz file") from None
+    except Exception:  # a damaged archive raises whatever its first wrong byte leads to
+        raise UserError(field, str(path), "an undamaged .npz file without objects") from None
+
+
+def require_writable(folder: Path, field: str = "out") -> None:
+    """Make a folder where it is missing. Raises UserError for the field where it cannot be written."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(field, str(folder), f"a folder that can be written ({error.strerror or error})") from None
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise UserError(field, str(folder), "a folder that can be written (Permission denied)")
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A temporary file beside ``path`` that takes its place when the block ends well and is removed when it does not.
+
+    Raises UserError where the folder cannot be written (missing right, full disk).
+    """
+    temporary = None
+    if path.is_dir():
+        raise UserError("out", str(path), "a file that can be written; this is a folder")
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+        os.close(handle)
+        temporary = Path(name)
+        yield temporary
+        with open(temporary, "rb+") as file:
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except OSError as error:
+        raise UserError("out", str(path.parent), f"a folder that can be written ({error.strerror or error})") from None
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)

@@ -1,0 +1,207 @@
+"""Statistics for three to five seeds: t intervals, paired differences, exact tests, censored rounds, trends.
+
+Three seeds are too few for a bootstrap (its nominal 95 % interval covers about 75 %); Student's t covers 95 % for the
+normal data that means over many test images are close to. Exact tests need no normality, and at n = 3 their smallest
+two-sided p value is 1/4, so they stand beside the intervals and do not decide alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special, stats
+
+from artifact.base.errors import UserError
+
+#: Page's exact distribution is enumerated up to so many levels; beyond, its normal approximation
+_EXACT_LEVELS = 8
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean with its two-sided confidence interval.
+
+    n: number of values; low and high are nan for n = 1, where no interval exists.
+    """
+
+    mean: float
+    low: float
+    high: float
+    n: int
+    level: float = 0.95
+
+    @property
+    def half_width(self) -> float:
+        return (self.high - self.low) / 2
+
+    @property
+    def signed(self) -> str:
+        """``+1.20 [+0.40, +2.00] (n=3)``; no interval where there is none."""
+        bounds = "" if self.n < 2 else f" [{self.low:+.2f}, {self.high:+.2f}]"
+        return f"{self.mean:+.2f}{bounds} (n={self.n})"
+
+    def widened(self, below: float, above: float) -> Interval:
+        """For values that are known up to a grid only, by which each end is moved outwards."""
+        return replace(self, low=self.low - below, high=self.high + above)
+
+    def excludes(self, value: float) -> bool:
+        """Whether the interval lies wholly on one side of ``value``; False where there is no interval."""
+        return self.low > value or self.high < value
+
+
+# ---- intervals -------------------------------------------------------------------------------------------------------
+
+
+def t_interval(values: Sequence[float], level: float = 0.95) -> Interval:
+    """Student t interval of the mean. Raises UserError for no values."""
+    data = np.asarray(values, dtype=float)
+    if data.size == 0:
+        raise UserError("values", [], "at least one number")
+    mean = float(data.mean())
+    if data.size == 1:
+        return Interval(mean, math.nan, math.nan, 1, level)
+    if np.ptp(data) == 0:  # exactly, whatever the rounding of the mean
+        return Interval(float(data[0]), float(data[0]), float(data[0]), data.size, level)
+    half = float(_standard_error(data) * special.stdtrit(data.size - 1, (1 + level) / 2))
+    return Interval(mean, mean - half, mean + half, data.size, level)
+
+
+def _standard_error(data: np.ndarray) -> float:
+    return data.std(ddof=1) / math.sqrt(data.size)
+
+
+def paired_difference(a: Sequence[float], b: Sequence[float], level: float = 0.95) -> Interval:
+    """Interval of mean(a - b) for runs that share seeds. Raises UserError for different lengths."""
+    if len(a) != len(b):
+        raise UserError("pairs", (len(a), len(b)), "two sequences of one length, paired by seed")
+    return t_interval(np.asarray(a, dtype=float) - np.asarray(b, dtype=float), level)
+
+
+# ---- tests -----------------------------------------------------------------------------------------------------------
+
+
+def sign_flip_p(differences: Sequence[float]) -> float:
+    """Exact two-sided p value of the paired sign-flip test; its smallest value is 2^(1-n)."""
+    data = np.asarray(differences, dtype=float)
+    if data.size < 2:
+        return 1.0
+    result = stats.permutation_test(
+        (data,), np.mean, permutation_type="samples", alternative="two-sided", n_resamples=np.inf
+    )
+    return float(result.pvalue)
+
+
+def p_greater(differences: Sequence[float], margin: float = 0.0) -> float:
+    """One-sided p value of Student's t test for mean <= margin; 1 for fewer than two values.
+
+    It is at most (1 - level) / 2 exactly where the lower end of ``t_interval`` at that level is at least the margin.
+    """
+    data = np.asarray(differences, dtype=float)
+    if data.size < 2:
+        return 1.0
+    if np.ptp(data) == 0:
+        return 0.0 if data[0] > margin else 1.0
+    return float(special.stdtr(data.size - 1, (margin - data.mean()) / _standard_error(data)))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's step-down adjusted p values, in the given order."""
+    order = np.argsort(p_values)
+    adjusted, largest = np.empty(len(order)), 0.0
+    for rank, index in enumerate(order):
+        largest = max(largest, min(1.0, (len(order) - rank) * p_values[index]))
+        adjusted[index] = largest
+    return adjusted.tolist()
+
+
+def page_p(values: ArrayLike) -> float:
+    """One-sided p value of Page's test that values [seeds, levels] increase with the level; 1 for under two seeds.
+
+    For up to eight levels from the permutation distribution within each seed, exact without ties and too large with
+    them; beyond, its normal approximation.
+    Raises UserError for fewer than three levels.
+    """
+    data = np.asarray(values, dtype=float)
+    if data.ndim != 2 or data.shape[1] < 3:
+        raise UserError("levels", data.shape, "values of at least three levels, one row per seed")
+    if len(data) < 2:
+        return 1.0
+    method = "exact" if data.shape[1] <= _EXACT_LEVELS else "asymptotic"
+    return float(stats.page_trend_test(data, method=method).pvalue)
+
+
+def linear_contrasts(values: ArrayLike) -> np.ndarray:
+    """Per seed, the rise of the least-squares line over the levels, first to last [seeds]; levels count as equidistant.
+
+    In the unit of the values; its t interval over seeds is the interval of a trend.
+    """
+    data = np.asarray(values, dtype=float)
+    position = np.arange(data.shape[1]) - (data.shape[1] - 1) / 2
+    return data @ position / (position @ position) * (data.shape[1] - 1)
+
+
+# ---- curves ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """When a curve first reached a target.
+
+    rounds: first evaluated round at or above the target, or the horizon for a curve that never was.
+    grid: rounds since the evaluation before, by which the true first round may be earlier; 0 when censored.
+    censored: never reached; the first round then is larger than the horizon by an unknown number.
+    """
+
+    rounds: int
+    grid: int
+    censored: bool
+    horizon: int
+
+
+def rounds_to_target(rounds: Sequence[int], values: Sequence[float], target: float) -> Crossing:
+    """First evaluated round [R] whose value [R] is at least the target. Raises UserError for an empty curve."""
+    if len(rounds) == 0 or len(rounds) != len(values):
+        raise UserError("curve", (len(rounds), len(values)), "as many values as evaluated rounds, at least one")
+    horizon, before = int(rounds[-1]), 0
+    for current, value in zip(rounds, values, strict=True):
+        if value >= target:
+            return Crossing(int(current), int(current) - before - 1, False, horizon)
+        before = int(current)
+    return Crossing(horizon, 0, True, horizon)
+
+
+@dataclass(frozen=True)
+class Wins:
+    """Pairs in which a reached the target first, b did, or it cannot be told."""
+
+    a: int
+    b: int
+    tied: int
+
+
+def first_to_target(a: Sequence[Crossing], b: Sequence[Crossing]) -> Wins:
+    """Paired win counts; a pair is tied when both are censored or both crossed between the same two evaluations."""
+    signs = [_sign(x, y) for x, y in zip(a, b, strict=True)]
+    return Wins(signs.count(-1), signs.count(1), signs.count(0))
+
+
+def _sign(x: Crossing, y: Crossing) -> int:
+    if x.censored != y.censored:
+        return 1 if x.censored else -1
+    return int(np.sign(x.rounds - y.rounds))
+
+
+def area_under_curve(rounds: Sequence[float], values: Sequence[float]) -> float:
+    """Trapezoidal area over the evaluated rounds divided by their span: the mean height, in the unit of the values."""
+    if len(rounds) == 1:
+        return float(values[0])
+    return float(np.trapezoid(values, rounds) / (rounds[-1] - rounds[0]))
+
+
+def slope(rounds: Sequence[float], values: Sequence[float]) -> float:
+    """Least-squares slope per round; 0 for a single point."""
+    return float(stats.linregress(rounds, values).slope) if len(rounds) > 1 else 0.0

@@ -1,0 +1,238 @@
+"""``artifact bench``: seconds per round of models, methods and backends, and of a clone of the released simulator."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+import torch
+
+from artifact import data
+from artifact.accelerate.choose import BACKENDS, measured_for
+from artifact.base import paths
+from artifact.base.errors import UserError
+from artifact.base.files import require_writable, write_atomic
+from artifact.base.options import Place
+from artifact.bench import aims, page
+from artifact.bench.cases import CASES, METHODS, PRECISIONS, RELEASED, ROUNDS_PER_TURN, UNCOMPILED, contender
+from artifact.bench.flops import limits
+from artifact.bench.frameworks import MODELS as COMPARED
+from artifact.bench.frameworks import measure as against_frameworks
+from artifact.bench.measure import interleave, ratios, row
+from artifact.bench.precision import measure as compare_precision
+from artifact.bench.profile import MODELS as PROFILED
+from artifact.bench.profile import measure as profiles
+from artifact.bench.scaling import measure as scaling_curves
+from artifact.runs.store import environment
+from artifact.training import config
+
+BACKENDS_FILE = paths.PACKAGE / "accelerate" / "backends.toml"
+#: backends worth timing per device and family; "*" are the remaining models, to which the others have nothing special
+BACKENDS_OF = {
+    "cpu": {
+        "mlp": ("loop", "batched", "explicit", "onednn"),
+        "resnet18": ("loop", "cropped", "fourier", "batched"),
+        "*": ("loop", "fourier", "tiles", "batched"),
+    },
+    "cuda": {
+        "mlp": ("batched", "batched-graph", "explicit", "explicit-graph", "loop-graph"),
+        "resnet18": ("batched", "batched-graph", "products-graph", "loop-graph", "cropped-graph"),
+        "*": ("batched", "batched-graph", "products-graph", "loop", "loop-graph"),
+    },
+}
+
+
+def device() -> torch.device:
+    """Where the contenders run."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def available(models: Iterable[str]) -> list[str]:
+    """Those of the models whose data are here."""
+    found = []
+    for model in models:
+        try:
+            data.load(CASES[model]["dataset"])
+        except UserError as error:
+            click.echo(f"{model}: left out, {error}", err=True)
+        else:
+            found.append(model)
+    return found
+
+
+def measure(
+    models: Iterable[str],
+    algorithms: Iterable[str],
+    kinds: Iterable[str],
+    turns: int,
+    reference: Path | None = None,
+    **asked: Any,
+) -> dict[str, Any]:
+    """Environment, limits, one row per contender and, with a reference, its ratios to each of ours.
+
+    kinds: backends, auto or a precision.  asked: further entries for the contenders (cores, evaluate, visited).
+    """
+    machine = limits(device=device())
+    rows, quotients = [], []
+    for model in models:
+        for algorithm in algorithms:
+            work = [contender(model, algorithm, kind) | asked for kind in kinds]
+            if reference is not None and algorithm in RELEASED:
+                work.insert(0, contender(model, algorithm, "reference") | {"path": str(reference)} | asked)
+            # what cannot run is one line here, and nothing has started
+            for remark in config.remarks([config.make(**one["config"]) for one in work]):
+                click.echo(remark, err=True)
+            played = interleave(work, turns, ROUNDS_PER_TURN.get(model, 1))
+            for one in played:
+                rows.append(row(one, machine["limit"]))
+                click.echo(line(rows[-1]), err=True)
+            if played[0].asked["kind"] == "reference":
+                for ours in played[1:]:
+                    quotients.append(ratios(played[0], ours))
+                    click.echo(ratio_line(quotients[-1]), err=True)
+    return {"environment": environment(device()), "limits": machine, "rows": rows, "ratios": quotients}
+
+
+def line(result: dict[str, Any]) -> str:
+    train, whole = result["train"], result["whole"]
+    text = f"{result['model']:<12} {result['algorithm']:<9} {result['contender']:<10}"
+    text += f" train {train['median']:8.3f} s [{train['min']:.3f}, {train['max']:.3f}]"
+    text += f"  cpu {result['train_cpu']['median']:8.3f} s  whole {whole['median']:8.3f} s  n={train['n']}"
+    if "examples_per_second" in result:
+        text += f"  {result['examples_per_second']:8.0f} examples/s  {100 * result['share_of_limit']:5.1f} % of limit"
+    return text + f"  peak {result['peak_mib']:6.0f} MiB  others {100 * result['others']['median']:.0f} %"
+
+
+def ratio_line(result: dict[str, Any]) -> str:
+    text = f"{result['model']:<12} {result['algorithm']:<9} reference / {result['contender']:<9}"
+    for name in ("train", "evaluate", "whole"):
+        value, cpu = result[name], result[name + "_cpu"]
+        text += f" {name} {value['median']:5.2f}x [{value['min']:.2f}, {value['max']:.2f}] (cpu {cpu['median']:.2f}x)"
+    return text + f" n={result['train']['n']}"
+
+
+def write_backends(turns: int, models: Iterable[str]) -> str:
+    """Time every backend per model with FedSAM and write the fastest of each to ``backends.toml``; its text."""
+    candidates, result = BACKENDS_OF[device().type], {}
+    for model in models:
+        kinds = candidates.get(model.split("-")[0], candidates["*"])
+        one = measure([model], ["fedsam"], kinds, turns, evaluate=False)
+        result = one | {"rows": [*result.get("rows", ()), *one["rows"]]}
+    fastest: dict[str, tuple[str, str]] = {}
+    for model in dict.fromkeys(r["model"] for r in result["rows"]):
+        rows = [r for r in result["rows"] if r["model"] == model and r["backend"] == r["contender"]]
+        best = min(rows, key=lambda r: r["train"]["median"])
+        timings = ", ".join(f"{r['backend']} {1000 * r['train']['median']:.0f} ms" for r in rows)
+        fastest[model] = (best["backend"], timings)
+    text = merge(BACKENDS_FILE.read_text(encoding="utf-8"), measured_for(device()), fastest, result)
+    write_atomic(BACKENDS_FILE, text)
+    return text
+
+
+def merge(text: str, section: str, fastest: dict[str, tuple[str, str]], result: dict[str, Any]) -> str:
+    """The table with one section replaced; a family (``mlp-*``) takes what its measured member has."""
+    entries = {name: (backend, "not measured here") for name, backend in tomllib.loads(text).get(section, {}).items()}
+    for model, measured in fastest.items():
+        entries[f"{model.split('-')[0]}-*" if model.startswith("mlp-") else model] = measured
+    environment, turns = result["environment"], result["rows"][0]["train"]["n"]
+    gpu = f"{environment['device']}, " if section == "cuda" else ""
+    title = f'["{section}"]' if " " in section else f"[{section}]"
+    lines = [
+        title,
+        f"# {gpu}{environment['processor']}, {environment['cores']} cores, torch {environment['torch']},",
+        f"# FedSAM, 10 of 100 clients, medians of {turns} turns",
+        *(f'"{name}" = "{backend}"  # {note}' for name, (backend, note) in sorted(entries.items())),
+    ]
+    head, *sections = re.split(r"\n(?=\[)", text.rstrip("\n"))
+    others = [other.rstrip("\n") for other in sections if not other.startswith(title)]
+    return "\n\n".join([head.rstrip("\n"), *others, "\n".join(lines)]) + "\n"
+
+
+@click.command("bench", help="Seconds per round per model, method and backend; medians of interleaved rounds.")
+@click.option("--model", "models", multiple=True, type=click.Choice(list(CASES)), help="Default: all.")
+@click.option("--algorithm", "algorithms", multiple=True, default=METHODS, show_default=True)
+@click.option(
+    "--backend",
+    "kinds",
+    multiple=True,
+    type=click.Choice([*BACKENDS, "auto", UNCOMPILED, *PRECISIONS]),
+    default=("auto",),
+    show_default=True,
+    help="bfloat16, tf32: the default backend in that precision; uncompiled: without compiled loops.",
+)
+@click.option(
+    "--rounds",
+    "turns",
+    type=click.IntRange(1),
+    default=5,
+    show_default=True,
+    help="Counted turns of each contender: one round, of the MLPs ten.",
+)
+@click.option("--cores", type=click.IntRange(1), help="Cores that every contender may use; default all.")
+@click.option("--visited", is_flag=True, help="Every client has state already, as after many rounds (memory).")
+@click.option("--reference", type=Place(), help="Checkout of the released FL-Simulator to time too.")
+@click.option(
+    "--write", is_flag=True, help="Write the fastest backend of each model to artifact/accelerate/backends.toml."
+)
+@click.option("--scaling", type=Place(), help="Measure how cost scales; data and figure go here.")
+@click.option("--profile", is_flag=True, help="Where a round's time goes on one core, and the rates of its layers.")
+@click.option("--precision", is_flag=True, help="Accuracy of bfloat16 against float32, three paired seeds.")
+@click.option(
+    "--frameworks",
+    type=Place(),
+    help="Python of an environment with pfl-research and Flower to time too (docs/performance/frameworks).",
+)
+@click.option("--aims", "reached", type=Place(exists=True), help="Show what the results in a folder reach; no timing.")
+@click.option("--tables", type=Place(exists=True), help="Show the results in a folder as tables; no timing.")
+@click.option("--out", type=Place(), help="File for the JSON result.")
+@click.option("--json", "as_json", is_flag=True, help="Print the JSON result.")
+def bench(
+    models: tuple[str, ...],
+    algorithms: tuple[str, ...],
+    kinds: tuple[str, ...],
+    turns: int,
+    cores: int | None,
+    visited: bool,
+    reference: Path | None,
+    write: bool,
+    scaling: Path | None,
+    profile: bool,
+    precision: bool,
+    frameworks: Path | None,
+    reached: Path | None,
+    tables: Path | None,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    if reached is not None or tables is not None:
+        click.echo("\n".join(aims.table(reached)) if reached is not None else page.tables(tables))
+        return
+    if reference is not None and not (reference / "server" / "server.py").is_file():
+        raise UserError("reference", str(reference), "a checkout of woodenchild95/FL-Simulator")
+    for place in (scaling, out and out.parent):
+        if place is not None:
+            require_writable(place)
+    chosen = available(models or CASES)
+    if write:
+        click.echo(write_backends(turns, chosen))
+        return
+    if scaling is not None:
+        result = scaling_curves(turns, scaling)
+    elif profile:
+        result = profiles([name for name in PROFILED if name in chosen], kinds)
+    elif precision:
+        result = compare_precision()
+    elif frameworks is not None:
+        result = against_frameworks(frameworks, [name for name in COMPARED if name in chosen], turns, cores)
+    else:
+        result = measure(chosen, algorithms, kinds, turns, reference, cores=cores, visited=visited)
+    text = json.dumps(result, indent=1)
+    if out is not None:
+        write_atomic(out, text + "\n")
+    if as_json:
+        click.echo(text)

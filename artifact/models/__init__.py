@@ -1,0 +1,1 @@
+"""Which networks are there?"""

@@ -1,0 +1,82 @@
+"""The notebooks as data: which there are, and where each claim is shown.
+
+A notebook of ``notebooks/`` covers one section of one paper. A claim is shown by a code cell that is exactly
+``show("claim-id")``; the markdown cell before it has an anchor with the claim's id, a heading, the location in the
+paper, and two sentences on what to see. Nothing here runs a notebook: ``python -m notebooks`` does.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from artifact.base import paths
+from artifact.base.errors import UserError
+from artifact.verdicts.ledger import PAPERS
+
+FOLDER = paths.NOTEBOOKS
+CALL = re.compile(r'^show\("([^"\\]+)"\)$')
+
+
+def names(folder: Path = FOLDER) -> list[str]:
+    """Stems of the notebooks: papers in the ledger's order, then the front matter, sections, appendices."""
+    return sorted((path.stem for path in folder.glob("*.ipynb")), key=_order)
+
+
+def _order(name: str) -> tuple[int, bool, str]:
+    """Numbered sections and chapters come before appendices and supplements."""
+    paper, _, section = name.partition("-")
+    position = PAPERS.index(paper) if paper in PAPERS else len(PAPERS)
+    return position, section.startswith(("appendi", "supplement")), section.split("-", 1)[-1]
+
+
+def read(name: str, folder: Path = FOLDER) -> dict[str, Any]:
+    """The notebook as parsed JSON. Raises UserError for an unknown name and a damaged file."""
+    path, known = folder / f"{name}.ipynb", names(folder)
+    if name not in known:
+        raise UserError("notebook", name, ", ".join(known))
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:  # a folder, no UTF-8, no JSON, too deep
+        raise UserError("notebook", str(path), f"a JSON file in UTF-8 that can be read ({error})") from None
+    try:
+        nbformat.validate(content)
+    except Exception as error:  # nbformat raises whatever the first wrong entry leads to
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise UserError("notebook", str(path), f"a notebook in the format nbformat 4 ({reason})") from None
+    if content["nbformat"] != 4 or not content["cells"]:
+        raise UserError("notebook", str(path), "a notebook of nbformat 4 with at least one cell")
+    return content
+
+
+def source(cell: dict[str, Any]) -> str:
+    """Text of a cell, which the format keeps as a list of lines or as one text."""
+    return "".join(cell["source"])
+
+
+def shown(cell: dict[str, Any]) -> str | None:
+    """Id of the claim that a cell shows, None for any other cell."""
+    found = CALL.match(source(cell).strip()) if cell["cell_type"] == "code" else None
+    return found[1] if found else None
+
+
+def claims_of(name: str, folder: Path = FOLDER) -> list[str]:
+    """Ids of the claims that a notebook shows, in its order."""
+    return [claim for cell in read(name, folder)["cells"] if (claim := shown(cell))]
+
+
+@cache
+def _locations() -> dict[str, str]:
+    return {claim: name for name in names() for claim in claims_of(name)}
+
+
+def location(claim_id: str) -> tuple[str, str]:
+    """(stem of the notebook, anchor in its page) of a claim. Raises UserError for a claim that no notebook shows."""
+    if claim_id not in _locations():
+        raise UserError("claim", claim_id, "an id that a notebook of notebooks/ shows")
+    return _locations()[claim_id], claim_id

@@ -1,0 +1,1 @@
+"""How are runs made, kept, found and measured?"""

@@ -1,0 +1,484 @@
+"""``artifact sharpness``: the curvature of stored models, every number with its error, seconds and memory."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import os
+import shlex
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+import torch
+from torch import Tensor
+
+from artifact import curvature
+from artifact.base.errors import UserError
+from artifact.base.files import write_atomic
+from artifact.base.memory import peak_memory
+from artifact.base.options import DATA_ROOT, Place, refuse_given
+from artifact.curvature import EigenResult, EmpiricalRisk
+from artifact.data import Dataset
+from artifact.runs import pyhessian
+from artifact.runs.session import load_data, require_checkpoint_of
+from artifact.runs.store import GLOBAL_MODEL, Run, dumps, is_number, read_checkpoint, runs
+from artifact.training import config
+from artifact.training.config import RunConfig
+from artifact.training.trainer import Trainer
+
+#: what can be measured, in the order in which it is; the trace uses the eigenvectors of ``top`` where it has them
+PARTS = ("top", "negative", "trace", "density", "layers", "sam")
+RECORD = "curvature.json"
+
+
+@dataclass(frozen=True)
+class Target:
+    """A stored model: the run it belongs to (None for a lone checkpoint) and a trainer that has been set to it."""
+
+    name: str
+    run: Run | None
+    trainer: Trainer
+
+    @property
+    def w(self) -> Tensor:
+        """[P], the server model."""
+        return self.trainer.w
+
+    def describe(self) -> str:
+        c = self.trainer.config
+        parts = f"{c.algorithm} {c.variant} {c.dataset} {c.model} {c.split} seed {c.seed}"
+        return f"{self.name}: {parts}, round {self.trainer.completed}, {len(self.w)} parameters"
+
+
+def find(reference: str, store: Path) -> tuple[Path, Run | None]:
+    """Checkpoint file of a run folder, a run's key in the store, or a checkpoint file. Raises UserError for others."""
+    path = Path(reference)
+    if path.is_file():
+        folder = path.resolve().parent
+        own = path.name == "checkpoint.safetensors" and (folder / "config.json").exists()
+        return path, Run(folder.parent, folder.name) if own else None
+    for folder in (path, store / reference):
+        if (folder / "config.json").exists():
+            whole = folder.resolve()  # a link or "." has another name than the run
+            run = Run(whole.parent, whole.name)
+            if not run.checkpoint_file.exists():
+                raise UserError("checkpoint", str(run.checkpoint_file), "a run whose checkpoint is still there")
+            return run.checkpoint_file, run
+    raise UserError("checkpoint", reference, f"a run folder, the key of a run in {store}, or a checkpoint file")
+
+
+def open_target(
+    reference: str, store: Path, data_root: Path | None = None, load: Callable[[RunConfig], Dataset] | None = None
+) -> Target:
+    """The model behind a reference, on the run's own data and partition.
+
+    load: gives the data of a config, for callers that keep them, in place of ``data_root``.
+    Raises UserError for what is no checkpoint of ours, for one of another run than the folder's, and for data that are
+    not those of the run.
+    """
+    path, run = find(reference, store)
+    tensors, metadata = read_checkpoint(path, GLOBAL_MODEL)  # the clients' state can be a hundred times as large
+    if run is not None:
+        require_checkpoint_of(run, metadata, run.config())
+    values = json.loads(metadata["config"]) | {"device": "auto", "backend": "auto"}
+    known = {name: value for name, value in values.items() if name in RunConfig.model_fields}
+    made = config.make(**known)
+    dataset = load_data(made, data_root) if load is None else load(made)
+    recorded = dataset.fingerprint if run is None else run.config().get("data_fingerprint")
+    if recorded != dataset.fingerprint:
+        raise UserError("data", dataset.fingerprint, f"{recorded}, the data of {run.key}")
+    trainer = Trainer(made, dataset)
+    if "w" not in tensors or len(tensors["w"]) != len(trainer.w):
+        raise UserError("checkpoint", str(path), f"a model {made.model} with {len(trainer.w)} parameters")
+    trainer.take_model(tensors, int(metadata["round"]))
+    return Target(reference if run is None else run.key, run, trainer)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is measured, and how well.
+
+    k: top eigenvalues.  tol: relative residual.  samples: sign vectors of the trace, at most.  error: relative standard
+    error at which the trace stops.  probes: random starts of the density.  rho: radius of the SAM sharpness.  m: group
+    size of the m-sharpness.  memory: bytes for one pass over the data, and twice that for graphs that are kept.
+    """
+
+    parts: tuple[str, ...] = PARTS
+    k: int = 10
+    tol: float = 1e-2
+    samples: int = 200
+    error: float = 0.02
+    probes: int = 5
+    rho: float = 0.1
+    m: int = 100
+    memory: int = 1 << 30
+    seed: int = 0
+
+
+@dataclass
+class Measurement:
+    """Results of one model, filled part by part; ``seconds`` per part, ``memory`` the process's peak in bytes."""
+
+    loss: float
+    samples: int
+    dtype: str
+    found: dict[str, Any] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    memory: int = 0
+    eigen: EigenResult | None = None
+
+    @contextmanager
+    def timed(self, part: str) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        self.seconds[part] = time.perf_counter() - start
+        self.memory = max(self.memory, peak_memory())
+
+    def plain(self) -> dict[str, Any]:
+        """For JSON."""
+        head = {"loss": self.loss, "data": self.samples, "dtype": self.dtype}
+        return head | self.found | {"seconds": self.seconds, "peak_memory_bytes": self.memory}
+
+
+def measure(risk: EmpiricalRisk, w: Tensor, options: Options | None = None) -> Measurement:
+    """All parts that the options name, of a risk at w [P]. Raises UserError as ``artifact.curvature`` does."""
+    options = options or Options()
+    result = Measurement(float(risk(w)), len(risk), str(w.dtype).removeprefix("torch."))
+    for part in PARTS:
+        if part in options.parts:
+            with result.timed(part):
+                result.found[part] = _MEASURES[part](risk, w, options, result)
+    return result
+
+
+def _eigen(found: EigenResult) -> dict[str, Any]:
+    return {"values": found.rows(), "iterations": found.iterations, "products": found.products}
+
+
+def _top(risk: EmpiricalRisk, w: Tensor, o: Options, result: Measurement) -> dict[str, Any]:
+    result.eigen = curvature.top_eigenvalues(risk, w, min(o.k, len(w)), tol=o.tol, seed=o.seed, keep_space=True)
+    return _eigen(result.eigen)
+
+
+def _negative(risk: EmpiricalRisk, w: Tensor, o: Options, _: Measurement) -> dict[str, Any]:
+    return _eigen(curvature.top_eigenvalues(risk, w, 1, which="SA", tol=o.tol, seed=o.seed))
+
+
+def _trace(risk: EmpiricalRisk, w: Tensor, o: Options, result: Measurement) -> dict[str, Any]:
+    found = curvature.trace(risk, w, o.samples, o.seed, deflate=result.eigen, relative_error=o.error)
+    low, high = found.interval()
+    return {
+        "value": found.value,
+        "standard_error": found.standard_error,
+        "samples": len(found.samples),
+        "interval95": [low, high],
+        "reached": found.standard_error <= o.error * abs(found.value),
+    }
+
+
+def _density(risk: EmpiricalRisk, w: Tensor, o: Options, _: Measurement) -> dict[str, Any]:
+    found = curvature.spectral_density(risk, w, probes=o.probes, steps=min(60, len(w)), points=200, seed=o.seed)
+    return {
+        "grid": found.grid.tolist(),
+        "density": found.density.tolist(),
+        "standard_error": found.standard_error.tolist(),
+        "sigma": found.sigma,
+        "negative_mass": float(found.weights[found.nodes < -found.sigma].sum()),
+    }
+
+
+def _layers(risk: EmpiricalRisk, w: Tensor, o: Options, _: Measurement) -> list[dict[str, Any]]:
+    return [
+        {
+            "layer": layer.name,
+            "parameters": layer.slice.stop - layer.slice.start,
+            "top": layer.top.rows()[0],
+            "squared_norm": layer.squared_norm,
+            "mean_square": layer.squared_norm / layer.units,
+            "ratio": None if math.isnan(layer.ratio) else layer.ratio,
+        }
+        for layer in curvature.layer_curvature(risk, w, tol=o.tol, seed=o.seed)
+    ]
+
+
+def _sam(risk: EmpiricalRisk, w: Tensor, o: Options, _: Measurement) -> dict[str, Any]:
+    one_step = curvature.sam_sharpness(risk, w, o.rho).value
+    if not math.isfinite(one_step):
+        raise UserError("rho", o.rho, "a radius at which the loss is still a finite number")
+    ascent = curvature.sam_sharpness(risk, w, o.rho, exact=True, restarts=1, steps=20, tol=1e-3, seed=o.seed)
+    groups = curvature.m_sharpness(risk, w, o.rho, min(o.m, len(risk)), groups=20, seed=o.seed)
+    return {
+        "rho": o.rho,
+        "one_step": one_step,
+        "ascent": ascent.value,
+        "m": min(o.m, len(risk)),
+        "m_sharpness": float(groups.mean()),
+        "m_standard_error": float(groups.std() / math.sqrt(len(groups))) if len(groups) > 1 else None,
+        "groups": len(groups),
+    }
+
+
+_MEASURES: dict[str, Callable] = {
+    "top": _top,
+    "negative": _negative,
+    "trace": _trace,
+    "density": _density,
+    "layers": _layers,
+    "sam": _sam,
+}
+
+
+# ---- text ------------------------------------------------------------------------------------------------------------
+
+
+def text(measured: Measurement) -> str:
+    """For people: one block per part; of a number that did not converge only the interval is shown."""
+    lines = [f"loss {measured.loss:.6g} on {measured.samples} training samples, {measured.dtype}"]
+    for part, found in measured.found.items():
+        lines.append(f"{part} ({measured.seconds[part]:.1f} s)")
+        lines += ["  " + line for line in _TEXTS[part](found)]
+    return "\n".join([*lines, f"peak memory {measured.memory / 2**20:.0f} MiB"])
+
+
+def _eigen_text(found: dict[str, Any]) -> list[str]:
+    rows = [_row_text(row) for row in found["values"]]
+    return [*rows, f"{found['products']} Hessian products, {found['iterations']} of them by the solver"]
+
+
+def _row_text(row: dict[str, Any]) -> str:
+    if row["converged"]:
+        return f"{row['value']:.6g}  residual {row['residual']:.2g}"
+    return "not converged; an eigenvalue lies in [{:.6g}, {:.6g}]".format(*row["interval"])
+
+
+def _trace_text(found: dict[str, Any]) -> list[str]:
+    low, high = found["interval95"]
+    note = "" if found["reached"] else "; the asked-for error was not reached: more --samples"
+    value, error = found["value"], found["standard_error"]
+    interval = f"95% interval [{low:.6g}, {high:.6g}]"
+    return [f"{value:.6g}  standard error {error:.2g}, {interval}, {found['samples']} samples{note}"]
+
+
+def _density_text(found: dict[str, Any]) -> list[str]:
+    low, high = found["grid"][0], found["grid"][-1]
+    return [f"on [{low:.4g}, {high:.4g}], width {found['sigma']:.2g}; mass below zero {found['negative_mass']:.3g}"]
+
+
+def _layers_text(found: list[dict[str, Any]]) -> list[str]:
+    return [
+        f"{row['layer']:<20} top {_row_text(row['top'])}; mean |input|^2 {row['squared_norm']:.4g}"
+        + ("" if row["ratio"] is None else f", ratio {row['ratio']:.4g}")
+        for row in found
+    ]
+
+
+def _sam_text(found: dict[str, Any]) -> list[str]:
+    return [
+        f"rho {found['rho']:g}: one step {found['one_step']:.6g}, ascent at least {found['ascent']:.6g}",
+        f"m-sharpness, m = {found['m']}: {found['m_sharpness']:.6g} over {found['groups']} groups",
+    ]
+
+
+_TEXTS: dict[str, Callable] = {
+    "top": _eigen_text,
+    "negative": _eigen_text,
+    "trace": _trace_text,
+    "density": _density_text,
+    "layers": _layers_text,
+    "sam": _sam_text,
+}
+
+
+# ---- records ---------------------------------------------------------------------------------------------------------
+
+
+def record(target: Target, measured: Measurement, data_size: int | None, options: Options) -> Path:
+    """Stores top eigenvalue and trace beside a finished run, whole or not at all.
+
+    data_size, options: as it was measured, for the command line that does so again.
+
+    Of a top eigenvalue that did not converge only the interval is stored, under a name of its own.
+
+    Raises UserError for a lone checkpoint, a run that is not finished, and without both parts.
+    """
+    if target.run is None or not target.run.done:
+        raise UserError("record", target.name, "a finished run in a store")
+    _require_recordable(measured.found)
+    top = measured.found["top"]["values"][0]
+    row = {name: top[name] for name in ("value", "residual", "converged")}
+    row |= {"iterations": measured.found["top"]["iterations"]}
+    content = {"top_eigenvalue": row} if top["converged"] else {"top_eigenvalue_within": top["interval"]}
+    content |= {
+        "trace": {name: measured.found["trace"][name] for name in ("value", "standard_error", "samples")},
+        "data": measured.samples,
+        "dtype": measured.dtype,
+        "loss": measured.loss,
+        "round": target.trainer.completed,
+        "command": command_line(target, data_size, measured.dtype, options),
+        "seconds": sum(measured.seconds.values()),
+    }
+    path = target.run.folder / RECORD
+    write_atomic(path, json.dumps(json.loads(dumps(content)), indent=1, sort_keys=True) + "\n")
+    return path
+
+
+def _require_recordable(parts: Collection[str]) -> None:
+    if not {"top", "trace"} <= set(parts):
+        raise UserError("parts", ",".join(parts), "top,trace among them, to be recorded")
+
+
+def recorded(run: Run) -> dict[str, Any] | None:
+    """What ``record`` has stored, or None. Raises UserError for a damaged file."""
+    path = run.folder / RECORD
+    try:
+        content = json.loads(path.read_bytes().decode())
+    except FileNotFoundError:
+        return None
+    except ValueError:  # no UTF-8, no JSON
+        content = None
+    if not _is_record(content):
+        allowed = "the JSON object that sharpness --record writes; delete this file to measure the model again"
+        raise UserError(path.stem, str(path), allowed)
+    return content
+
+
+def _is_record(content: Any) -> bool:
+    if not (isinstance(content, dict) and isinstance(content.get("data"), int)):
+        return False
+    rows = [content[name] for name in ("top_eigenvalue", "trace") if name in content]
+    return all(isinstance(row, dict) and is_number(row.get("value")) for row in rows)
+
+
+def matching(store: Path, conditions: Sequence[str]) -> list[str]:
+    """Keys of the finished runs with a checkpoint whose config has all ``FIELD=VALUE``; else UserError."""
+    wanted = []
+    for condition in conditions:
+        name, equals, value = condition.partition("=")
+        if not equals or name not in RunConfig.model_fields:
+            raise UserError("where", condition, f"FIELD=VALUE with a field among {', '.join(RunConfig.model_fields)}")
+        wanted.append((name, value))
+    alike = [
+        run
+        for run in runs(store)
+        if run.done and all(_written(run.config().get(name)) == value for name, value in wanted)
+    ]
+    found = [run.key for run in alike if run.checkpoint_file.exists()]
+    if not found:
+        lost = f", with its checkpoint: {len(alike)} of them have none" if alike else ""
+        raise UserError("where", " ".join(conditions), f"conditions that a finished run in {store} meets{lost}")
+    return found
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return ",".join(map(_written, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+# ---- command ---------------------------------------------------------------------------------------------------------
+
+
+@click.command("sharpness", help="Eigenvalues, trace, density, layers and SAM sharpness of stored models.")
+@click.argument("references", metavar="CHECKPOINT_OR_RUN", nargs=-1)
+@click.option("--where", multiple=True, metavar="FIELD=VALUE", help="All finished runs of the store with this value.")
+@click.option("--out", "store", type=Place(), default=Path("results"), help="Store of the runs.")
+@click.option("--parts", default=",".join(PARTS), show_default=True, help="What to measure.")
+@click.option("--k", default=10, show_default=True, help="Number of top eigenvalues.")
+@click.option("--tol", default=1e-2, show_default=True, help="Relative residual of an eigenvalue.")
+@click.option("--samples", default=200, show_default=True, help="Sign vectors of the trace, at most.")
+@click.option("--error", default=0.02, show_default=True, help="Relative standard error at which the trace stops.")
+@click.option("--data-size", type=int, help="Number of training samples, a fixed random subset; default all.")
+@click.option("--dtype", type=click.Choice(["float32", "float64"]), default="float32", show_default=True)
+@click.option("--rho", default=0.1, show_default=True, help="Radius of the SAM sharpness.")
+@click.option("--m", default=100, show_default=True, help="Group size of the m-sharpness.")
+@click.option("--memory", default=1024, show_default=True, help="MiB for one pass over the data.")
+@click.option("--seed", default=0, show_default=True, help="Of the random vectors.")
+@DATA_ROOT
+@click.option(
+    "--record", "keep", is_flag=True, help="Store top eigenvalue and trace beside the run; skips what is there."
+)
+@click.option("--against", type=Place(), help="Folder of PyHessian: time at equal accuracy.")
+@click.option("--add", multiple=True, expose_value=False, help="Python file with the method of a run; may be repeated.")
+@click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
+def sharpness_command(
+    references, where, store, data_root, data_size, dtype, keep, against, as_json, memory, parts, **given
+) -> None:
+    """See the module."""
+    chosen = _options(parts, memory, given)
+    if against is not None:
+        why = "nothing with --against, which measures parts of its own and records none"
+        refuse_given(why, "keep", "parts", "samples", "rho", "m", "seed")
+    if keep:
+        _require_recordable(chosen.parts)
+    if data_size is not None and data_size < 1:
+        raise UserError("data-size", data_size, "an integer of at least 1")
+    references = [*references, *(matching(store, where) if where else ())]
+    if not references:
+        raise UserError("checkpoint", "nothing", "run folders, run keys, checkpoints, or --where FIELD=VALUE")
+    results = []
+    for reference in references:
+        if keep and (run := find(reference, store)[1]) is not None and recorded(run) is not None:
+            click.echo(f"{run.key}: recorded before", err=True)
+            continue
+        target = open_target(reference, store, data_root)
+        risk = target.trainer.risk(data_size)
+        risk.memory = chosen.memory
+        w = target.w.to(getattr(torch, dtype))
+        if against is not None:
+            rows = pyhessian.compare(risk, w, against, chosen.k, chosen.tol, chosen.error)
+            results.append(
+                {"model": target.describe(), "data": len(risk), "against": rows, "ratios": pyhessian.ratios(rows)}
+            )
+            if not as_json:
+                click.echo(f"{target.describe()}, {len(risk)} samples, {dtype}\n{pyhessian.text(rows)}")
+            continue
+        measured = measure(risk, w, chosen)
+        if keep:
+            record(target, measured, data_size, chosen)
+        results.append({"model": target.describe()} | measured.plain())
+        if not as_json:
+            click.echo(target.describe() + "\n" + text(measured))
+    if as_json:
+        click.echo(dumps(results))
+
+
+def _options(parts: str, memory: int, given: dict[str, Any]) -> Options:
+    chosen = tuple(part.strip() for part in parts.split(",") if part.strip())
+    unknown = [part for part in chosen if part not in PARTS]
+    if unknown or not chosen:
+        raise UserError("parts", parts, ", ".join(PARTS))
+    if memory < 1:
+        raise UserError("memory", memory, "at least 1 MiB")
+    for name in ("rho", "tol", "error"):
+        if not (given[name] > 0 and math.isfinite(given[name])):
+            raise UserError(name, given[name], "a positive number")
+    for name, least in {"k": 1, "m": 1, "samples": 2 if "trace" in chosen else 1, "seed": 0}.items():
+        if given[name] < least:
+            raise UserError(name, given[name], f"an integer of at least {least}")
+    return Options(parts=chosen, memory=memory << 20, **given)
+
+
+def files_options(store: Path, targets: Sequence[Target]) -> list[str]:
+    """Words of a command line that name the files with methods of one's own, and the store if not the default one."""
+    added = dict.fromkeys(target.trainer.algorithm.added_from for target in targets)
+    place = os.path.relpath(store)  # seen from here
+    words = [word for file in added if file for word in ("--add", file)]
+    return words if place == "results" else [*words, "--out", place]
+
+
+def command_line(target: Target, data_size: int | None, dtype: str, options: Options) -> str:
+    """The command line that measures a run's model again in the same way."""
+    default = dataclasses.asdict(Options())
+    words = ["python -m artifact sharpness", target.name, *files_options(target.run.folder.parent, [target])]
+    words += ["--parts", ",".join(options.parts), "--dtype", dtype]
+    words += ["--data-size", str(data_size)] if data_size else []
+    for name in ("k", "tol", "samples", "error", "rho", "m", "seed"):
+        if getattr(options, name) != default[name]:
+            words += [f"--{name}", str(getattr(options, name))]
+    return " ".join(words[:1] + [shlex.quote(word) for word in words[1:]])

@@ -1,0 +1,191 @@
+"""What a run is: one frozen record, checked before anything is computed, and the key that names its numbers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal
+
+import torch
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from artifact import NUMBERS, algorithms
+from artifact.accelerate.choose import BACKENDS, default_backend
+from artifact.base.devices import slow_precision
+from artifact.base.errors import UserError
+
+Count = Annotated[int, Field(ge=1)]
+Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+#: names of ``artifact.training.probes.PROBES``, which is above this module
+Measured = Literal[
+    "perturbation",
+    "drift",
+    "estimation",
+    "consistency",
+    "staleness",
+    "dissimilarity",
+    "ratios",
+    "sharpness",
+    "layers",
+]
+
+
+class RunConfig(BaseModel):
+    """Everything that can change a number of a run.
+
+    algorithm, variant, source, switches, hyper: the method (``artifact.algorithms.build``).
+    dataset, train_size, test_size: data, or a class-stratified subset of them.  model: ``artifact.models.networks``.
+    split, sizes, clients: partition.  cohort, cohort_rule: active clients of a round (fixed number, or independent
+    draws with that mean).  rounds; local_epochs or local_steps; batch_size.
+    lr, lr_decay: local rate of round t is lr * lr_decay^t.  weight_decay, clip: of the local step.
+    optimiser, momentum: local update rule, new for each client and round.  server_mean: uniform or weighted by size.
+    man_zeta, man_layers: MAN's penalty (0: none; hidden layers, with-logits as MAN-3
+    allows, or the list of the released Tiny-ImageNet code, MAN-2).  augment: policy.
+    evaluate, eval_every, eval_train: which models are tested, how often, and whether on the training set too.
+    eval_last: so many of the last rounds are all evaluated, for a mean over rounds that costs little.
+    probes: what is measured on evaluated rounds beside the accuracy (``training.probes``); changes no other number.
+    probe_radius: of the sharpness probe.
+    seed: of every random stream.  dtype, backend, device: how gradients are computed; part of the key. tf32 is float32
+    whose products and convolutions round their inputs to ten bits, as CUDA devices can.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    algorithm: str
+    variant: Literal["paper", "released"] = "paper"
+    source: str | None = None
+    switches: tuple[str, ...] = ()
+    hyper: dict[str, float | bool] = {}
+    dataset: str = "digits"
+    train_size: Count | None = None
+    test_size: Count | None = None
+    model: str = "mlp"
+    split: str = "iid"
+    sizes: str = "equal"
+    clients: Count = 10
+    cohort: Count = 10
+    cohort_rule: Literal["fixed", "bernoulli"] = "fixed"
+    rounds: Count = 10
+    local_epochs: Count = 1
+    local_steps: Count | None = None
+    batch_size: Count = 32
+    lr: Rate = 0.1
+    lr_decay: Rate = 1.0
+    weight_decay: Weight = 0.0
+    clip: Rate | None = None
+    optimiser: Literal["sgd", "momentum", "adam"] = "sgd"
+    momentum: Annotated[float, Field(ge=0, lt=1)] = 0.9
+    server_mean: Literal["uniform", "weighted"] = "uniform"
+    man_zeta: Weight = 0.0
+    man_layers: Literal["hidden", "with-logits", "released-convnet"] = "hidden"
+    augment: Literal["none", "flip-crop", "flip-crop-always"] = "none"
+    evaluate: tuple[Literal["server", "active", "all"], ...] = ("server",)
+    eval_every: Count = 1
+    eval_last: Count = 1
+    eval_train: bool = False
+    probes: tuple[Measured, ...] = ()
+    probe_radius: Rate = 0.1
+    seed: Annotated[int, Field(ge=0)] = 0
+    dtype: Literal["float64", "float32", "tf32", "bfloat16"] = "float32"
+    backend: Literal["auto", *BACKENDS] = "auto"
+    device: str = "auto"
+
+    @model_validator(mode="after")
+    def _method_and_sizes(self):
+        if self.cohort > self.clients:
+            raise UserError("cohort", self.cohort, f"1 to {self.clients}, the number of clients")
+        self.build_algorithm()
+        if not finite_rates(self.lr, self.lr_decay, self.rounds):
+            allowed = f"a factor with which the rate {self.lr:g} stays finite over {self.rounds} rounds"
+            raise UserError("lr_decay", self.lr_decay, allowed)
+        if self.resolved_device.type == "cpu" and self.dtype == "tf32":
+            raise UserError("dtype", self.dtype, "float64, float32, bfloat16; tf32 is a precision of CUDA devices")
+        return self
+
+    def build_algorithm(self) -> algorithms.FedAvg:
+        return algorithms.build(self.algorithm, self.variant, self.source, self.switches, **self.hyper)
+
+    @property
+    def resolved_device(self) -> torch.device:
+        """``auto`` takes CUDA when there is one. Raises UserError for a device that is not there."""
+        cuda = torch.cuda.is_available()
+        if self.device == "auto":
+            return torch.device("cuda" if cuda else "cpu")
+        if self.device == "cpu" or (cuda and self.device.split(":")[0] == "cuda"):
+            return torch.device(self.device)
+        raise UserError("device", self.device, "auto, cpu" + (", cuda" if cuda else " (there is no CUDA device here)"))
+
+    @property
+    def resolved_backend(self) -> str:
+        if self.backend != "auto":
+            return self.backend
+        return default_backend(self.model, self.resolved_device, self.dtype == "bfloat16")
+
+    def canonical(self) -> dict[str, Any]:
+        """The whole config, with method, hyper-parameters, discrepancies, device and backend as they are used."""
+        method = self.build_algorithm()
+        own = algorithms.hyperparameters(self.algorithm)
+        return json.loads(self.model_dump_json()) | {
+            "algorithm": algorithms.canonical(self.algorithm),
+            "hyper": {name: getattr(method, name) for name in sorted(own)},
+            "switches": sorted(method.switches),
+            "device": self.resolved_device.type,
+            "backend": self.resolved_backend,
+        }
+
+    def key(self, fingerprint: str) -> str:
+        """Name of the run's numbers: hash of the config, the data and the numbers version.
+
+        Options at their default are left out, so that a new option does not rename old runs; a changed default changes
+        numbers and therefore needs a higher ``artifact.NUMBERS``.
+        """
+        defaults = {name: field.default for name, field in RunConfig.model_fields.items()}
+        changed = {name: v for name, v in self.canonical().items() if v != as_json(defaults[name])}
+        content = {"config": changed, "data": fingerprint, "numbers": NUMBERS}
+        if added := self.build_algorithm().added_digest:  # the name alone would find what an earlier text has computed
+            content["added"] = added
+        text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def finite_rates(lr: float, decay: float, rounds: int) -> bool:
+    """Whether lr * decay^t is a finite number in every round."""
+    try:
+        return math.isfinite(lr * decay ** (rounds - 1))
+    except OverflowError:
+        return False
+
+
+def as_json(value: Any) -> Any:
+    """A default as a stored config has it: JSON knows no tuples."""
+    return list(value) if isinstance(value, tuple) else value
+
+
+def make(**values: Any) -> RunConfig:
+    """A checked config. Raises UserError with field, value and what is allowed."""
+    try:
+        return RunConfig(**values)
+    except ValidationError as error:
+        raise _one_line(error) from None
+
+
+def remarks(configs: Iterable[RunConfig]) -> list[str]:
+    """What somebody who is about to train these should know first, a line each."""
+    found = {slow_precision(run.resolved_device, run.dtype) for run in configs}
+    return sorted(text for text in found if text)
+
+
+def _one_line(error: ValidationError) -> UserError:
+    first = error.errors()[0]
+    cause = first.get("ctx", {}).get("error")
+    if isinstance(cause, UserError):
+        return cause
+    field = ".".join(str(part) for part in first["loc"][:1])
+    if first["type"] == "extra_forbidden":
+        return UserError(field, first["input"], f"one of {', '.join(RunConfig.model_fields)}")
+    message = first["msg"].removeprefix("Input should be ")
+    return UserError(field, first["input"], message)

@@ -1,0 +1,176 @@
+"""One communication round of any method, on any source of gradients.
+
+``play`` is the only place that runs local steps: training, replay and the theory checks all go through it, so what is
+checked is what is run.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from artifact.accelerate.allocator import returning
+from artifact.algorithms.base import FedAvg, State
+from artifact.algorithms.cohort import Cohort, Context, LocalOptimiser
+from artifact.base.devices import sent
+from artifact.base.flat import Layout
+
+#: (local step k, rows [R] still at work or None for all) -> G of that step for these rows
+Minibatches = Callable[[int, Tensor | None], Callable[[Tensor], Tensor]]
+
+
+class Workers(Protocol):
+    """Threads among which the cohort's clients can be divided; they do not interact during local steps."""
+
+    def teams(self, size: int) -> list[list[int]]:
+        """Members of a cohort of ``size`` that are trained together."""
+
+    def map(self, work: Callable[[list[int]], None], teams: list[list[int]]) -> list[None]:
+        """Do the work of every team."""
+
+
+class Probe(Protocol):
+    """Watches the local steps of a round; it may evaluate G (not counted as cost) and must not change anything."""
+
+    def before(self, W: Tensor, G: Callable[[Tensor], Tensor], c: Context, rows: Tensor | None) -> None:
+        """W, c: models and context of the clients at work, just before their step."""
+
+    def after(self, W: Tensor, c: Context, rows: Tensor | None) -> None:
+        """The same clients after the step."""
+
+
+def play(
+    algorithm: FedAvg,
+    state: State,
+    w: Tensor,
+    C: Cohort,
+    steps: Sequence[int],
+    minibatches: Minibatches,
+    *,
+    weight_decay: float = 0.0,
+    clip: float | None = None,
+    optimiser: LocalOptimiser | None = None,
+    probe: Probe | None = None,
+    workers: Workers | None = None,
+) -> tuple[Tensor, Tensor, Context]:
+    """Server model [P] -> (next server model [P], last local models [S, P], context).
+
+    steps: local steps of every active client; one that has finished keeps its model while the others go on.
+    workers: train the cohort in teams, at the same time; a probe sees the whole cohort at every step, so then there
+    is one team. The model itself is sent to the cohort here, so it counts as one model down.
+    """
+    C.broadcast(w)
+    size, cohort_bytes = len(steps), len(steps) * w.nbytes
+    with returning(cohort_bytes):
+        c, W = Context(w, C.lr, **algorithm.begin(state, w, C)), w.new_empty(size, len(w))
+    c.weight_decay, c.clip, c.clip_total = weight_decay, clip, algorithm.clip_total
+    c.optimiser = optimiser or LocalOptimiser()
+    teams = [list(range(size))] if workers is None or probe is not None else workers.teams(size)
+    if len(teams) == 1:
+        W = _local_steps(algorithm, w.repeat(size, 1), c, teams[0], steps, minibatches, probe)
+    else:
+        own, taking = {team[0]: c.select(slice(team[0], team[-1] + 1), size) for team in teams}, threading.Lock()
+
+        def train(team: list[int]) -> None:
+            rows, part = slice(team[0], team[-1] + 1), own.pop(team[0])
+            W[rows] = _local_steps(algorithm, w.repeat(len(team), 1), part, team, steps, minibatches)
+            with taking:
+                c.settle(part, rows, size)
+
+        workers.map(train, teams)
+    c.forget()
+    with returning(cohort_bytes):
+        return algorithm.finish(state, c, w, W, C), W, c
+
+
+def _local_steps(
+    algorithm: FedAvg,
+    W: Tensor,
+    c: Context,
+    team: list[int],
+    steps: Sequence[int],
+    minibatches: Minibatches,
+    probe: Probe | None = None,
+) -> Tensor:
+    """All local steps of a team; W and c are its rows, ``team`` its members' positions in the cohort."""
+    size = len(team)
+    for k in range(max(steps[i] for i in team)):
+        going = [position for position, i in enumerate(team) if steps[i] > k]
+        whole = len(going) == size
+        rows = None if whole else sent(torch.tensor(going), W.device)
+        members = None if len(going) == len(steps) else torch.tensor([team[position] for position in going])
+        c.k = k
+        part = c if whole else c.select(rows, size)
+        moving, G = W if whole else W[rows], minibatches(k, members)
+        if probe is not None:
+            probe.before(moving, G, part, rows)
+        moved = algorithm.step(moving, G, part)
+        if probe is not None:
+            probe.after(moved, part, rows)
+        if whole:
+            W = moved
+        else:
+            W = W.index_copy(0, rows, moved)
+            c.merge(part, rows, size)
+    return W
+
+
+def simulate(
+    algorithm: FedAvg,
+    gradient: Callable[[Tensor, Tensor, int, int], Tensor],
+    w0: Tensor,
+    clients: int,
+    rounds: int,
+    *,
+    steps: int = 1,
+    lr: float = 0.1,
+    lr_decay: float = 1.0,
+    cohorts: Sequence[Sequence[int]] | None = None,
+    weight_decay: float = 0.0,
+    clip: float | None = None,
+    probe: Callable[[int, Tensor, Tensor, Context], None] | None = None,
+) -> Tensor:
+    """Run a method on arbitrary client losses; [rounds + 1, P], the server model before round 0 and after each round.
+
+    gradient: (W [R, P], client indices [R], round, step) -> [R, P], gradients of those clients at their own rows.
+    cohorts: active clients of every round; all clients by default.  probe: (round, w, W, context) after each round.
+    """
+    w, state = w0, algorithm.init(w0, clients)
+    ones = torch.ones(clients, 1, dtype=w0.dtype)
+    trajectory = [w0]
+    for t in range(rounds):
+        active = torch.tensor(list(cohorts[t]) if cohorts is not None else range(clients))
+        size = len(active)
+        C = Cohort(
+            clients=active,
+            sizes=ones[:size],
+            K=steps * ones[:size],
+            m=clients,
+            t=t,
+            lr=lr * lr_decay**t,
+            first_lr=lr,
+            layout=Layout(("w",), ((len(w0),),)),
+            full_gradient=lambda v, active=active, t=t: gradient(v.repeat(len(active), 1), active, t, -1),
+            relative_size=ones[:size],
+            K_first=float(steps),
+            K_mean=float(steps),
+        )
+
+        def minibatches(k, rows, active=active, t=t):
+            own = active if rows is None else active[rows]
+            return partial(_at, gradient, own, t, k)
+
+        w, W, c = play(algorithm, state, w, C, [steps] * size, minibatches, weight_decay=weight_decay, clip=clip)
+        if probe is not None:
+            probe(t, w, W, c)
+        trajectory.append(w)
+    return torch.stack(trajectory)
+
+
+def _at(gradient: Callable, clients: Tensor, t: int, k: int, W: Tensor) -> Tensor:
+    return gradient(W, clients, t, k)

@@ -1,0 +1,466 @@
+"""Training: cohorts, minibatches and evaluation around ``rounds.play``, on data that stay on the device.
+
+Initial weights, partition, cohorts, batches, augmentation and dropout masks are functions of the seed and never of the
+method, so two methods under one seed are a paired comparison and a resumed run needs no generator state.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from artifact.accelerate.choose import usable_cores
+from artifact.algorithms import FedLESAM
+from artifact.algorithms.client_rows import ClientRows, pack, unpack
+from artifact.algorithms.cohort import Cohort, LocalOptimiser
+from artifact.algorithms.released import RELEASED_CLIP
+from artifact.base.devices import prepare, sent
+from artifact.base.errors import UserError
+from artifact.base.flat import Layout, buffers, norm, parameters
+from artifact.base.random import stream
+from artifact.curvature import EmpiricalRisk
+from artifact.data import Dataset, partition
+from artifact.data.augment import POLICIES, normalise
+from artifact.models import networks
+from artifact.models.activations import hidden_layers
+from artifact.training.config import RunConfig
+from artifact.training.gradients import Group, Oracle, Penalty, pixels_last
+from artifact.training.probes import Round, Watch
+from artifact.training.rounds import play
+
+EVALUATION_BATCH = 500
+#: images of one forward pass: their activations stay in the cache
+CACHED_BATCH = 100
+#: bytes of a normalised training set that is kept; a larger one, or one that is augmented, is normalised by the batch
+KEPT_IMAGES = 192 << 20
+#: samples that the clients of a round may go through, each an index of eight bytes
+LONGEST_ROUND = 1 << 30
+
+
+def draw_cohort(seed: int, t: int, clients: int, size: int, rule: str) -> Tensor:
+    """Sorted indices of round t's active clients: a fixed number, or independent draws, redrawn when empty."""
+    if rule == "fixed":
+        return torch.randperm(clients, generator=stream(seed, "cohort", t))[:size].sort().values
+    attempt = 0
+    while True:
+        active = torch.rand(clients, generator=stream(seed, "cohort", t, attempt)) < size / clients
+        if active.any():
+            return active.nonzero()[:, 0]
+        attempt += 1
+
+
+def _leaving_out(dataset: Dataset) -> str:
+    """The splits of a data set whose test images are those of a domain."""
+    return f"domain:NAME with one of {', '.join(dataset.domain_names)} ({dataset.name} has no test set of its own)"
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Samples of every local step of a cohort.
+
+    indices: [S, K, B] sample indices, padded with 0.  lengths: S lists of the true batch lengths; a client has
+    ``len(lengths[i])`` steps.
+    """
+
+    indices: Tensor
+    lengths: list[list[int]]
+
+    def on(self, device: torch.device) -> Schedule:
+        return Schedule(sent(self.indices, device), self.lengths)
+
+    def groups(self, k: int, members: list[int]) -> list[tuple[list[int], Tensor]]:
+        """(positions among ``members``, indices [R, B]) of step k, one entry per batch length."""
+        by_length: dict[int, list[int]] = {}
+        for position, member in enumerate(members):
+            by_length.setdefault(self.lengths[member][k], []).append(position)
+        return [
+            (positions, self._rows([members[p] for p in positions])[:, k, :length])
+            for length, positions in by_length.items()
+        ]
+
+    def _rows(self, members: list[int]) -> Tensor:
+        """Indices of some members of the cohort, ascending; of neighbours without copying."""
+        first, last = members[0], members[-1]
+        if last - first + 1 == len(members):
+            return self.indices[first : last + 1]
+        return self.indices[sent(torch.tensor(members), self.indices.device)]
+
+
+def schedule(pools: list[Tensor], clients: list[int], batch: int, steps: list[int], seed: int, t: int) -> Schedule:
+    """Each epoch walks a client's samples in a new random order; the last batch of an epoch may be short."""
+    batch = min(batch, max(len(pool) for pool in pools))
+    indices = torch.zeros(len(clients), max(steps), batch, dtype=torch.int64)
+    lengths = []
+    for row, (pool, client, K) in enumerate(zip(pools, clients, steps, strict=True)):
+        per_epoch = math.ceil(len(pool) / batch)
+        generator = stream(seed, "batches", t, client)
+        order = torch.zeros(math.ceil(K / per_epoch), per_epoch * batch, dtype=torch.int64)
+        for epoch in order:
+            epoch[: len(pool)] = pool[torch.randperm(len(pool), generator=generator)]
+        indices[row, :K] = order.view(-1, batch)[:K]
+        last = len(pool) - (per_epoch - 1) * batch
+        lengths.append([last if k % per_epoch == per_epoch - 1 else batch for k in range(K)])
+    return Schedule(indices, lengths)
+
+
+class Trainer:
+    """One run in memory: the server model, the method's state and everything needed to play the next round.
+
+    w: [P] server model.  statistics: [Q] running statistics or None.  state: the method's tensors.
+    normalised: [n, C, H, W] training images, or None where they are normalised by the batch.
+    last: [m, P] last local model of every client, kept only when the mean of all is evaluated.  last_seen: [m, P] model
+    that each client last received (nan before its first visit), kept only for the perturbation probe of FedLESAM.
+    completed: rounds done.
+    """
+
+    def __init__(self, config: RunConfig, dataset: Dataset):
+        self.config, self.device = config, config.resolved_device
+        prepare(self.device, config.dtype)
+        self.dtype = torch.float64 if config.dtype == "float64" else torch.float32
+        split = partition(
+            config.split,
+            dataset.train_y,
+            config.clients,
+            config.seed,
+            sizes=config.sizes,
+            domains=dataset.domains,
+            domain_names=dataset.domain_names,
+        )
+        if len(split.held_out):
+            dataset = dataset.hold_out(split.held_out)
+        if not len(dataset.test_y):
+            raise UserError("split", config.split, _leaving_out(dataset))
+        self.partition, self.data = split, dataset.to(self.device)
+        kept = config.augment == "none" and self.dtype.itemsize * self.data.train_x.numel() <= KEPT_IMAGES
+        self.normalised = normalise(self.data.train_x, self.data, self.dtype) if kept else None
+        self.pools = [torch.from_numpy(part) for part in split.indices]
+        self.sizes = torch.tensor([len(pool) for pool in self.pools], dtype=self.dtype)
+        model = networks.build(config.model, dataset.input_shape, len(dataset.classes), config.seed)
+        self._refuse_batches_of_one(model)
+        self.model = model.to(self.device, self.dtype).train()
+        self.algorithm = config.build_algorithm()
+        self._refuse_endless_rounds()
+        self.oracle = Oracle(
+            self.model,
+            self._penalty(),
+            config.resolved_backend,
+            bfloat16=config.dtype == "bfloat16",
+            threads=usable_cores() if self.device.type == "cpu" else 0,
+        )
+        self.w = Layout.of(parameters(self.model)).flatten(parameters(self.model)).detach().clone()
+        running = buffers(self.model)
+        self.statistics = self.oracle.buffer_layout.flatten(running).clone() if running else None
+        self.state = self.algorithm.init(self.w, config.clients)
+        self.last = ClientRows(config.clients, self.w) if "all" in config.evaluate else None
+        probed = {"perturbation", "staleness"} & {*config.probes} and isinstance(self.algorithm, FedLESAM)
+        self.last_seen = ClientRows(config.clients, self.w * torch.nan) if probed else None
+        self.completed = 0
+        self.full_passes = 0
+
+    def _refuse_batches_of_one(self, model: networks.Model) -> None:
+        """BatchNorm of one number per channel has no variance; torch ends in the middle of a round."""
+        B = self.config.batch_size
+        last = {len(pool) - (math.ceil(len(pool) / B) - 1) * B for pool in self.pools}
+        if 1 in last and networks.needs_two_samples(model):
+            sizes = ", ".join(map(str, sorted({len(pool) for pool in self.pools})[:5]))
+            allowed = f"a size that leaves no client a batch of one image, which {model.name} cannot normalise"
+            raise UserError("batch_size", B, f"{allowed} (clients have {sizes} images)")
+
+    def _refuse_endless_rounds(self) -> None:
+        """A round's schedule lists every sample of every step; one that does not fit the memory would never end."""
+        config, most = self.config, max(self.local_steps(self.pools))
+        samples = config.cohort * most * min(config.batch_size, max(map(len, self.pools)))
+        if samples > LONGEST_ROUND:
+            name = "local_epochs" if config.local_steps is None else "local_steps"
+            asked = getattr(config, name)
+            raise UserError(name, asked, f"1 to {max(1, asked * LONGEST_ROUND // samples)}, with these clients")
+
+    def _penalty(self) -> Penalty:
+        """MAN's term; the released code applies half the coefficient (MAN-1)."""
+        zeta, choice = self.config.man_zeta * self.algorithm.man_scale, self.config.man_layers
+        if choice == "hidden" or zeta == 0:
+            return Penalty(zeta)
+        hidden = hidden_layers(self.model)
+        if choice == "with-logits":
+            final = [name for name, module in self.model.named_modules() if isinstance(module, torch.nn.Linear)][-1]
+            return Penalty(zeta, (*hidden, final))
+        if len(hidden) != 5:
+            raise UserError("man_layers", choice, "hidden or with-logits; released-convnet is for model convnet-tiny")
+        conv1, conv2, _, fc1, fc2 = hidden  # the third convolution's term is overwritten by the first layer's after it
+        return Penalty(zeta, (conv1, conv2, fc1, fc2), (fc2,))
+
+    # ---- a round -------------------------------------------------------------------------------------------------
+
+    def play_round(self) -> dict:
+        """Play the next round; returns its metrics (evaluation and probes only on the rounds that the config names)."""
+        config, t = self.config, self.completed
+        evaluated = (t + 1) % config.eval_every == 0 or t >= config.rounds - config.eval_last
+        clients = draw_cohort(config.seed, t, config.clients, config.cohort, config.cohort_rule)
+        members = clients.tolist()
+        steps = self.local_steps([self.pools[i] for i in members])
+        C = self.cohort(clients, steps)
+        local = None if self.statistics is None else self.statistics.repeat(len(members), 1)
+        self.full_passes, before = 0, self.oracle.passes
+        watch = self.watch(C) if evaluated and config.probes else None
+        w, W = self.train(C, steps, local, watch)
+        metrics = {"round": t + 1, "lr": C.lr, "cohort": len(members), "update_norm": norm(w - self.w).item()}
+        metrics["cost"] = self.cost(C, self.oracle.passes - before, steps)
+        if self.last_seen is not None:
+            self.last_seen[C.clients] = self.w
+        self.w, self.completed = w, t + 1
+        if self.last is not None:
+            self.last[C.clients] = W
+        self.statistics = None if local is None else self._mean_of_active(C, local)
+        if not torch.isfinite(w).all():
+            metrics["diverged"] = True
+        elif evaluated:
+            active = self._mean_of_active(C, W)
+            metrics |= watch.results(w, W) if watch is not None else {}
+            metrics |= self.evaluate({"server": w, "active": active, "all": self._mean_of_all()})
+        return metrics
+
+    def train(self, C: Cohort, steps: list[int], local: Tensor | None, watch: Watch | None) -> tuple[Tensor, Tensor]:
+        """The training of a round: next server model [P], last local models [S, P]; ``local`` [S, Q] moves in place.
+
+        Without probes nothing in here waits for a GPU: the host only asks for work, step after step.
+        """
+        config, members = self.config, C.clients.tolist()
+        pools = [self.pools[i] for i in members]
+        plan = schedule(pools, members, config.batch_size, steps, config.seed, C.t).on(self.device)
+        w, W, _ = play(
+            self.algorithm,
+            self.state,
+            self.w,
+            C,
+            steps,
+            lambda k, rows: self.minibatch(plan, members, local, k, rows),
+            weight_decay=config.weight_decay,
+            clip=self.clip_norm,
+            optimiser=LocalOptimiser(config.optimiser, config.momentum),
+            probe=watch,
+            workers=self.oracle,
+        )
+        return w, W
+
+    def watch(self, C: Cohort) -> Watch:
+        """The config's probes at the start of a round."""
+        config, everyone = self.config, list(range(self.config.clients))
+        view = Round(
+            method=self.algorithm,
+            C=C,
+            w=self.w,
+            weights=self.sizes.to(self.device) / self.sizes.sum().item(),
+            atypicality=torch.from_numpy(self.partition.atypicality(self.data.train_y.cpu())).to(self.device),
+            client_gradients=lambda w: self.gradients_of(w, everyone),
+            risk=self.risk,
+            cohort_of=lambda t: draw_cohort(config.seed, t, config.clients, config.cohort, config.cohort_rule),
+            last_seen=None if self.last_seen is None else self.last_seen[C.clients],
+            uncounted=self.oracle.uncounted,
+            radius=config.probe_radius,
+        )
+        return Watch(config.probes, view)
+
+    def risk(self, most: int | None = None) -> EmpiricalRisk:
+        """Mean loss over the data of all clients, or over ``most`` samples of them, the same in every round."""
+        index = torch.cat(self.pools)
+        if most is not None and most < len(index):
+            index = index[torch.randperm(len(index), generator=stream(0, "probe/samples"))[:most].sort().values]
+        x = pixels_last(normalise(self.data.train_x[index.to(self.device)], self.data, self.dtype))
+        running = {} if self.statistics is None else self.oracle.buffer_layout.views(self.statistics)
+        return EmpiricalRisk(self.model, None, (x, self.data.train_y[index.to(self.device)]), buffers=running)
+
+    @property
+    def clip_norm(self) -> float | None:
+        """What the config asks for; where it names none, released forms clip all the same."""
+        return self.config.clip or (RELEASED_CLIP if self.algorithm.clip_total else None)
+
+    def local_steps(self, pools: list[Tensor]) -> list[int]:
+        """K_i: local steps of each active client."""
+        config = self.config
+        if config.local_steps is not None:
+            return [config.local_steps] * len(pools)
+        if self.algorithm.equal_steps:
+            return [self.mean_steps] * len(pools)
+        return [config.local_epochs * math.ceil(len(pool) / config.batch_size) for pool in pools]
+
+    @property
+    def mean_steps(self) -> int:
+        """E * ceil(mean N / B)."""
+        return self.config.local_epochs * math.ceil(self.sizes.mean().item() / self.config.batch_size)
+
+    def cohort(self, clients: Tensor, steps: list[int]) -> Cohort:
+        config = self.config
+        sizes = sent(self.sizes[clients], self.device)[:, None]
+        one_client = config.local_epochs * len(self.pools[0]) / config.batch_size
+        return Cohort(
+            clients=clients,
+            sizes=sizes,
+            K=sent(torch.tensor(steps, dtype=self.dtype), self.device)[:, None],
+            m=config.clients,
+            t=self.completed,
+            lr=config.lr * config.lr_decay**self.completed,
+            first_lr=config.lr,
+            layout=self.oracle.layout,
+            full_gradient=lambda w: self.full_gradient(w, clients.tolist()),
+            relative_size=sizes / self.sizes.mean().item(),
+            K_first=config.local_steps or one_client,
+            K_mean=config.local_steps or self.mean_steps,
+            input_channels=self.data.input_shape[0],
+            weighted=config.server_mean == "weighted",
+        )
+
+    def minibatch(self, plan: Schedule, members: list[int], local: Tensor | None, k: int, rows: Tensor | None):
+        """G of local step k for the given rows of the cohort."""
+        going = list(range(len(members))) if rows is None else rows.tolist()
+        groups = []
+        for positions, indices in plan.groups(k, going):
+            who = [members[going[p]] for p in positions]
+            whole = len(positions) == len(going)
+            index = None if whole else sent(torch.tensor(positions), self.device)
+            groups.append(self.group(index, indices, who, k))
+        return self.oracle.minibatch(groups, local, None if rows is None else sent(rows, self.device))
+
+    def group(self, rows: Tensor | None, indices: Tensor, clients: list[int], k: int, augment: bool = True) -> Group:
+        """Normalised, augmented inputs and dropout draws of one batch per client; indices [R, B]."""
+        seed, t, B = self.config.seed, self.completed, indices.shape[1]
+        x = self.images(indices)
+        if augment and self.config.augment != "none":
+            draws = [torch.rand(B, 4, generator=stream(seed, "augment", t, i, k)) for i in clients]
+            x = POLICIES[self.config.augment](x, sent(torch.stack(draws), self.device))
+        units = self.model.dropout_units
+        masks = [torch.rand(B, units, generator=stream(seed, "dropout", t, i, k)) for i in clients] if units else None
+        return Group(rows, x, self.data.train_y[indices], sent(torch.stack(masks), self.device) if units else None)
+
+    def images(self, indices: Tensor) -> Tensor:
+        """Normalised training images [*indices.shape, C, H, W]."""
+        source = self.data.train_x if self.normalised is None else self.normalised
+        x = source.index_select(0, indices.flatten()).view(*indices.shape, *source.shape[1:])
+        return normalise(x, self.data, self.dtype) if self.normalised is None else x
+
+    def full_gradient(self, w: Tensor, clients: list[int]) -> Tensor:
+        """[S, P]: one pass of every client over its data at w, in training mode and without augmentation.
+
+        Exact for models without BatchNorm and Dropout; with them it is the mean of the minibatch gradients that a
+        client computes in one epoch at fixed weights. Running statistics do not move.
+        """
+        self.full_passes += 1
+        return self.gradients_of(w, clients)
+
+    def gradients_of(self, w: Tensor, clients: list[int]) -> Tensor:
+        """[len(clients), P]; as ``full_gradient``, not counted as a cost of the method."""
+        pools = [self.pools[i] for i in clients]
+        batch = self.config.batch_size
+        steps = [math.ceil(len(pool) / batch) for pool in pools]
+        plan = schedule(pools, clients, batch, steps, self.config.seed, self.completed).on(self.device)
+        W = w.repeat(len(clients), 1)
+        total = torch.zeros_like(W)
+        with self.oracle.uncounted():  # a full pass is counted on its own, not as local steps
+            for k in range(max(steps)):
+                going = [i for i in range(len(clients)) if steps[i] > k]
+                for positions, indices in plan.groups(k, going):
+                    rows = [going[p] for p in positions]
+                    group = self.group(None, indices, [clients[r] for r in rows], -1 - k, augment=False)
+                    frozen = None if self.statistics is None else self.statistics.repeat(len(rows), 1)
+                    at = sent(torch.tensor(rows), w.device)
+                    total[at] += indices.shape[1] * self.oracle.gradients(W[: len(rows)], frozen, group)
+        return total / sent(torch.tensor([len(pool) for pool in pools], dtype=w.dtype), w.device)[:, None]
+
+    def cost(self, C: Cohort, passes: int, steps: list[int]) -> dict:
+        """What the round cost, as counted: gradients per local step, extra full passes, models sent and kept."""
+        P, m = self.oracle.layout.numel, self.config.clients
+        kept = sum(math.prod(v.shape[1:]) for v in self.state.values() if len(v.shape) >= 2 and v.shape[0] == m)
+        extra = 0 if self.statistics is None else len(self.statistics) / P
+        return {
+            "gradients_per_step": passes / sum(steps),
+            "full_passes": self.full_passes,
+            "down": C.traffic.down + extra,
+            "up": C.traffic.up + extra,
+            "client_memory": kept / P,
+        }
+
+    # ---- evaluation ----------------------------------------------------------------------------------------------
+
+    @property
+    def weighted(self) -> bool:
+        """Whether a mean of local models counts them by size, as the method's own server does."""
+        return self.config.server_mean == "weighted" or self.algorithm.by_size
+
+    def _mean_of_active(self, C: Cohort, rows: Tensor) -> Tensor:
+        return (C.p * rows).sum(0) if self.weighted else rows.mean(0)
+
+    def _mean_of_all(self) -> Tensor | None:
+        if self.last is None:
+            return None
+        weights = self.sizes.to(self.device) / self.sizes.sum().item()
+        return self.last.weighted_sum(weights) if self.weighted else self.last.mean(0)
+
+    def evaluate(self, candidates: dict[str, Tensor | None]) -> dict:
+        """Test results of the models that the config names, and of the training set when it asks for it."""
+        results = {name: self.test(candidates[name]) for name in self.config.evaluate}
+        if self.config.eval_train:
+            counts = _confusion(self, candidates["server"], self.data.train_x, self.data.train_y)
+            results["train"] = {"accuracy": counts[0].sum().item() / len(self.data.train_y), "loss": counts[2]}
+        return results
+
+    def test(self, w: Tensor) -> dict:
+        """Accuracy and mean loss on the test set, and the spread over clients.
+
+        A client's accuracy is the test accuracy per class weighted by the client's own class shares: the accuracy that
+        it can expect on new data of its kind, from every test image instead of a small local hold-out.
+        """
+        correct, total, loss = _confusion(self, w, self.data.test_x, self.data.test_y)
+        per_class = (correct / total.clamp_min(1)).numpy()
+        counts = self.partition.counts(self.data.train_y)
+        own = (counts / counts.sum(1, keepdims=True)) @ per_class[: counts.shape[1]]
+        return {
+            "accuracy": correct.sum().item() / total.sum().item(),
+            "loss": loss,
+            "client_mean": float(own.mean()),
+            "client_sd": float(own.std(ddof=1)) if len(own) > 1 else 0.0,
+            "client_min": float(own.min()),
+        }
+
+    # ---- checkpoints ---------------------------------------------------------------------------------------------
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Everything that the next round depends on."""
+        own = {"w": self.w, "statistics": self.statistics, "last": self.last, "last_seen": self.last_seen}
+        own |= {f"state.{name}": value for name, value in self.state.items()}
+        return pack({name: value for name, value in own.items() if value is not None})
+
+    def take_model(self, tensors: dict[str, Tensor], completed: int) -> None:
+        """The global model of a checkpoint: enough to evaluate and probe it, not to go on training."""
+        model = {name: tensors[name].to(self.device) for name in ("w", "statistics") if name in tensors}
+        self.w, self.statistics, self.completed = model["w"], model.get("statistics"), completed
+
+    def restore(self, tensors: dict[str, Tensor], completed: int) -> None:
+        """Everything, as ``tensors`` gave it."""
+        rows = {"last": self.last, "last_seen": self.last_seen}
+        rows |= {f"state.{name}": value for name, value in self.state.items()}
+        rows = {name: value for name, value in rows.items() if isinstance(value, ClientRows)}
+        own = unpack({name: value.to(self.device) for name, value in tensors.items()}, rows)
+        self.w, self.statistics = own["w"], own.get("statistics")
+        self.state = {name.removeprefix("state."): v for name, v in own.items() if name.startswith("state.")}
+        self.completed = completed
+
+
+def _confusion(trainer: Trainer, w: Tensor, images: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, float]:
+    """(correct per class, images per class, mean loss) of a model on a labelled set."""
+    classes = len(trainer.data.classes)
+
+    @torch.no_grad()
+    def batch(start: int) -> tuple[Tensor, Tensor]:
+        part = slice(start, start + EVALUATION_BATCH)
+        x, y = pixels_last(normalise(images[part], trainer.data, trainer.dtype)), labels[part]
+        with trainer.oracle.evaluating(w, trainer.statistics) as model:
+            logits = torch.cat([model(piece) for piece in x.split(CACHED_BATCH)])
+        correct = torch.bincount(y[logits.argmax(1) == y], minlength=classes)
+        return correct, F.cross_entropy(logits, y, reduction="sum").double()
+
+    results = trainer.oracle.map(batch, range(0, len(labels), EVALUATION_BATCH))
+    correct, loss = (torch.stack(column).sum(0) for column in zip(*results, strict=True))
+    return correct.cpu(), torch.bincount(labels, minlength=classes).cpu(), loss.item() / len(labels)

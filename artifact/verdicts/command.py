@@ -1,0 +1,289 @@
+"""``artifact verdicts``: the empirical verdicts as a table, as data, and as the generated part of a page.
+
+``docs/reproduction.md`` holds the output of ``artifact verdicts --markdown`` in a generated block.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from artifact.base.errors import UserError
+from artifact.base.files import write_atomic
+from artifact.base.options import STORE
+from artifact.base.tables_as_text import markdown_table
+from artifact.papers import experiments
+from artifact.papers.declared import Table
+from artifact.runs.store import LAST
+from artifact.verdicts import curve_ends, decide, ledger
+from artifact.verdicts.curve_ends import Tail
+from artifact.verdicts.decide import SYMBOLS, Verdict
+from artifact.verdicts.ledger import Claim
+from artifact.verdicts.lookup import Store, open_store
+
+SECTIONS = {
+    "reproduced": "Reproduced: the whole interval lies beyond the claim's margin, in the claimed direction",
+    "direction-only": "Direction only: the interval excludes zero but not the margin",
+    "contradicted": "Contradicted: the interval lies on the other side",
+    "inconclusive": "Inconclusive: the interval contains zero, or the margin of a claim that two numbers are alike",
+    "not-run": "Not run",
+}
+
+# ---- text ------------------------------------------------------------------------------------------------------------
+
+
+def table(found: Sequence[Verdict]) -> str:
+    """One line per verdict, with the counts below."""
+    width = max((len(v.id) for v in found), default=0)
+    lines = [f"{v.symbol} {v.id.ljust(width)}  {v.verdict.ljust(14)}  {v.text}" for v in found]
+    return "\n".join([*lines, "", summary(found)])
+
+
+def summary(found: Sequence[Verdict]) -> str:
+    count = Counter(v.verdict for v in found)
+    counts = ", ".join(f"{count[name]} {name}" for name in SYMBOLS)
+    return f"{len(found)} claims that training decides, profile {found[0].profile if found else '-'}: {counts}"
+
+
+def markdown(found: Sequence[Verdict], tables: Sequence[Table], profile: str, store: Store) -> str:
+    """The generated part of the page: what came out, at which scale, and how flat the curves are."""
+    lines = [summary(found) + ".", "", *_counts(found), "", *_twice(found), *_work(store), ""]
+    for name, heading in SECTIONS.items():
+        chosen = [v for v in found if v.verdict == name]
+        if chosen:
+            lines += [f"## {heading}", "", *(_not_run(chosen) if name == "not-run" else _decided(chosen)), ""]
+    lines += ["## What the figures show", "", *_figures(tables, profile, store), ""]
+    lines += ["## Scale", "", *_scale(found, tables, profile), ""]
+    papers = {one.paper for one in tables}
+    found = [tail for one in tables for tail in curve_ends.tails(one, profile, store)]
+    found += [tail for tail in curve_ends.panel_tails(profile, store) if tail.table.split("/")[0] in papers]
+    return "\n".join([*lines, "## Are the curves flat at the end?", "", *_flatness(curve_ends.distinct(found))])
+
+
+def _counts(found: Sequence[Verdict]) -> list[str]:
+    """Papers against verdicts."""
+    body = []
+    for paper, title in ledger.TITLES.items():
+        count = Counter(v.verdict for v in found if v.paper == paper)
+        if count:
+            body.append([title, *(str(count[name] or "") for name in SYMBOLS)])
+    return markdown_table(["paper", *(f"{symbol} {name}" for name, symbol in SYMBOLS.items())], body)
+
+
+def _twice(found: Sequence[Verdict]) -> list[str]:
+    """Claims that the papers make twice, and which the same comparisons of the same runs decide."""
+    groups: dict[tuple, list[str]] = {}
+    for v in found:
+        if v.comparisons:
+            numbers = sorted((one["mean"], one["low"], one["high"], one["margin"]) for one in v.comparisons)
+            groups.setdefault((v.runs, *numbers), []).append(f"`{v.id}`")
+    same = [" = ".join(ids) for ids in groups.values() if len(ids) > 1]
+    return (
+        [f"Decided by the same comparisons of the same runs, so one result each: {', '.join(same)}.", ""]
+        if same
+        else []
+    )
+
+
+def _work(store: Store) -> list[str]:
+    """What was trained: runs by data set, rounds' time, seeds."""
+    runs = [run for same in store.stored.values() for run in same]
+    count = Counter(run.config()["dataset"] for run in runs)
+    by_data = ", ".join(f"{number} on {name}" for name, number in sorted(count.items()))
+    hours = sum(run.seconds() for run in runs) / 3600
+    seeds = sorted({run.config()["seed"] for run in runs})
+    listed = ", ".join(map(str, seeds)) or "none"
+    return [
+        f"The store holds {len(runs)} finished runs ({by_data}), seeds {listed}: {hours:.1f} hours by the clocks of "
+        "their rounds, with other work on the same machine."
+    ]
+
+
+def _decided(found: Sequence[Verdict]) -> list[str]:
+    body = []
+    for v in found:
+        numbers = f"{decide.in_figures(v.interval)} {v.unit}".strip()
+        level = f"{100 * v.interval.level:.4g} %"
+        level += f", margin {v.limit:g}" if v.limit > 0 else f", within {v.margin:g}" if v.margin else ""
+        level += " ruled out" if 0 <= v.interval.high < v.limit else ""
+        decisive = v.decided_by + (f" (1 of {len(v.comparisons)})" if len(v.comparisons) > 1 else "")
+        body.append([f"`{v.id}`", v.says, decisive, f"{numbers} ({level})", str(v.interval.n), f"`{v.command}`"])
+    return markdown_table(["claim", "what is tested", "deciding comparison", "difference", "n", "runs"], body)
+
+
+def _not_run(found: Sequence[Verdict]) -> list[str]:
+    body = [[f"`{v.id}`", v.says, v.text] for v in found]
+    return markdown_table(["claim", "what it says", "why it is not run"], body)
+
+
+def _scale(found: Sequence[Verdict], tables: Sequence[Table], profile: str) -> list[str]:
+    """Tables that are run alike on one line, and below them what else the verdicts speak of."""
+    groups: dict[tuple[str, str, str], list[str]] = {}
+    for one in tables:
+        if one.given is None and profile in one.profiles:
+            declared = one.profiles[profile]
+            run = declared.note if declared.only else "nothing"
+            groups.setdefault((one.paper, run, declared.reason or "-"), []).append(one.id)
+    body = [[f"{paper}: {', '.join(ids)}", run, missing] for (paper, run, missing), ids in groups.items()]
+    head = ["tables and figures", "what is run at this profile", "not run at this profile"]
+    return markdown_table(head, [*body, *_scale_of_others(found, tables)])
+
+
+def _scale_of_others(found: Sequence[Verdict], tables: Sequence[Table]) -> list[list[str]]:
+    """Rows for what the verdicts speak of beside these tables: figures, which have settings of their own."""
+    known = {f"{one.paper}/{one.id}" for one in tables}
+    groups: dict[str, dict[str, None]] = {}
+    for v in found:
+        selection = v.command.removeprefix("python -m artifact sweep ").split(" ")[0]
+        if v.scale and "/" in selection and selection not in known:
+            groups.setdefault(v.scale, {})[selection] = None
+    return [[", ".join(others), scale, "-"] for scale, others in groups.items()]
+
+
+def _flatness(found: Sequence[Tail]) -> list[str]:
+    """Slopes and gains with their intervals; the sentence above them is computed from the same numbers."""
+    if not found:
+        return ["No table has two finished seeds at this profile."]
+    rising, gained = sum(tail.still_rising for tail in found), sum(tail.gained for tail in found)
+    known = sum(tail.gain is not None for tail in found)
+    lines = [
+        f"{rising} of {len(found)} groups of runs are still rising at the end: the slope of the accuracy over the last "
+        f"{LAST} evaluated rounds, mean over the methods (of a sweep: over its points), has an interval over the seeds "
+        f"that lies above zero. {gained} of the {known} that were evaluated halfway have gained accuracy over the "
+        "second half of training (same criterion). Where a group still rises or has gained much, the numbers are those "
+        "of undertrained models, and the order of methods can still change.",
+        "",
+    ]
+    head = ["table or panel", "column", "run here", "slope, points per ten rounds", "gain in the second half, points"]
+    return lines + markdown_table([*head, "at the end", "rising"], map(_tail_row, found))
+
+
+def _tail_row(tail: Tail) -> list[str]:
+    numbers = [
+        "not evaluated there" if i is None else f"{i.mean:+.2f} [{i.low:+.2f}, {i.high:+.2f}] (n={i.n})"
+        for i in (tail.slope, tail.gain)
+    ]
+    listed = ", ".join(tail.rising) if len(tail.rising) <= 8 else str(len(tail.rising))
+    return [tail.table, tail.column, tail.what, *numbers, tail.text, f"{listed or 'none'} of {tail.cells}"]
+
+
+# ---- figures ---------------------------------------------------------------------------------------------------------
+
+
+def _figures(tables: Sequence[Table], profile: str, store: Store) -> list[str]:
+    """What the panels with finished runs show of what they have to show, one line per panel."""
+    from artifact.papers.figures import (
+        command,
+        series,  # the package loads the drawing library
+    )
+
+    papers = {one.paper for one in tables}
+    names = [f"{paper.paper}/{figure.id}" for paper, figure in experiments.all_figures() if paper.paper in papers]
+    found = command.collect_all(names, profile, store.folder, stored=store.stored)
+    shown = [r for records in found.values() for r in records if r["kind"] not in series.UNTRAINED and r["texts"]]
+    if not shown:
+        return ["No panel has finished runs at this profile."]
+    lines = [
+        f"{len(shown)} panels have finished runs; `python -m artifact figure all --profile {profile} --lookup` draws "
+        "them. What a panel has to show is decided from the numbers that it draws, curves by their mean height: a "
+        "statement holds when the 95 % interval over the seeds lies on its side of zero (of its margin where it names "
+        "one), and does not hold when the interval lies on the other side. Unlike the verdicts above, these statements "
+        "are not adjusted for their number.",
+        "",
+    ]
+    body = []
+    for record in shown:
+        groups = [
+            [text for text, one in zip(record["texts"], record["statements"], strict=True) if one["holds"] is wanted]
+            for wanted in (True, False, None)
+        ]
+        if any(groups):
+            texts = ["<br>".join(_shortened(text) for text in group) for group in groups]
+            body.append([f"{record['id']}: {record['title']}", record["shows"], *texts])
+    return lines + markdown_table(["panel", "what it has to show", "holds", "does not hold", "undecided"], body)
+
+
+def _shortened(text: str) -> str:
+    """A statement without its verdict, which the column's head says, and without what the page says once."""
+    text = re.sub(r"\((mean height of the curve|mean); above", "(above", text)
+    return re.sub(r": (holds|does not hold|undecided); ", ": ", text)
+
+
+# ---- the ledger's expectations ---------------------------------------------------------------------------------------
+
+_BLOCK = re.compile(r"(?m)^\[\[claim\]\]\n")
+_EXPECTED = re.compile(r'(?m)^expected = "[^"]*"$')
+
+
+def accept(found: Sequence[Verdict], ledger: Sequence[Claim], folder: Path = ledger.FOLDER) -> list[str]:
+    """Write verdicts into the ledger's ``expected`` fields, after somebody has looked at them. Returns changed ids.
+
+    For a claim that the checks decide, the field of its predicate is meant; every other line stays as it is.
+    """
+    wanted, changed = {v.id: v.verdict for v in found}, []
+    for paper in sorted({claim.paper for claim in ledger if claim.id in wanted}):
+        path = folder / f"{paper}.toml"
+        head, *blocks = _BLOCK.split(path.read_text(encoding="utf-8"))
+        by_id = {claim.id: claim for claim in ledger if claim.paper == paper}
+        for index, block in enumerate(blocks):
+            claim = by_id[re.search(r'(?m)^id = "([^"]+)"$', block)[1]]
+            if claim.id in wanted and claim.expected_empirical != wanted[claim.id]:
+                blocks[index] = _with_expected(block, claim, wanted[claim.id])
+                changed.append(claim.id)
+        write_atomic(path, "[[claim]]\n".join([head, *blocks]))
+    return changed
+
+
+def _with_expected(block: str, claim: Claim, verdict: str) -> str:
+    start = 0 if claim.decided_by == "experiments" else block.index("[claim.predicate]")
+    line, rest = f'expected = "{verdict}"', block[start:]
+    if _EXPECTED.search(rest):
+        return block[:start] + _EXPECTED.sub(line, rest, count=1)
+    return block[:start] + rest.replace("[claim.predicate]", f"[claim.predicate]\n{line}", 1)
+
+
+# ---- command ---------------------------------------------------------------------------------------------------------
+
+
+@click.command("verdicts", help="What the stored runs say of the claims that training decides; nothing is trained.")
+@click.option("--paper", "papers", multiple=True, metavar="KEY", help="Only this paper; may be repeated.")
+@click.option("--claim", "ids", multiple=True, metavar="ID", help="Only this claim; may be repeated.")
+@click.option("--profile", type=click.Choice(experiments.PROFILES), default=decide.PROFILE, show_default=True)
+@STORE
+@click.option("--json", "as_json", is_flag=True, help="Verdicts with cells, runs and every comparison.")
+@click.option("--markdown", "as_markdown", is_flag=True, help="The generated part of docs/reproduction.md.")
+@click.option("--counts", "only_counts", is_flag=True, help="The generated part of README.md: papers against verdicts.")
+@click.option("--accept", "accepting", is_flag=True, help="Write these verdicts into the ledger as the expected ones.")
+def verdicts_command(
+    papers: tuple[str, ...],
+    ids: tuple[str, ...],
+    profile: str,
+    out: Path | None,
+    as_json: bool,
+    as_markdown: bool,
+    only_counts: bool,
+    accepting: bool,
+) -> None:
+    if accepting and (profile != decide.PROFILE or out is not None):
+        raise UserError("accept", profile, f"the {decide.PROFILE} profile and its own store")
+    claims = ledger.load()
+    chosen = ledger.select(claims, ids, papers)
+    store = open_store(profile, experiments.there(out))
+    found = decide.decide_all(chosen, profile, store)
+    if accepting:
+        click.echo("\n".join(accept(found, claims)) or "the ledger expects these verdicts already")
+    elif as_json:
+        click.echo(json.dumps([v.record for v in found], indent=1))
+    elif as_markdown:
+        wanted = {claim.paper for claim in chosen}
+        tables = [one for declared, one in experiments.all_tables() if declared.paper in wanted]
+        click.echo(markdown(found, tables, profile, store))
+    elif only_counts:
+        click.echo("\n".join([summary(found) + ".", "", *_counts(found)]))
+    else:
+        click.echo(table(found))

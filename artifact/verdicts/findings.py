@@ -1,0 +1,108 @@
+"""The findings that matter most to a user: a list written by hand, with numbers that come from the stored runs."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from artifact.base.errors import UserError
+from artifact.base.stats import Interval
+from artifact.papers import experiments, table_results, variants
+from artifact.papers.table_results import Entry
+from artifact.verdicts.ledger import FOLDER
+
+LIST = FOLDER / "findings.toml"
+#: the committed runs, which the numbers speak of
+PROFILE = "laptop"
+NORM = "#norm"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """title: one line. claims: ids, the first one's statement is shown. meaning: for a user of the method.
+
+    figure: the claim whose figure is shown (the first one by default), a counter-example loss, or the stem of a picture
+    in docs/figures or, drawn from the numbers, docs/findings.
+    numbers: name -> cell of a table, of which ``{name}`` in the meaning shows the paired difference to the row that the
+    cell is held against, with its 95 % interval; with ``#norm``, the norm of the perturbation over its radius.
+    """
+
+    title: str
+    claims: tuple[str, ...]
+    meaning: str
+    figure: str = ""
+    numbers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def picture(self) -> str:
+        return self.figure or self.claims[0]
+
+    def text(self, root: Path = experiments.ROOT) -> str:
+        """The meaning with its numbers. Raises UserError where a number has no runs."""
+        return self.meaning.format(**{name: _shown(cell, root) for name, cell in self.numbers.items()})
+
+    def differences(self, root: Path = experiments.ROOT) -> dict[str, Interval]:
+        """``row minus reference (setting)`` -> paired difference, of numbers over seeds.
+
+        Raises UserError for two numbers that this would not tell apart.
+        """
+        cells = [cell for cell in self.numbers.values() if not cell.endswith(NORM)]
+        shown = [entry for entry in (_entry(cell, root) for cell in cells) if entry.comparison.difference.n > 1]
+        found: dict[str, Interval] = {}
+        for entry in shown:
+            label = _difference_label(entry)
+            if label in found:
+                raise UserError("number of a finding", entry.cell.id, f"one beside which nothing is called {label}")
+            found[label] = entry.comparison.difference
+        return found
+
+
+def load(path: Path = LIST) -> list[Finding]:
+    """The list of findings. Raises UserError for an unknown or missing field."""
+    content = tomllib.loads(path.read_text(encoding="utf-8"))
+    findings = []
+    for entry in content.get("finding", []):
+        try:
+            findings.append(Finding(**{**entry, "claims": tuple(entry["claims"])}))
+        except (TypeError, KeyError) as error:
+            allowed = f"title, claims, meaning, figure, numbers ({error})"
+            raise UserError("findings.toml", entry.get("title"), allowed) from None
+    return findings
+
+
+@cache
+def _entries(table: str, root: Path) -> dict[str, Entry]:
+    _, declared = experiments.find(table)
+    found = table_results.look_up(declared, PROFILE, experiments.finished(root / experiments.STORES[PROFILE]))
+    return {entry.cell.id: entry for entry in found}
+
+
+def _entry(cell: str, root: Path) -> Entry:
+    entry = _entries("/".join(cell.split("/")[:2]), root).get(cell)
+    if entry is None or entry.comparison is None:
+        allowed = f"a cell with runs at the {PROFILE} profile that is held against a row"
+        raise UserError("number of a finding", cell, allowed)
+    return entry
+
+
+def _difference_label(entry: Entry) -> str:
+    run, metric = entry.cell.configs[0], entry.cell.metric
+    split = run.split.removesuffix(":replace").replace(":", " ")
+    what = "" if metric is entry.cell.table.metrics[0] else f", {metric.label}"
+    where = f"{run.dataset}, {split}, {run.cohort} of {run.clients} clients, {run.local_epochs} local epochs{what}"
+    return f"{entry.cell.row.label} minus {entry.comparison.against} ({where})"
+
+
+def _shown(cell: str, root: Path) -> str:
+    """The number of a finding as text."""
+    entry = _entry(cell.removesuffix(NORM), root)
+    if cell.endswith(NORM):
+        runs = table_results.by_seed(entry)
+        return f"{variants.perturbation(runs, sorted(runs))['norm']:.0f}"
+    difference = entry.comparison.difference
+    if difference.n == 1:
+        return f"{difference.mean:+.1f} (n=1)"
+    return f"{difference.mean:+.1f} [{difference.low:+.1f}, {difference.high:+.1f}]"

@@ -1,0 +1,162 @@
+"""The claims ledger: one TOML file per paper, one ``[[claim]]`` per statement, read and validated.
+
+A claim is data, written by hand and never computed. Its verdict comes from ``python -m checks`` (theory and arithmetic)
+or from the experiments (``decided_by = "experiments"``); ``expected`` is the verdict that the checker is held to. A
+claim that the checks decide from the printed numbers can carry a predicate too: then the stored runs give an empirical
+verdict beside the first one.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from artifact.base import paths
+from artifact.base.errors import UserError
+from artifact.verdicts.predicates import AnyPredicate, parse
+
+FOLDER = paths.CLAIMS
+PAPERS = ("qu2022", "sun2023", "fan2024", "yashwanth2023", "kakoun2024")
+TITLES = {
+    "qu2022": "FedSAM, MoFedSAM (Qu et al., ICML 2022)",
+    "sun2023": "FedSMOO (Sun et al., ICML 2023)",
+    "fan2024": "FedLESAM (Fan et al., ICML 2024)",
+    "yashwanth2023": "MAN (Yashwanth et al., WACV 2024)",
+    "kakoun2024": "Global FedSAM (Al Kakoun, thesis 2024)",
+}
+VERDICTS = (
+    "proved",
+    "holds",
+    "refuted",
+    "repaired",
+    "vacuous",
+    "consistent",
+    "inconsistent",
+    "reproduced",
+    "direction-only",
+    "inconclusive",
+    "contradicted",
+    "not-run",
+)
+#: what the stored runs can say of a claim
+EMPIRICAL = VERDICTS[VERDICTS.index("reproduced") :]
+CHOICES = {
+    "kind": (
+        "algorithm",
+        "assumption",
+        "figure",
+        "identity",
+        "lemma",
+        "proposition",
+        "table",
+        "text",
+        "theorem",
+    ),
+    "difficulty": ("easy", "medium", "hard"),
+    "needs": ("cpu-toy", "cpu-real", "gpu"),
+    "decided_by": ("checks", "experiments"),
+    "expected": ("", *VERDICTS),
+}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One statement of a paper.
+
+    id: unique over all papers. paper: stem of its file. location: section, equation, table or figure. kind, difficulty,
+    needs, decided_by, expected: one of ``CHOICES``. statement: self-contained, TeX. how_to_check: what would decide it.
+    expected: verdict that CI expects ("" while unchecked). note: where the entry was corrected against the paper's
+    text. predicate: what the stored runs must show. undecided: why no run of this project decides it.
+    """
+
+    id: str
+    paper: str
+    location: str
+    kind: str
+    title: str
+    statement: str
+    how_to_check: str
+    needs: str
+    difficulty: str = "medium"
+    expected: str = ""
+    decided_by: str = "checks"
+    note: str = ""
+    predicate: AnyPredicate | None = None
+    undecided: str = ""
+
+    def __post_init__(self):
+        for name, allowed in CHOICES.items():
+            if getattr(self, name) not in allowed:
+                raise UserError(f"claim {self.id}: {name}", getattr(self, name), ", ".join(filter(None, allowed)))
+        if self.empirical and self.expected_empirical not in EMPIRICAL:
+            raise UserError(f"claim {self.id}: expected", self.expected_empirical, ", ".join(EMPIRICAL))
+
+    @property
+    def empirical(self) -> bool:
+        """Whether the stored runs have a say."""
+        return self.decided_by == "experiments" or self.predicate is not None
+
+    @property
+    def expected_empirical(self) -> str:
+        """Verdict that the committed store gives: of the claim itself, or beside the one that the checks give."""
+        if self.decided_by == "experiments":
+            return self.expected
+        return self.predicate.expected if self.predicate else ""
+
+
+def load(papers: Sequence[str] = PAPERS, folder: Path = FOLDER) -> tuple[Claim, ...]:
+    """Claims of the papers in ledger order. Raises UserError for a bad file, an unknown field or a repeated id."""
+    claims = tuple(claim for paper in papers for claim in _read(folder / f"{paper}.toml"))
+    seen: dict[str, str] = {}
+    for claim in claims:
+        if claim.id in seen:
+            raise UserError("claim id", claim.id, f"an id used once (also in {seen[claim.id]}.toml)")
+        seen[claim.id] = claim.paper
+    return claims
+
+
+def select(claims: Iterable[Claim], ids: Sequence[str] = (), papers: Sequence[str] = ()) -> tuple[Claim, ...]:
+    """Claims with one of the ids or papers; all of them when both are empty. Raises UserError for an unknown one."""
+    claims = tuple(claims)
+    known_ids, known_papers = [c.id for c in claims], sorted({c.paper for c in claims})
+    for name in ids:
+        if name not in known_ids:
+            raise UserError("claim", name, _near(name, known_ids))
+    for name in papers:
+        if name not in known_papers:
+            raise UserError("paper", name, ", ".join(known_papers))
+    if not ids and not papers:
+        return claims
+    return tuple(c for c in claims if c.id in ids or c.paper in papers)
+
+
+def _near(name: str, known: Sequence[str]) -> str:
+    """The most similar ids, because the whole list would not fit on a line."""
+    close = difflib.get_close_matches(name, known, n=4, cutoff=0.4)
+    return f"an id of the ledger ({len(known)} entries{'; near: ' + ', '.join(close) if close else ''})"
+
+
+def _read(path: Path) -> list[Claim]:
+    if not path.is_file():
+        raise UserError("ledger", path.name, ", ".join(sorted(entry.name for entry in path.parent.glob("*.toml"))))
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise UserError("ledger", path.name, f"a TOML file ({error})") from None
+    return [_claim(entry, path.stem) for entry in content.get("claim", [])]
+
+
+def _claim(entry: dict[str, Any], paper: str) -> Claim:
+    known = {f.name for f in fields(Claim)} - {"paper"}
+    for name in sorted(set(entry) - known):
+        raise UserError(f"claim {entry.get('id')} of {paper}: field", name, ", ".join(sorted(known)))
+    for name in ("id", "location", "kind", "title", "statement", "how_to_check", "needs"):
+        if not str(entry.get(name, "")).strip():
+            raise UserError(f"claim {entry.get('id')} of {paper}: field", name, "a text that is not empty")
+    texts = {name: str(value).strip() for name, value in entry.items() if name != "predicate"}
+    predicate = parse(entry["predicate"], texts["id"]) if "predicate" in entry else None
+    return Claim(paper=paper, **texts, predicate=predicate)

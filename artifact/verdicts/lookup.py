@@ -1,0 +1,378 @@
+"""The numbers that predicates ask of the stored runs: one per cell and seed, read once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from artifact.base.errors import UserError
+from artifact.base.stats import Crossing, area_under_curve, rounds_to_target
+from artifact.papers import experiments
+from artifact.papers.experiments import Cell
+from artifact.papers.measured import UP_TO_TARGET, curvature, curve
+from artifact.runs.store import LAST, Run, diverged
+from artifact.verdicts.predicates import AnyPredicate
+
+FEWEST_SEEDS = 2
+
+#: kinds of panels whose lines go over rounds
+OVER_ROUNDS = ("curves", "probe")
+
+#: seed -> value, in the unit of the metric
+BySeed = Mapping[int, float]
+#: (run, evaluated model) -> number, None where the run does not have it
+Reader = Callable[[Run, str], float | None]
+
+
+class Missing(Exception):
+    """A predicate names what is not declared (yet) or not run at the profile."""
+
+
+@dataclass(frozen=True)
+class Spent:
+    """When a run reached a target, and what a round of it costs in the unit of ``UP_TO_TARGET``."""
+
+    crossing: Crossing
+    rate: float
+
+
+# ---- the store -------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Store:
+    """Finished runs of a folder, read once, and the numbers that predicates ask of them."""
+
+    folder: Path
+    _numbers: dict[Any, Any] = field(default_factory=dict)
+
+    @cached_property
+    def stored(self) -> dict[str, list[Run]]:
+        return experiments.finished(self.folder)
+
+    def runs(self, cell: Cell) -> dict[int, list[Run]]:
+        """Seed -> the runs of the cell's members, for the seeds whose runs are all there.
+
+        Nothing for a cell that the profile does not run: where columns coincide at a smaller profile, runs of another
+        column would be found for it.
+        """
+        if cell.not_run:
+            return {}
+        return self._once(("runs", cell.id, cell.profile), lambda: self._runs(cell))
+
+    def _runs(self, cell: Cell) -> dict[int, list[Run]]:
+        members = cell.configs_by_member
+        rows = {seed: [experiments.found(m[i], self.stored) for m in members] for i, seed in enumerate(cell.seeds)}
+        return {seed: runs for seed, runs in rows.items() if runs and None not in runs}
+
+    def values(self, cell: Cell, measure: str) -> BySeed:
+        """Seed -> number of a cell; seeds without a finished and measured run are left out."""
+        return self._once((measure, cell.id, cell.profile), lambda: self._values(cell, measure))
+
+    def _values(self, cell: Cell, measure: str) -> BySeed:
+        if measure == "metric":
+            means = {} if cell.not_run else experiments.by_seed(cell, self.stored)
+        else:
+            read, _ = reader(measure)
+            found = {seed: [read(run, cell.metric.model) for run in runs] for seed, runs in self.runs(cell).items()}
+            means = {seed: float(np.mean(values)) for seed, values in found.items() if None not in values}
+        return {seed: value for seed, value in means.items() if math.isfinite(value)}
+
+    def spent(self, cell: Cell, target: float) -> dict[int, Spent]:
+        """Seed -> what the cell's run spent up to the target; a cell that averages over columns has no such number."""
+        found = {seed: _spent(cell, runs[0], target) for seed, runs in self.runs(cell).items() if len(runs) == 1}
+        return {seed: spent for seed, spent in found.items() if spent is not None}
+
+    def panels(self, name: str, profile: str) -> list[Any]:
+        """The trained panels of a figure, or one of them."""
+        from artifact.papers.figures import series  # the package loads the drawing library
+
+        def found() -> list[Any]:
+            return [panel for panel in series.select(name, profile) if panel.panel.kind not in series.UNTRAINED]
+
+        return self._once(("panels", name, profile), found)
+
+    def lines(self, panel: Any) -> list[dict[str, Any]]:
+        """A panel's lines {label, seeds [n], keys, x [X], values [n, X]}; those without runs are left out."""
+        return self._once(("lines", panel.id, panel.profile), lambda: _panel_lines(panel, self))
+
+    def _once(self, name: tuple[str, str, str], make: Callable[[], Any]) -> Any:
+        if name not in self._numbers:
+            self._numbers[name] = make()
+        return self._numbers[name]
+
+
+def open_store(profile: str, folder: Path | None = None) -> Store:
+    """The profile's own store, or another folder. Raises UserError for an unknown profile."""
+    if profile not in experiments.STORES:
+        raise UserError("profile", profile, ", ".join(experiments.STORES))
+    return Store(folder or experiments.ROOT / experiments.STORES[profile])
+
+
+def _in_its_place(cell: Cell) -> str:
+    """What the profile trains instead of the column's data set, for labels; empty where it trains that."""
+    declared = cell.column.settings.get("dataset")
+    used = cell.configs[0].dataset if cell.configs else declared
+    return "" if declared in (None, used) else f" ({used} in its place)"
+
+
+def _spent(cell: Cell, run: Run, target: float) -> Spent | None:
+    lines = run.metrics()
+    rounds, accuracies = curve(run, cell.metric.model)
+    if not rounds:
+        return None
+    rate = 1.0
+    if cell.metric.quantity == "seconds-to":
+        rate = run.seconds() / len(lines)
+    elif cell.metric.quantity == "communication-to":
+        sent = float(np.mean([line["cohort"] * (line["cost"]["up"] + line["cost"]["down"]) for line in lines]))
+        rate = sent * run.config()["parameters"] / 1e9
+    return Spent(rounds_to_target(rounds, accuracies, target), rate)
+
+
+def _panel_lines(panel: Any, store: Store) -> list[dict[str, Any]]:
+    from artifact.papers.figures import (
+        surface_figures,
+        surfaces,
+        training,  # they load the drawing library
+    )
+
+    if panel.panel.kind in ("curves", "sweep", "probe"):
+        return training.lines(panel, store.stored)
+    read = {"spectrum": surface_figures.spectrum_lines, "landscape": surface_figures.rise_lines}
+    read |= {"density": surface_figures.share_lines}
+    if panel.panel.kind not in read:
+        raise Missing(f"panel {panel.id} of kind {panel.panel.kind} has no lines to compare")
+    return read[panel.panel.kind](surfaces.entries(panel, store.stored, store.folder, measure=False))
+
+
+# ---- what is read off a run ------------------------------------------------------------------------------------------
+
+
+def _curve_height(run: Run, model: str) -> float | None:
+    rounds, accuracies = curve(run, model)
+    return area_under_curve(rounds, accuracies) if rounds else None
+
+
+def _end(name: str, scale: float = 1.0) -> Reader:
+    """Mean over the last ten evaluations of the evaluated model, as headlines are; none for a run that diverged."""
+
+    def read(run: Run, model: str) -> float | None:
+        metrics = run.metrics()
+        tail = [line[model][name] for line in metrics if name in line.get(model, {})][-LAST:]
+        return scale * sum(tail) / len(tail) if tail and not diverged(metrics) else None
+
+    return read
+
+
+def _train(run: Run, _model: str) -> float | None:
+    return _end("accuracy", 100)(run, "train")
+
+
+def _gap(run: Run, model: str) -> float | None:
+    train, test = _train(run, model), _end("accuracy", 100)(run, model)
+    return None if train is None or test is None else train - test
+
+
+def _fluctuation(run: Run, model: str) -> float | None:
+    """Standard deviation about the line through the last ten evaluated rounds, so that a trend does not count."""
+    rounds, accuracies = (np.array(values[-LAST:]) for values in curve(run, model))
+    if len(rounds) < 3:
+        return None
+    return float(np.std(accuracies - np.polyval(np.polyfit(rounds, accuracies, 1), rounds)))
+
+
+def _recorded(name: str) -> Reader:
+    """What ``artifact.papers.measured`` has recorded of the last model's Hessian."""
+    return lambda run, _model: curvature(run).get(name, {}).get("value")
+
+
+def _probed(measure: str) -> Reader:
+    """``probe.field``: the last probed round's value."""
+    probe, _, name = measure.partition(".")
+
+    def read(run: Run, _model: str) -> float | None:
+        found = [line[probe][name] for line in run.metrics() if line.get(probe, {}).get(name) is not None]
+        return found[-1] if found else None
+
+    return read
+
+
+#: what ``Predicate.measure`` reads off a run beside the table's own metric, with its unit; ``probe.field`` as well.
+#: Accuracies, losses and their deviations are means over the last ten evaluations, like the headlines of the tables.
+MEASURES: dict[str, tuple[Reader, str]] = {
+    "curve": (_curve_height, "points"),  # mean height of the accuracy curve
+    "train": (_train, "points"),  # training accuracy
+    "gap": (_gap, "points"),  # training minus test accuracy
+    "loss": (_end("loss"), ""),  # test loss
+    "spread": (_end("client_sd", 100), "points"),  # deviation of the accuracy over clients
+    "fluctuation": (_fluctuation, "points"),  # of the accuracy over the last ten evaluated rounds
+    "top-eigenvalue": (_recorded("top_eigenvalue"), ""),
+    "trace": (_recorded("trace"), ""),
+}
+
+
+def reader(measure: str) -> tuple[Reader, str]:
+    """Function and unit of a measure. Raises Missing for an unknown one."""
+    if "." in measure:
+        return _probed(measure), ""
+    if measure not in MEASURES:
+        raise Missing(f"measure {measure} is not one of {', '.join(MEASURES)}")
+    return MEASURES[measure]
+
+
+# ---- the evidence of one predicate -----------------------------------------------------------------------------------
+
+
+@dataclass
+class Evidence:
+    """The cells of one predicate: looks them up by labels and remembers which were used and which lack runs.
+
+    metric, table: those that are looked at now.  cells: every number's id.  missing: ids that lack runs, and why.
+    keys: runs used.  names: ids of lines as their labels.  unit: of the numbers.  notes: what the profile changes, of
+    every table looked at.
+    """
+
+    predicate: AnyPredicate
+    profile: str
+    store: Store
+    metric: str | None = None
+    table: str = ""
+    cells: dict[str, Cell | None] = field(default_factory=dict)
+    missing: dict[str, str] = field(default_factory=dict)
+    keys: set[str] = field(default_factory=set)
+    names: dict[str, str] = field(default_factory=dict)
+    unit: str = ""
+    notes: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def scale(self) -> str:
+        return "; ".join(note for note in self.notes if note)
+
+    def _place(self, compared: str, within: str) -> tuple[str, str]:
+        """(row, column)"""
+        return (compared, within) if self.predicate.along == "rows" else (within, compared)
+
+    def cell(self, compared: str, within: str) -> Cell:
+        """Raises Missing for a table, row, column, metric or profile that is not declared."""
+        row, column = self._place(compared, within)
+        name = self.table or self.predicate.table
+        try:
+            found = experiments.select(name, self.profile, row, column, self.metric)
+        except UserError as error:
+            raise Missing(str(error)) from None
+        if not found:
+            raise Missing(f"{name} has no cell {row} / {column}")
+        cell = found[0]
+        self.cells[cell.id] = cell
+        self.notes[cell.table.profiles[self.profile].note] = None
+        own = UP_TO_TARGET.get(cell.metric.quantity, "points" if cell.metric.unit == "%" else cell.metric.unit)
+        self.unit = own if self.predicate.measure == "metric" else reader(self.predicate.measure)[1]
+        self.names |= {row: cell.row.label, column: cell.column.label + _in_its_place(cell)}
+        return cell
+
+    def values(self, compared: str, within: str) -> BySeed:
+        """Seed -> number of a cell, or of a point of a panel's line."""
+        if self.predicate.of_figure:
+            return self._point(*self._place(compared, within))
+        cell = self.cell(compared, within)
+        return self._checked(cell, self.store.values(cell, self.predicate.measure))
+
+    def printed(self, compared: str, within: str) -> float:
+        """The paper's number of a cell. Raises Missing where it has none."""
+        cell = self.cell(compared, within)
+        number = experiments.printed(cell.table).get((cell.row.id, cell.column.id, cell.metric.id))
+        if number is None or number.value is None:
+            raise Missing(f"{cell.id} has no printed number")
+        return number.value
+
+    def spent(self, compared: str, within: str) -> Mapping[int, Spent]:
+        cell = self.cell(compared, within)
+        if cell.target is None:
+            raise Missing(f"{cell.id} has no target accuracy at this profile")
+        return self._checked(cell, self.store.spent(cell, cell.target))
+
+    def _checked(self, cell: Cell, found: Mapping[int, Any]) -> Mapping[int, Any]:
+        self.keys |= {run.key for runs in self.store.runs(cell).values() for run in runs}
+        if len(found) < FEWEST_SEEDS:
+            done = len(self.store.runs(cell))
+            measured = "" if len(found) == done else f", {len(found)} measured"
+            self.missing[cell.id] = cell.not_run or f"{done} of {len(cell.seeds)} seeds finished{measured}"
+        return found
+
+    def shared(self, *sides: Mapping[int, Any]) -> list[int]:
+        """Seeds that all sides have; fewer than two are missing runs."""
+        seeds = sorted(set.intersection(*map(set, sides)))
+        if len(seeds) < FEWEST_SEEDS and not self.missing:
+            self.missing[self.table or self.predicate.table] = "fewer than two seeds in common"
+        return seeds
+
+    def levels(self, label: str) -> tuple[str, ...]:
+        """All points of a sweep's line at the profile, from low to high."""
+        panel = self._panel(label)
+        return tuple(f"{x:g}" for x in sorted({s.x for s in panel.series if s.label == label and s.x is not None}))
+
+    def _point(self, label: str, at: str) -> BySeed:
+        """A panel's line at one x, in the mean over all of them, or over the last ten."""
+        panel = self._panel(label)
+        name = f"{panel.id}/{label}/{at}"
+        self.cells[name] = None
+        line = next((line for line in self.store.lines(panel) if line["label"] == label), None)
+        if line is None or len(line["seeds"]) < FEWEST_SEEDS:
+            self.missing[name] = panel.not_run or f"{len(line['seeds']) if line else 0} seeds finished or measured"
+            return {}
+        chosen = at_point(line, at, panel.panel.kind in OVER_ROUNDS)
+        if chosen is None:
+            self.missing[name] = f"no runs at {at}"
+            return {}
+        self.keys |= set(line["keys"])
+        return {s: float(v) for s, v in zip(line["seeds"], chosen, strict=True) if math.isfinite(v)}
+
+    def _panel(self, label: str) -> Any:
+        """The declared panel, or the first one of the figure, that draws the line."""
+        try:
+            found = self.store.panels(self.table or self.predicate.table, self.profile)
+        except UserError as error:
+            raise Missing(str(error)) from None
+        if not found:
+            raise Missing(f"{self.predicate.table} is not a declared figure or panel")
+        drawing = [panel for panel in found if label in {s.label for s in panel.series}]
+        if not drawing:
+            reasons = [panel.not_run for panel in found if panel.not_run]
+            raise Missing(reasons[0] if reasons else f"{self.predicate.table} has no line {label}")
+        panel = drawing[0]
+        self.notes[panel.note] = None
+        accuracy = panel.panel.kind in ("curves", "sweep", "probe") and panel.panel.y.endswith("accuracy")
+        self.unit = "points" if accuracy else ""
+        return panel
+
+    def level_name(self, level: str, within: str) -> str:
+        """A level of a trend: a value of a panel's swept setting with the setting's name, else the level's label."""
+        if not self.predicate.of_figure or self.predicate.along != "columns":
+            return self.name(level)
+        panel = self._panel(within).panel
+        return f"{panel.x}{f'/{panel.divide}' if panel.divide else ''}={level}"
+
+    def name(self, id: str) -> str:
+        """The label of a row or column that a predicate names by its id."""
+        return self.names.get(id, id)
+
+
+def at_point(line: Mapping[str, Any], at: str, over_rounds: bool) -> np.ndarray | None:
+    """[n] values of a line; None where it has no such point.
+
+    over_rounds: the mean is the curve's mean height, since the last rounds are evaluated more often than the others.
+    """
+    values = np.array(line["values"], dtype=float)
+    if at == "mean":
+        return np.array([area_under_curve(line["x"], one) for one in values]) if over_rounds else values.mean(1)
+    if at == "last":
+        return values[:, -LAST:].mean(1)
+    near = [i for i, x in enumerate(line["x"]) if math.isclose(x, float(at), rel_tol=1e-5)]
+    return values[:, near[0]] if near else None
