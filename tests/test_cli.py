@@ -18,6 +18,7 @@ import pytest
 
 from artifact import algorithms, data
 from artifact.__main__ import main
+from artifact.base import paths
 from artifact.base.errors import UserError
 from artifact.data.sources import import_npz
 from artifact.models import networks
@@ -25,7 +26,7 @@ from artifact.runs import session
 from artifact.runs.store import read_checkpoint
 from artifact.training import config
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = paths.ROOT
 SMALL = "run --model mlp-16 --rounds 2 --clients 4 --cohort 2 --train-size 100 --test-size 50 --quiet"
 FEDAVG = f"{SMALL} --algorithm fedavg"
 FEDSAM = f"{SMALL} --algorithm fedsam"

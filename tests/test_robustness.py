@@ -22,6 +22,7 @@ from safetensors.torch import load_file, save_file
 
 from artifact import algorithms
 from artifact.__main__ import main
+from artifact.base import paths
 from artifact.base.errors import UserError
 from artifact.papers.figures import surfaces
 from artifact.papers.measured import curvature
@@ -31,7 +32,7 @@ from artifact.runs.sweep.workers import Data, Settings, perform
 from artifact.training import config
 from artifact.training.trainer import Trainer
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = paths.ROOT
 ROUNDS = 400
 LINE = (
     "run --algorithm fedsmoo --model mlp-16 --clients 6 --cohort 3 --train-size 200 --test-size 60 --batch-size 16 "

@@ -4,7 +4,6 @@ import csv
 import itertools
 import json
 import math
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -14,11 +13,12 @@ from artifact.__main__ import main
 from artifact.algorithms import ALGORITHMS, HOME, UNRELEASED, build, register_file, resolve
 from artifact.algorithms.cohort import Cohort
 from artifact.algorithms.switches import EXCLUSIVE, OPTIONS, SAME_EQUATION, SOURCES, SWITCHES
+from artifact.base import paths
 from artifact.base.errors import UserError
 from artifact.base.flat import Layout, norm
 from artifact.training.rounds import play
 
-LEDGER = Path(__file__).parent.parent / "claims" / "discrepancies.csv"
+LEDGER = paths.CLAIMS / "discrepancies.csv"
 P, SIZES, BATCH, EPOCHS = 6, [12, 9, 12, 7], 5, 2
 LAYOUT = Layout(("fc.weight", "fc.bias"), ((2, 2), (2,)))
 

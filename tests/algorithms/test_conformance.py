@@ -1,17 +1,17 @@
 """``replay`` against the trajectories in tests/vectors: released codes as they ran, and the repaired paper forms."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from artifact.__main__ import main
 from artifact.accelerate.choose import KINDS
+from artifact.base import paths
 from artifact.base.errors import UserError
 from artifact.runs.replay import FIELDS, replay
 
-VECTORS = Path(__file__).parent / "vectors"
+VECTORS = paths.ROOT / "tests" / "vectors"
 CASES = sorted(VECTORS.rglob("*.npz"))
 TOLERANCE = 1e-10
 

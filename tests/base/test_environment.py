@@ -15,8 +15,9 @@ import pytest
 import yaml
 
 from artifact import __version__
+from artifact.base import paths
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = paths.ROOT
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
 

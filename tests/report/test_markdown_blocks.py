@@ -15,12 +15,13 @@ import torch
 
 from artifact import algorithms, cli
 from artifact.__main__ import main
+from artifact.base import paths
 from artifact.report import markdown_blocks
 from artifact.runs.store import read_checkpoint
 from checks.__main__ import main as checks_command
 from notebooks.__main__ import main as notebooks_command
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = paths.ROOT
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```sh\n(.*?)```", TEXT, re.S)
 LINES = [line.split("#")[0].strip() for block in BLOCKS for line in block.splitlines() if line.strip()]

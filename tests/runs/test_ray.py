@@ -1,7 +1,7 @@
 """A sweep on a real Ray cluster of two nodes, one of which is killed while it works.
 
 Ray binds the machine's own address whatever it is told, so the cluster runs in a network namespace that has only the
-loopback device: ``python tests/test_ray.py FOLDER`` inside ``unshare -rn`` is the scenario, the tests read its outcome.
+loopback device: ``unshare -rn python test_ray.py FOLDER`` is the scenario, the tests read its outcome.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import pytest
 from safetensors.torch import load_file
 
 from artifact.__main__ import main
+from artifact.base import paths
 from artifact.bench import nodes
 from artifact.runs.sweep import sweep
 from artifact.runs.sweep.workers import LocalPool, Settings
@@ -84,7 +85,7 @@ needs_cluster = pytest.mark.skipif(bool(nodes.missing()), reason=nodes.missing()
 def swept(tmp_path_factory) -> tuple[Path, dict]:
     """(store, outcome) of the scenario."""
     folder = tmp_path_factory.mktemp("ray")
-    root = str(Path(__file__).resolve().parents[1])
+    root = str(paths.ROOT)
     words = ["unshare", "-rn", sys.executable, __file__, str(folder)]
     environment = os.environ | {"PYTHONPATH": root}
     done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=LIMIT)

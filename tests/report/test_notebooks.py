@@ -17,6 +17,7 @@ import nbformat
 import pytest
 from click.testing import CliRunner
 
+from artifact.base import paths
 from artifact.base.errors import UserError
 from artifact.papers import needed_runs
 from artifact.report import notebooks
@@ -26,7 +27,7 @@ from notebooks import claim as cards
 from notebooks import empirical, render, shape
 from notebooks.__main__ import main
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = paths.ROOT
 LEDGER = {claim.id: claim for claim in load()}
 NAMES = notebooks.names()
 #: small ones whose claims need no training

@@ -16,13 +16,13 @@ from scipy import stats
 
 from artifact import algorithms
 from artifact.__main__ import main
-from artifact.base import plots
+from artifact.base import paths, plots
 from artifact.papers import experiments
 from artifact.papers.compare import with_own_row
 from artifact.runs.store import runs
 from artifact.training.config import RunConfig
 
-FEDSIGN = Path(__file__).resolve().parents[1] / "examples" / "fedsign.py"
+FEDSIGN = paths.ROOT / "examples" / "fedsign.py"
 SEEDS = (0, 1, 2)
 TOY = """
 paper = "toy"

@@ -6,13 +6,13 @@ import json
 import os
 import re
 import shlex
-from pathlib import Path
 
 import pytest
 import torch
 
 from artifact import algorithms, curvature
 from artifact.__main__ import main
+from artifact.base import paths
 from artifact.base.errors import UserError
 from artifact.runs import session
 from artifact.runs.measure_sharpness import (
@@ -29,7 +29,7 @@ from artifact.runs.measure_sharpness import (
 from artifact.runs.store import read_checkpoint
 from artifact.training.config import make
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = paths.ROOT
 PARTS = ["--parts", "top,trace"]
 
 

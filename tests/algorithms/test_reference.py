@@ -5,7 +5,6 @@ of unequal length, other widths and hyper-parameters.
 """
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,9 +12,10 @@ from reference import METHODS, Paper, Released
 
 from artifact.accelerate.choose import KINDS
 from artifact.algorithms import ALGORITHMS
+from artifact.base import paths
 from artifact.runs.replay import FIELDS, replay
 
-VECTORS = sorted((Path(__file__).parent / "vectors").rglob("*.npz"))
+VECTORS = sorted((paths.ROOT / "tests" / "vectors").rglob("*.npz"))
 TOLERANCE = 1e-10
 
 FL = "woodenchild95/FL-Simulator@502bec65570165d1ff1a6ce76375297145c734e3"
