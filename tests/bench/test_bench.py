@@ -46,7 +46,7 @@ DIGITS |= {"local_epochs": 1}
 def digits(monkeypatch):
     """The first case, on the digits that are always there."""
     monkeypatch.setitem(cases.CASES, "mlp-200", DIGITS)
-    monkeypatch.setattr("artifact.bench.available", lambda models: list(models))
+    monkeypatch.setattr("artifact.bench.command.available", lambda models: list(models))
 
 
 def test_contenders_take_turns_and_report(digits):
