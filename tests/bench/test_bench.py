@@ -145,7 +145,7 @@ def test_turns_of_several_rounds(digits):
 
 def test_profile_adds_up_and_knows_the_layers(digits, tmp_path):
     """mlp-200 on 64 pixels: two layers, whose products are the floor under the round's time."""
-    result = profile.measure(["mlp-200"])
+    result = profile.measure(["mlp-200"], ["explicit"])
     (one,) = result["profiles"]
     assert sum(one["shares"].values()) == pytest.approx(1) and one["shares"]["matrix products"] > 0
     assert [(layer["layer"], layer["weight"]) for layer in one["layers"]] == [("fc1", "200x64"), ("fc2", "10x200")]
