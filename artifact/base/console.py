@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any, Never
 
 import click
 
@@ -14,7 +15,7 @@ from artifact.base.errors import UserError
 class OneLine(click.Command):
     """A command of a module of its own; its usage errors are one line, too."""
 
-    def main(self, args=None, prog_name=None, **_options):
+    def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, *_: Any, **_options: Any) -> Never:
         sys.exit(exit_code(lambda: invoked(self, args, prog_name)))
 
 
@@ -41,7 +42,7 @@ def exit_code(command: Callable[[], object], interrupted: str = "interrupted") -
     return code if isinstance(code, int) else 0
 
 
-def invoked(command: click.Command, arguments: list[str] | None, name: str | None) -> object:
+def invoked(command: click.Command, arguments: Sequence[str] | None, name: str | None) -> object:
     """As ``command.main``, which would turn a closed pipe into exit code 1 before it is seen here."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     try:

@@ -25,7 +25,8 @@ def prepare(device: torch.device, dtype: str) -> None:
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read when cuBLAS is first called
     torch.backends.cudnn.benchmark = False
     torch.use_deterministic_algorithms(True, warn_only=True)
-    torch.utils.deterministic.fill_uninitialized_memory = False  # it guards against bugs, at the price of a write
+    # it guards against bugs, at the price of a write; torch hides it from type checkers behind the module's class
+    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
 
 
 def set_precision(dtype: str) -> None:
@@ -36,7 +37,7 @@ def set_precision(dtype: str) -> None:
     """
     precision = "tf32" if dtype == "tf32" else "ieee"
     torch.backends.cuda.matmul.fp32_precision = precision
-    torch.backends.cudnn.conv.fp32_precision = precision
+    torch.backends.cudnn.conv.fp32_precision = precision  # type: ignore[attr-defined]  # hidden in the same way
 
 
 def has_bfloat16(device: torch.device) -> bool:

@@ -1,5 +1,7 @@
 """The one exception that reaches a user: a field, the value it was given, and what is allowed."""
 
+from __future__ import annotations
+
 import traceback
 from pathlib import Path
 
@@ -16,7 +18,7 @@ class UserError(ValueError):
         self.field, self.value, self.allowed = field, value, allowed
         super().__init__(" ".join(f"{field}: {value!r} is not possible; allowed: {allowed}".split()))
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[type[UserError], tuple[str, object, str]]:
         """As it was made, so that it comes whole out of another process."""
         return type(self), (self.field, self.value, self.allowed)
 

@@ -87,7 +87,7 @@ class AtLeast:
     needed: int
     parts: tuple[Node, ...]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not 1 <= self.needed <= len(self.parts):
             raise ValueError(f"{self.needed} of {len(self.parts)} parts")
 

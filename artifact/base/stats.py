@@ -95,7 +95,7 @@ def sign_flip_p(differences: Sequence[float]) -> float:
     return float(result.pvalue)
 
 
-def p_greater(differences: Sequence[float], margin: float = 0.0) -> float:
+def p_greater(differences: ArrayLike, margin: float = 0.0) -> float:
     """One-sided p value of Student's t test for mean <= margin; 1 for fewer than two values.
 
     It is at most (1 - level) / 2 exactly where the lower end of ``t_interval`` at that level is at least the margin.

@@ -17,6 +17,9 @@ from torch import Tensor, nn
 
 from artifact.base.errors import UserError
 
+#: what torch calls after a module: (module, inputs, output)
+Hook = Callable[[nn.Module, tuple, Tensor], None]
+
 _NON_LINEARITIES = (nn.ReLU, nn.LeakyReLU, nn.ELU, nn.GELU, nn.SiLU, nn.Tanh, nn.Sigmoid, nn.Softplus)
 
 
@@ -25,7 +28,9 @@ def hidden_layers(model: nn.Module) -> tuple[str, ...]:
     return tuple(name for name, module in model.named_modules() if isinstance(module, _NON_LINEARITIES))
 
 
-def input_shapes(model: nn.Module, x: Tensor, kinds: tuple[type, ...]) -> list[tuple[str, nn.Module, torch.Size]]:
+def input_shapes(
+    model: nn.Module, x: Tensor, kinds: tuple[type[nn.Module], ...]
+) -> list[tuple[str, nn.Module, torch.Size]]:
     """(name, module, input shape) of every module of these kinds that x [B, ...] meets, in order of execution."""
     seen: list[tuple[str, nn.Module, torch.Size]] = []
 
@@ -74,14 +79,14 @@ def mean_square_activations(
         raise UserError("layers", unknown[0], ", ".join(hidden_layers(model)))
     squares: dict[str, Tensor] = {}
 
-    def record(name: str):
+    def record(name: str) -> Hook:
         def hook(_module: nn.Module, _inputs: tuple, output: Tensor) -> None:
             calls = sum(key.split("#")[0] == name for key in squares)
             squares[name if calls == 0 else f"{name}#{calls + 1}"] = mean_square(output)
 
         return hook
 
-    def record_variance(name: str):
+    def record_variance(name: str) -> Hook:
         def hook(_module: nn.Module, _inputs: tuple, output: Tensor) -> None:
             squares[f"variance of {name}"] = batch_variance(output)
 

@@ -31,6 +31,9 @@ from artifact.base.errors import UserError
 from artifact.base.random import key
 from artifact.models.activations import input_shapes
 
+#: layers by name, in order of execution
+Layers = dict[str, nn.Module]
+
 WEIGHTS_VARIABLE = "FEDSHARP_WEIGHTS"
 
 
@@ -95,20 +98,22 @@ class Model(nn.Module):
 class Chain(Model):
     """Layers in a row."""
 
-    def __init__(self, layers: dict[str, nn.Module]):
+    def __init__(self, layers: Layers):
         super().__init__()
         for name, layer in layers.items():
             self.add_module(name, layer)
         self.dropout_units = sum(layer.units for layer in layers.values() if isinstance(layer, Dropout))
 
     def forward(self, x: Tensor, uniforms: Tensor | None = None) -> Tensor:
-        if self.training and self.dropout_units and uniforms is None:
-            raise UserError("uniforms", None, f"[batch, {self.dropout_units}] numbers in [0, 1) in training mode")
         used = 0
         for layer in self.children():
             if not isinstance(layer, Dropout):
                 x = layer(x)
             elif self.training:
+                if uniforms is None:
+                    raise UserError(
+                        "uniforms", None, f"[batch, {self.dropout_units}] numbers in [0, 1) in training mode"
+                    )
                 x = layer(x, uniforms[:, used : used + layer.units])
                 used += layer.units
         return x
@@ -157,7 +162,7 @@ def _resnet18(input_shape: tuple, classes: int, norm: Callable[[int], nn.Module]
     return model
 
 
-def _output(layers: dict[str, nn.Module], input_shape: tuple) -> tuple[int, ...]:
+def _output(layers: Layers, input_shape: tuple) -> tuple[int, ...]:
     """Shape of one sample behind ``layers``; RuntimeError when an image is too small for a kernel."""
     x = torch.zeros(1, *input_shape)
     with torch.no_grad():
@@ -168,7 +173,7 @@ def _output(layers: dict[str, nn.Module], input_shape: tuple) -> tuple[int, ...]
     return tuple(x.shape[1:])
 
 
-def _dense(features: dict[str, nn.Module], input_shape: tuple, widths: tuple[int, ...], classes: int) -> Chain:
+def _dense(features: Layers, input_shape: tuple, widths: tuple[int, ...], classes: int) -> Chain:
     """Feature layers, then fully connected layers of these widths with ReLU, then the logits."""
     size = math.prod(_output(features, input_shape))
     layers = features | {"flatten": nn.Flatten()}
@@ -194,7 +199,8 @@ def _cnn_mnist(input_shape: tuple, classes: int) -> Model:
 
 
 def _cnn_fmnist(input_shape: tuple, classes: int) -> Model:
-    features, inside = {}, input_shape[0]
+    features: Layers = {}
+    inside = input_shape[0]
     for index, outside in enumerate((16, 32), 1):
         features |= {f"conv{index}": nn.Conv2d(inside, outside, 5, padding=2), f"norm{index}": BatchNorm(outside)}
         features |= {f"relu{index}": nn.ReLU(), f"pool{index}": nn.MaxPool2d(2)}
@@ -202,8 +208,9 @@ def _cnn_fmnist(input_shape: tuple, classes: int) -> Model:
     return _dense(features, input_shape, (), classes)
 
 
-def _five_by_five(input_shape: tuple, channels: tuple[int, int]) -> dict[str, nn.Module]:
-    features, inside = {}, input_shape[0]
+def _five_by_five(input_shape: tuple, channels: tuple[int, int]) -> Layers:
+    features: Layers = {}
+    inside = input_shape[0]
     for index, outside in enumerate(channels, 1):
         features |= {f"conv{index}": nn.Conv2d(inside, outside, 5), f"relu{index}": nn.ReLU()}
         features[f"pool{index}"] = nn.MaxPool2d(2)
@@ -229,7 +236,8 @@ def _cnn_emnist(input_shape: tuple, classes: int) -> Model:
 
 
 def _convnet_tiny(input_shape: tuple, classes: int) -> Model:
-    features, inside = {}, input_shape[0]
+    features: Layers = {}
+    inside = input_shape[0]
     for index in (1, 2, 3):
         features |= {f"conv{index}": nn.Conv2d(inside, 64, 3, padding=1), f"norm{index}": nn.GroupNorm(4, 64)}
         features |= {f"relu{index}": nn.ReLU(), f"pool{index}": nn.MaxPool2d(2)}
