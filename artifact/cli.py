@@ -1,70 +1,95 @@
-"""Commands and options; those of ``run`` come from the config and from the methods' dataclasses."""
+"""The commands of ``python -m artifact``, and ``artifact list``.
+
+The module of a command is imported when the command is called or its own help is asked for, so that nobody waits for
+what another command needs. ``COMMANDS`` says where each one lives.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
 import json
-import math
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 import click
 
-from artifact import algorithms, data
-from artifact.accelerate.choose import BACKENDS
-from artifact.algorithms.switches import OPTIONS, SAME_EQUATION, SWITCHES
-from artifact.base.errors import UserError, fault
-from artifact.base.options import DATA_ROOT, Place
-from artifact.base.tables_as_text import markdown_table
-from artifact.bench.command import bench
-from artifact.data.figures import partition_heatmap
-from artifact.models import networks
-from artifact.papers import experiments, listing, tables
-from artifact.papers.compare import compare_command
-from artifact.papers.costs import costs_command
-from artifact.papers.figures.command import figure_command
-from artifact.papers.variants import variants_command
-from artifact.report.command import report_command
-from artifact.report.markdown_blocks import readme_command
-from artifact.runs import replay, session
-from artifact.runs.measure_landscape import landscape_command
-from artifact.runs.measure_sharpness import sharpness_command
-from artifact.runs.store import dumps
-from artifact.runs.sweep.sweep import sweep_command
-from artifact.training import config
-from artifact.training.config import RunConfig
-from artifact.verdicts.command import verdicts_command
+from artifact.base.errors import UserError
+from artifact.base.options import AS_JSON, profile_option
+from artifact.base.tables_as_text import in_words, markdown_table, plain_lines
 
-AS_JSON = click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
+#: name -> where the command is defined, and the first line of its help. MODULE:NAME names a ``click.Command`` or a
+#: function that makes one.
+COMMANDS = {
+    "list": ("artifact.cli:list_command", "List methods, data sets, models, tables, claims or discrepancies."),
+    "run": ("artifact.runs.command:run_command", "Train one configuration; a finished one is looked up."),
+    "replay": (
+        "artifact.runs.command:replay_command",
+        "Replay a case file: data, batches and cohorts in, trajectory out.",
+    ),
+    "data": ("artifact.data.command:data_group", "Show, fetch, import and split data sets."),
+    "table": (
+        "artifact.papers.tables:table_command",
+        "Run or look up PAPER/TABLE, a PAPER or all; print ours / theirs.",
+    ),
+    "figure": (
+        "artifact.papers.figures.command:figure_command",
+        "Run or look up PAPER/FIGURE, a PAPER or all, and draw them.",
+    ),
+    "variants": (
+        "artifact.papers.variants:variants_command",
+        "Compare every method as printed and as released, paired by seed.",
+    ),
+    "verdicts": (
+        "artifact.verdicts.command:verdicts_command",
+        "Decide the claims of the papers by the stored runs; train nothing.",
+    ),
+    "sweep": (
+        "artifact.runs.sweep.sweep:sweep_command",
+        "Train all runs that a PAPER, PAPER/TABLE, PAPER/FIGURE or all need.",
+    ),
+    "compare": ("artifact.papers.compare:compare_command", "Compare a method of your own with those of PAPER/TABLE."),
+    "costs": ("artifact.papers.costs:costs_command", "Count gradients, traffic and client memory of every method."),
+    "readme": ("artifact.report.markdown_blocks:readme_command", "Fill the generated blocks of Markdown files."),
+    "report": ("artifact.report.command:report_command", "Build the static report site; it opens offline."),
+    "sharpness": (
+        "artifact.runs.measure_sharpness:sharpness_command",
+        "Measure eigenvalues, trace, density and sharpness of stored models.",
+    ),
+    "landscape": (
+        "artifact.runs.measure_landscape:landscape_command",
+        "Draw loss surfaces of stored models along shared directions.",
+    ),
+    "bench": ("artifact.bench.command:bench", "Measure seconds per round of models, methods and backends."),
+}
+
+
+class Commands(click.Group):
+    """The group of all commands; it knows their names and help lines without importing them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, name = COMMANDS[cmd_name][0].split(":")
+        found = getattr(import_module(module), name)
+        return found if isinstance(found, click.Command) else found()
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
 
 def commands(arguments: Sequence[str]) -> click.Group:
     """The command group; files named by ``--add`` are registered first, so that their options exist."""
     for file in _added(arguments):
-        _register(file)
-    group = click.Group("artifact", help="Replication and audit of five papers on sharpness-aware federated learning.")
-    for command in (
-        list_command(),
-        run_command(),
-        replay_command,
-        data_group,
-        tables.table_command,
-        figure_command,
-        variants_command,
-        verdicts_command,
-        sweep_command,
-        compare_command,
-        costs_command,
-        readme_command,
-        report_command,
-        sharpness_command,
-        landscape_command,
-        bench,
-    ):
-        group.add_command(command)
-    return group
+        from artifact import algorithms
+
+        algorithms.register_file(file)
+    return Commands("artifact", help="Replication and audit of five papers on sharpness-aware federated learning.")
 
 
 def _added(arguments: Sequence[str]) -> list[str]:
@@ -73,19 +98,13 @@ def _added(arguments: Sequence[str]) -> list[str]:
     return apart + [word.removeprefix("--add=") for word in arguments if word.startswith("--add=")]
 
 
-def _register(file: str) -> None:
-    try:
-        algorithms.register_file(file)
-    except UserError:
-        raise
-    except (Exception, SystemExit) as error:  # the user's own code may raise anything
-        raise fault(file, error) from error
-
-
 # ---- list ------------------------------------------------------------------------------------------------------------
+# Each kind imports what it lists, and no more.
 
 
 def _algorithms() -> list[dict[str, Any]]:
+    from artifact import algorithms
+
     return [
         {
             "name": name,
@@ -99,6 +118,9 @@ def _algorithms() -> list[dict[str, Any]]:
 
 
 def _discrepancies() -> list[dict[str, Any]]:
+    from artifact import algorithms
+    from artifact.algorithms.switches import OPTIONS, SAME_EQUATION, SWITCHES
+
     rows = [
         {
             "id": id,
@@ -121,14 +143,20 @@ def _discrepancies() -> list[dict[str, Any]]:
 
 
 def _datasets() -> list[dict[str, Any]]:
+    from artifact import data
+
     return [data.status(name) for name in data.DATASETS]
 
 
 def _models() -> list[dict[str, Any]]:
+    from artifact.models import networks
+
     return [{"name": name, "title": info.title, "papers": list(info.papers)} for name, info in networks.MODELS.items()]
 
 
 def _experiments() -> list[dict[str, Any]]:
+    from artifact.papers import experiments
+
     return [
         {
             "name": f"{paper.paper}/{table.id}",
@@ -148,37 +176,37 @@ def _claims() -> list[dict[str, Any]]:
     ]
 
 
-LISTS = {
+def _cells(paper: str | None, profile: str) -> list[dict[str, Any]]:
+    from artifact.papers import listing
+
+    return listing.cells(paper, profile)
+
+
+LISTS: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "algorithms": _algorithms,
     "datasets": _datasets,
     "models": _models,
     "experiments": _experiments,
     "claims": _claims,
     "discrepancies": _discrepancies,
-    "cells": listing.cells,
 }
 
 
-def list_command() -> click.Command:
-    @click.command("list", help="What there is: " + ", ".join(LISTS) + ".")
-    @click.argument("what", type=click.Choice(list(LISTS)))
-    @click.option("--paper", help="Cells, experiments or claims of this paper only.")
-    @click.option("--profile", type=click.Choice(experiments.PROFILES), default="laptop", help="Profile of the cells.")
-    @click.option("--markdown", is_flag=True, help="As a Markdown table.")
-    @AS_JSON
-    def show(what: str, paper: str | None, profile: str, markdown: bool, as_json: bool) -> None:
-        rows = listing.cells(paper, profile) if what == "cells" else _of_paper(paper, what, LISTS[what]())
-        if as_json:
-            click.echo(json.dumps(rows, indent=1, default=str))
-            return
-        if markdown and rows:  # without rows there is nothing to name the columns after
-            click.echo("\n".join(markdown_table(list(rows[0]), (map(_short, row.values()) for row in rows))))
-            return
-        for row in rows:
-            first, *others = row.values()
-            click.echo(f"{first:<17} " + "  ".join(_short(value) for value in others))
-
-    return show
+@click.command("list", help=f"{COMMANDS['list'][1]}\n\nWHAT is one of {', '.join(LISTS)}, cells.")
+@click.argument("what", type=click.Choice([*LISTS, "cells"]))
+@click.option("--paper", help="Only the cells, experiments or claims of this paper.")
+@profile_option("laptop")
+@click.option("--markdown", is_flag=True, help="Print a Markdown table.")
+@AS_JSON
+def list_command(what: str, paper: str | None, profile: str, markdown: bool, as_json: bool) -> None:
+    rows = _cells(paper, profile) if what == "cells" else _of_paper(paper, what, LISTS[what]())
+    if as_json:
+        click.echo(json.dumps(rows, indent=1, default=str))
+    elif markdown and rows:  # without rows there is nothing to name the columns after
+        click.echo("\n".join(markdown_table(list(rows[0]), (map(in_words, row.values()) for row in rows))))
+    else:
+        for line in plain_lines(rows):
+            click.echo(line)
 
 
 def _of_paper(paper: str | None, what: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -191,213 +219,3 @@ def _of_paper(paper: str | None, what: str, rows: list[dict[str, Any]]) -> list[
     if paper not in papers:
         raise UserError("paper", paper, ", ".join(sorted(set(papers))))
     return [row for row, own in zip(rows, papers, strict=True) if own == paper]
-
-
-def _short(value: Any) -> str:
-    if isinstance(value, dict):
-        return " ".join(f"{k}={v}" for k, v in value.items())
-    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
-
-
-# ---- run -------------------------------------------------------------------------------------------------------------
-
-
-def _method_options() -> dict[str, str]:
-    """Hyper-parameter -> the methods that have it, over all registered methods."""
-    owners: dict[str, list[str]] = {}
-    for name, cls in algorithms.ALGORITHMS.items():
-        for field in dataclasses.fields(cls):
-            owners.setdefault(field.name, []).append(name)
-    return {name: ", ".join(methods) for name, methods in owners.items()}
-
-
-def run_command() -> click.Command:
-    """``run`` with one option per config field and per hyper-parameter of any method; the config checks the values."""
-    options: list[click.Parameter] = []
-    for name, field in RunConfig.model_fields.items():
-        flag = "--" + ("switch" if name == "switches" else name).replace("_", "-")
-        if name == "hyper":
-            continue
-        default = "required" if field.is_required() else f"default {field.default}"
-        many, boolean = name == "switches", field.annotation is bool
-        options.append(click.Option([flag, name], help=default, multiple=many, is_flag=boolean, default=None))
-    options += [
-        click.Option(["--out"], type=Place(), default=Path("out/runs"), help="Store of the runs."),
-        click.Option(["--data", "data_root"], type=Place(), help="Folder of the data sets."),
-        click.Option(["--add"], multiple=True, help="Python file with a method of your own; may be repeated."),
-        click.Option(["--resume"], is_flag=True, help="Go on with a run that was begun."),
-        click.Option(
-            ["--checkpoint-seconds"],
-            type=float,
-            default=session.CHECKPOINT_SECONDS,
-            show_default=True,
-            help="Time between checkpoints; no number of the run depends on it.",
-        ),
-        click.Option(["--quiet"], is_flag=True, help="No progress bar."),
-        click.Option(["--json", "as_json"], is_flag=True, help="Machine-readable output."),
-    ]
-    taken = {flag for option in options for flag in option.opts} | {"--help"}
-    for name, owners in _method_options().items():
-        flag = "--" + name.replace("_", "-")
-        if flag in taken:
-            raise UserError("hyper-parameter", name, f"for {owners} a name that is no option of run itself")
-        options.append(click.Option([flag, f"hyper_{name}"], help=f"hyper-parameter of {owners}"))
-    return click.Command(
-        "run", callback=_run, params=options, help="Train one configuration; a finished one is looked up."
-    )
-
-
-def _run(
-    out: Path,
-    data_root: Path | None,
-    add: tuple[str, ...],
-    resume: bool,
-    checkpoint_seconds: float,
-    quiet: bool,
-    as_json: bool,
-    **given: Any,
-) -> None:
-    if not 0 <= checkpoint_seconds < math.inf:
-        raise UserError("checkpoint-seconds", checkpoint_seconds, "0 or more seconds")
-    wanted = _config(given)
-    for remark in config.remarks([wanted]):
-        click.echo(remark, err=True)
-    try:
-        outcome = session.execute(
-            wanted, out, resume=resume, data_root=data_root, quiet=quiet, checkpoint_seconds=checkpoint_seconds
-        )
-    except (UserError, OSError):
-        raise
-    except (Exception, SystemExit) as error:  # the user's own code may raise anything
-        added = wanted.build_algorithm().added_from
-        raise (fault(added, error) if added else error) from error
-    summary = outcome.summary | {"folder": str(outcome.run.folder), "found": outcome.found}
-    if as_json:
-        click.echo(dumps(summary))
-        return
-    state = "found" if outcome.found else "trained"
-    click.echo(f"{state} {outcome.run.folder}: {summary['rounds']} rounds, {summary['seconds']:.1f} s")
-    if summary["diverged"]:
-        click.echo("the model became infinite or undefined; the run ended there")
-    for name in ("server", "active", "all", "train"):
-        if name in summary:
-            last, mean, best = (100 * summary[name][k] for k in ("last", "mean_last_10", "best"))
-            click.echo(f"{name:>7}: last round {last:.2f} %, mean of last ten {mean:.2f} %, best round {best:.2f} %")
-
-
-def _config(given: dict[str, Any]) -> RunConfig:
-    values = {name: value for name, value in given.items() if value not in (None, ()) and not name.startswith("hyper_")}
-    for name in ("evaluate", "probes"):
-        if name in values:
-            values[name] = values[name].split(",")
-    if "algorithm" not in values:
-        raise UserError("algorithm", None, ", ".join(algorithms.ALGORITHMS))
-    hyper = {name.removeprefix("hyper_"): value for name, value in given.items() if name.startswith("hyper_")}
-    hyper = {name: value for name, value in hyper.items() if value is not None}
-    return config.make(**values, hyper={name: _number(name, value) for name, value in hyper.items()})
-
-
-def _number(name: str, text: str) -> float | bool:
-    if text.lower() in ("true", "false"):
-        return text.lower() == "true"
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise UserError(name, text, "a finite number, or true or false where it is a switch")
-    return value
-
-
-# ---- replay ----------------------------------------------------------------------------------------------------------
-
-
-@click.command("replay", help="Replay a case file: explicit data, batches and cohorts in, trajectory out.")
-@click.argument("case", type=Place())
-@click.option("--out", required=True, type=Place(), help="Trajectory, .npz.")
-@click.option("--variant", type=click.Choice(["paper", "released"]), help="Default: what the file was made with.")
-@click.option("--backend", type=click.Choice(BACKENDS), default="batched", show_default=True)
-@AS_JSON
-def replay_command(case: Path, out: Path, variant: str | None, backend: str, as_json: bool) -> None:
-    arrays = _replayed(case, variant, backend)
-    replay.write(arrays, out)
-    shapes = {name: list(array.shape) for name, array in arrays.items()}
-    click.echo(json.dumps({"out": str(out), "arrays": shapes}) if as_json else f"{out}: {', '.join(shapes)}")
-
-
-def _replayed(case: Path, variant: str | None, backend: str) -> dict[str, Any]:
-    """Entries of a case file that contradict each other may show only while it is played."""
-    try:
-        return replay.replay(case, variant, backend)
-    except UserError:
-        raise
-    except (ArithmeticError, AttributeError, IndexError, KeyError, RuntimeError, TypeError, ValueError) as error:
-        reason = f"{type(error).__name__}: {error}"
-        raise UserError("case", str(case), f"a file whose entries agree with the format ({reason})") from error
-
-
-# ---- data ------------------------------------------------------------------------------------------------------------
-
-
-@click.group("data", help="Local data: status, fetch (torchvision's download, checksums), import of an .npz file.")
-def data_group() -> None:
-    pass
-
-
-@data_group.command("status", help="What is here, where, and how to get the rest.")
-@click.argument("name", required=False)
-@DATA_ROOT
-@AS_JSON
-def data_status(name: str | None, data_root: Path | None, as_json: bool) -> None:
-    rows = [data.status(n, data_root) for n in ([name] if name else data.DATASETS)]
-    if as_json:
-        click.echo(json.dumps(rows, indent=1, default=str))
-        return
-    for row in rows:
-        first, *others = row.values()
-        click.echo(f"{first:<16}" + "  ".join(_short(value) for value in others))
-
-
-@data_group.command("fetch", help="Download a data set and verify it.")
-@click.argument("name")
-@DATA_ROOT
-def data_fetch(name: str, data_root: Path | None) -> None:
-    place = data.fetch(name, data_root)
-    click.echo(f"{name}: {place or 'ships with an installed package'}")
-
-
-@data_group.command("split", help="Partition of a data set over clients: sizes, fingerprint, heat map.")
-@click.argument("name")
-@click.argument("spec")
-@click.option("--clients", type=click.IntRange(1), default=100, show_default=True)
-@click.option("--sizes", default="equal", show_default=True, help="equal or lognormal:SIGMA.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
-@click.option("--figure", type=Place(), help="Heat map of clients by classes, .png or .pdf.")
-@DATA_ROOT
-@AS_JSON
-def data_split(
-    name: str,
-    spec: str,
-    clients: int,
-    sizes: str,
-    seed: int,
-    figure: Path | None,
-    data_root: Path | None,
-    as_json: bool,
-) -> None:
-    dataset = data.load(name, data_root)
-    domains = {"domains": dataset.domains, "domain_names": dataset.domain_names}
-    parts = data.partition(spec, dataset.train_y, clients, seed, sizes=sizes, **domains)
-    if figure is not None:
-        partition_heatmap(parts, dataset.train_y, dataset.classes, figure)
-    row = {"fingerprint": parts.fingerprint, "clients": clients, "smallest": int(parts.sizes.min())}
-    row |= {"largest": int(parts.sizes.max()), "reused": parts.reused}
-    click.echo(json.dumps(row) if as_json else "  ".join(f"{key} {value}" for key, value in row.items()))
-
-
-@data_group.command("import", help="Take over an .npz file with train_x, train_y, test_x, test_y, classes.")
-@click.argument("name")
-@click.argument("file", type=Place())
-@DATA_ROOT
-def data_import(name: str, file: Path, data_root: Path | None) -> None:
-    click.echo(f"{name}: {data.import_npz(name, file, data_root)}")

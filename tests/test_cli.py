@@ -13,6 +13,7 @@ import sys
 import zipfile
 from pathlib import Path
 
+import click
 import numpy as np
 import pytest
 
@@ -20,6 +21,7 @@ from artifact import algorithms, data
 from artifact.__main__ import main
 from artifact.base import paths
 from artifact.base.errors import UserError
+from artifact.cli import COMMANDS, commands
 from artifact.data.sources import import_npz
 from artifact.models import networks
 from artifact.runs import session
@@ -552,3 +554,23 @@ def test_replay_writes_a_trajectory(places, tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["arrays"]["server_params"] == [2, 26]
     with np.load(out, allow_pickle=False) as file:
         assert np.isfinite(file["server_params"]).all()
+
+
+# ---- the commands and their options ----------------------------------------------------------------------------------
+
+
+def _every_command() -> dict[str, click.Command]:
+    """All commands, and those of groups, by the words that call them."""
+    group = commands([])
+    found = {name: group.get_command(click.Context(group), name) for name in COMMANDS}
+    inner = {
+        f"{name} {own}": c for name, g in found.items() if isinstance(g, click.Group) for own, c in g.commands.items()
+    }
+    return found | inner
+
+
+def test_the_list_of_commands_says_what_each_says_of_itself():
+    found = _every_command()
+    for name, (_, text) in COMMANDS.items():
+        assert found[name].name == name
+        assert found[name].help.split("\n")[0] == text

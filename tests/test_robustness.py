@@ -54,7 +54,7 @@ def _leave(words: list[str]) -> None:
 def _start(words: list[str]) -> multiprocessing.Process:
     """A process that runs a command line; the server that it is forked from has imported the program already."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["artifact.__main__", "artifact.cli"])
+    context.set_forkserver_preload(["artifact.__main__", "artifact.cli", "artifact.runs.command"])
     process = context.Process(target=_leave, args=(words,), daemon=True)
     process.start()
     return process

@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import hashlib
 import importlib.util
+import inspect
 import math
 import sys
 import typing
@@ -239,20 +240,30 @@ def register_file(path: str | Path) -> list[str]:
     """Run a Python file of the user's and register every method that it defines, under its lower-case class name.
 
     The hash of the file becomes part of a run's key: the same name in an edited file is another method.
-    Raises UserError when the file is missing, defines no method, or one whose name means another.
+    Raises UserError when the file is missing, does not run, defines no method, or one whose name means another; with
+    the line of the file where there is one.
     """
     path = Path(path)
     if not (path.is_file() and path.suffix == ".py"):
         raise UserError("add", str(path), "an existing Python file, NAME.py")
-    digest = hashlib.sha256(path.read_bytes().replace(b"\r\n", b"\n")).hexdigest()[:16]
+    content = path.read_bytes()
+    digest = hashlib.sha256(content.replace(b"\r\n", b"\n")).hexdigest()[:16]
     name = f"added {digest}"
     spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # where dataclasses and pydantic look up annotations that are texts
-    spec.loader.exec_module(module)
-    own = [v for v in vars(module).values() if isinstance(v, type) and v.__module__ == name and issubclass(v, FedAvg)]
+    try:
+        exec(spec.loader.source_to_code(content, path.absolute()), vars(module))  # leaves no __pycache__ behind
+    except UserError:
+        raise
+    except (Exception, SystemExit) as error:  # the user's own code may raise anything
+        raise fault(str(path), error) from error
+    classes = [v for v in vars(module).values() if isinstance(v, type) and v.__module__ == name]
+    own = [v for v in classes if issubclass(v, FedAvg)]
     if not own:
-        raise UserError("add", str(path), "a file that defines a dataclass deriving from a method")
+        found = [f"{v.__name__} in line {_first_line(v)} does not" for v in classes] or ["it defines no class"]
+        allowed = f"a file that defines a dataclass deriving from a method ({', '.join(found)})"
+        raise UserError("add", str(path), allowed)
     known = _by_plain()
     for algorithm in own:  # before any is registered; canonical() could not tell two with one plain form apart
         title, plain = algorithm.__name__, _plain(algorithm.__name__)
@@ -261,6 +272,15 @@ def register_file(path: str | Path) -> list[str]:
             raise UserError("add", str(path), allowed)
         known[plain] = title.lower()
     for algorithm in own:
-        register(algorithm.__name__.lower(), algorithm)
+        try:
+            register(algorithm.__name__.lower(), algorithm)
+        except UserError as error:
+            place = f"{path}, line {_first_line(algorithm)}"
+            raise UserError(error.field, error.value, f"{error.allowed} ({place})") from None
         algorithm.added_from, algorithm.added_digest = str(path), digest
     return [algorithm.__name__.lower() for algorithm in own]
+
+
+def _first_line(cls: type) -> int:
+    """Where its definition begins in its file."""
+    return inspect.getsourcelines(cls)[1]

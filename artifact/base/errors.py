@@ -24,8 +24,17 @@ class UserError(ValueError):
 
 
 def fault(file: str, error: BaseException) -> UserError:
-    """An error of the user's own code, with the line of it that was running, where one was."""
+    """An error of the user's own code, with the line of the file that was read or running when it came up."""
+    text, line = f"{type(error).__name__}: {error}", _line_of(file, error)
+    if isinstance(error, SyntaxError) and line is not None:  # its own text repeats file and line
+        text = f"{type(error).__name__}: {error.msg}"
+    return UserError("add", file, f"a Python file that runs ({text}{'' if line is None else f', line {line}'})")
+
+
+def _line_of(file: str, error: BaseException) -> int | None:
+    """The last line of the file on the error's way; None where the error did not come through the file."""
+    own = Path(file).absolute()
+    if isinstance(error, SyntaxError) and error.filename and Path(error.filename) == own:
+        return error.lineno
     frames = traceback.extract_tb(error.__traceback__)
-    lines = [f", line {frame.lineno}" for frame in frames if Path(frame.filename) == Path(file).absolute()]
-    place = lines[-1] if lines else ""
-    return UserError("add", file, f"a Python file that runs ({type(error).__name__}: {error}{place})")
+    return next((frame.lineno for frame in reversed(frames) if Path(frame.filename) == own), None)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
 from artifact.base.errors import UserError
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 class Place(click.Path):
@@ -35,5 +38,22 @@ def refuse_given(why: str, *names: str) -> None:
             raise UserError(param.opts[0].lstrip("-"), context.params[param.name], why)
 
 
-DATA_ROOT = click.option("--data", "data_root", type=Place(), help="Folder of the data sets.")
-STORE = click.option("--out", type=Place(), help="Store; default out/quick, or results for other profiles.")
+#: how much of a paper's tables and figures is run, from seconds to the paper's own length
+PROFILES = ("quick", "laptop", "paper")
+
+
+def profile_option(default: str, names: Sequence[str] = PROFILES) -> Callable[[Decorated], Decorated]:
+    """``--profile``, with a default of the command's own."""
+    text = "How much is run: for a check in seconds, on a laptop, or as the paper does."
+    return click.option("--profile", type=click.Choice(names), default=default, show_default=True, help=text)
+
+
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON for other programs.")
+DATA_ROOT = click.option(
+    "--data", "data_root", type=Place(), help="Folder of the data sets.  [default: $FEDSHARP_DATA, else data]"
+)
+STORE = click.option(
+    "--out",
+    type=Place(),
+    help="Store of the runs.  [default: out/quick for the profile quick, results for the others]",
+)

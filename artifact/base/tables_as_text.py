@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+#: a first column of a plain list takes at most so many characters
+WIDEST = 17
 
 
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
@@ -22,3 +25,17 @@ def csv_table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([head, *rows])
     return text.getvalue()
+
+
+def plain_lines(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """A line per record for a terminal: the first value in a column of its own, the others in words behind it."""
+    values = [[in_words(value) for value in row.values()] for row in rows]
+    width = min(max((len(first) for first, *_ in values), default=0), WIDEST)
+    return [f"{first:<{width}}  " + "  ".join(others) for first, *others in values]
+
+
+def in_words(value: Any) -> str:
+    """``a=1 b=2`` for a mapping, ``a, b`` for a list, else the value's own text."""
+    if isinstance(value, Mapping):
+        return " ".join(f"{key}={one}" for key, one in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)

@@ -153,7 +153,7 @@ def merge(text: str, section: str, fastest: dict[str, tuple[str, str]], result: 
     return "\n\n".join([head.rstrip("\n"), *others, "\n".join(lines)]) + "\n"
 
 
-@click.command("bench", help="Seconds per round per model, method and backend; medians of interleaved rounds.")
+@click.command("bench", help="Measure seconds per round of models, methods and backends.")
 @click.option("--model", "models", multiple=True, type=click.Choice(list(CASES)), help="Default: all.")
 @click.option("--algorithm", "algorithms", multiple=True, default=METHODS, show_default=True)
 @click.option(

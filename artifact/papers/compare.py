@@ -20,7 +20,7 @@ from artifact import algorithms
 from artifact.base import plots
 from artifact.base.errors import UserError
 from artifact.base.files import write_atomic
-from artifact.base.options import DATA_ROOT, STORE, Place
+from artifact.base.options import DATA_ROOT, STORE, Place, profile_option
 from artifact.base.tables_as_text import csv_table, markdown_table
 from artifact.papers import experiments, table_results, tables
 from artifact.papers.declared import Except, Line, Paper, Table, slug
@@ -292,7 +292,7 @@ def forest(found: list[Beside], title: str, folder: Path, stem: str) -> list[Pat
 # ---- command ---------------------------------------------------------------------------------------------------------
 
 
-@click.command("compare", help="A method of your own beside all methods of PAPER/TABLE, paired by seed.")
+@click.command("compare", help="Compare a method of your own with those of PAPER/TABLE.")
 @click.argument("name")
 @click.option("--add", required=True, type=Place(), help="Python file that defines the method.")
 @click.option("--algorithm", help="Which method of the file, where it defines several.")
@@ -300,7 +300,7 @@ def forest(found: list[Beside], title: str, folder: Path, stem: str) -> list[Pat
     "--hyper", multiple=True, metavar="NAME=VALUE", help="Of the own method; also " + ", ".join(TUNABLE) + "."
 )
 @click.option("--column", "columns", multiple=True, help="Column by id or label; default: all that the profile runs.")
-@click.option("--profile", type=click.Choice(experiments.PROFILES), default="quick", show_default=True)
+@profile_option("quick")
 @click.option("--format", "style", type=click.Choice(list(RENDER)), default="markdown", show_default=True)
 @click.option("--figures", "folder", type=Place(), help="Draw curves and differences into it.")
 @click.option("--lookup", is_flag=True, help="Show what is in the stores, run nothing.")

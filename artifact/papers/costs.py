@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from artifact import algorithms
+from artifact.base.options import AS_JSON
 from artifact.base.tables_as_text import markdown_table
 from artifact.papers.experiments import PRINTED
 from artifact.runs.session import load_data
@@ -68,8 +69,8 @@ def _table7() -> dict[str, dict[str, float]]:
     return result
 
 
-@click.command("costs", help="Gradients, communication and client memory of every method, counted while running.")
-@click.option("--json", "as_json", is_flag=True)
+@click.command("costs", help="Count gradients, traffic and client memory of every method.")
+@AS_JSON
 def costs_command(as_json: bool) -> None:
     rows = measured()
     if as_json:

@@ -15,8 +15,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from artifact.base.errors import UserError
+from artifact.base.options import PROFILES
 
-PROFILES = ("quick", "laptop", "paper")
 ProfileName = Literal["quick", "laptop", "paper"]
 Settings = dict[str, Any]
 #: fields of a transcription that a line or metric picks out; several texts mean one of them

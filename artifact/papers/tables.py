@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from artifact.base import plots
-from artifact.base.options import DATA_ROOT, STORE, Place
+from artifact.base.options import DATA_ROOT, STORE, Place, profile_option
 from artifact.base.tables_as_text import csv_table, markdown_row, markdown_table
 from artifact.papers import experiments
 from artifact.papers.declared import Line, Metric, Paper, Table
@@ -311,9 +311,9 @@ def joined(texts: list[str], style: str) -> str:
     return "\n\n".join(texts)
 
 
-@click.command("table", help="Run or look up the cells of PAPER/TABLE, a PAPER or all; print ours / theirs.")
+@click.command("table", help="Run or look up PAPER/TABLE, a PAPER or all; print ours / theirs.")
 @click.argument("name")
-@click.option("--profile", type=click.Choice(experiments.PROFILES), default="quick", show_default=True)
+@profile_option("quick")
 @click.option("--format", "style", type=click.Choice(FORMATS), default="markdown", show_default=True)
 @click.option("--lookup", is_flag=True, help="Show what is in the store, run nothing.")
 @click.option("--everything", is_flag=True, help="Also run the cells that the profile marks as not run here.")

@@ -12,7 +12,7 @@ import numpy as np
 
 from artifact.base import plots
 from artifact.base.files import write_atomic
-from artifact.base.options import DATA_ROOT, STORE, Place
+from artifact.base.options import AS_JSON, DATA_ROOT, STORE, Place, profile_option
 from artifact.base.stats import Interval, t_interval
 from artifact.base.tables_as_text import csv_table, markdown_table
 from artifact.papers import experiments
@@ -157,14 +157,14 @@ def draw_perturbation(
 # ---- command ---------------------------------------------------------------------------------------------------------
 
 
-@click.command("variants", help="Every method in both variants with paired seeds: accuracy and perturbation.")
-@click.option("--profile", type=click.Choice(["quick", "laptop"]), default="quick", show_default=True)
+@click.command("variants", help="Compare every method as printed and as released, paired by seed.")
+@profile_option("quick", ["quick", "laptop"])
 @click.option("--lookup", is_flag=True, help="Show what is in the store, run nothing.")
 @STORE
 @click.option("--figures", "folder", type=Place(), help="Draw the figures into this folder.")
 @DATA_ROOT
 @click.option("--quiet", is_flag=True)
-@click.option("--json", "as_json", is_flag=True)
+@AS_JSON
 def variants_command(
     profile: str,
     lookup: bool,

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from artifact.base import fingerprints
-from artifact.base.options import Place
+from artifact.base.options import Place, profile_option
 from artifact.papers import experiments
 from artifact.report import MARK
 
@@ -19,9 +19,9 @@ from artifact.report import MARK
 PICTURES = ("out/figures", "docs/findings", "docs/figures")
 
 
-@click.command("report", help="Build the static report site; it opens from the file system, offline.")
+@click.command("report", help="Build the static report site; it opens offline.")
 @click.option("--out", type=Place(), default=Path("out/report"), show_default=True, help="Folder.")
-@click.option("--profile", type=click.Choice(experiments.PROFILES), default="laptop", show_default=True)
+@profile_option("laptop")
 @click.option(
     "--notebooks",
     type=Place(),

@@ -59,9 +59,7 @@ def _output(command: str) -> str:
     return done.stdout.strip()
 
 
-@click.command(
-    "readme", help="Fill the generated blocks of Markdown files from the store, the ledger and the verdicts."
-)
+@click.command("readme", help="Fill the generated blocks of Markdown files.")
 @click.argument("files", nargs=-1, type=Place())
 @click.option("--check", is_flag=True, help="Change nothing; say whether a block is out of date.")
 def readme_command(files: tuple[Path, ...], check: bool) -> None:

@@ -111,7 +111,7 @@ def _labels(targets: Sequence[Target], given: Sequence[str]) -> list[str]:
     return names
 
 
-@click.command("landscape", help="Loss surfaces of stored models along shared directions, on one colour scale.")
+@click.command("landscape", help="Draw loss surfaces of stored models along shared directions.")
 @click.argument("references", metavar="RUN", nargs=-1, required=True)
 @click.option("--out", "store", type=Place(), default=Path("results"), help="Store of the runs.")
 @click.option("--directions", type=click.Choice(list(DIRECTIONS)), default="filter", show_default=True)

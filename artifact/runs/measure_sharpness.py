@@ -384,7 +384,7 @@ def _written(value: Any) -> str:
 # ---- command ---------------------------------------------------------------------------------------------------------
 
 
-@click.command("sharpness", help="Eigenvalues, trace, density, layers and SAM sharpness of stored models.")
+@click.command("sharpness", help="Measure eigenvalues, trace, density and sharpness of stored models.")
 @click.argument("references", metavar="CHECKPOINT_OR_RUN", nargs=-1)
 @click.option("--where", multiple=True, metavar="FIELD=VALUE", help="All finished runs of the store with this value.")
 @click.option("--out", "store", type=Place(), default=Path("results"), help="Store of the runs.")

@@ -15,7 +15,7 @@ import click
 
 from artifact.base.errors import UserError
 from artifact.base.files import write_atomic
-from artifact.base.options import STORE
+from artifact.base.options import STORE, profile_option
 from artifact.base.tables_as_text import markdown_table
 from artifact.papers import experiments
 from artifact.papers.declared import Table
@@ -250,10 +250,10 @@ def _with_expected(block: str, claim: Claim, verdict: str) -> str:
 # ---- command ---------------------------------------------------------------------------------------------------------
 
 
-@click.command("verdicts", help="What the stored runs say of the claims that training decides; nothing is trained.")
+@click.command("verdicts", help="Decide the claims of the papers by the stored runs; train nothing.")
 @click.option("--paper", "papers", multiple=True, metavar="KEY", help="Only this paper; may be repeated.")
 @click.option("--claim", "ids", multiple=True, metavar="ID", help="Only this claim; may be repeated.")
-@click.option("--profile", type=click.Choice(experiments.PROFILES), default=decide.PROFILE, show_default=True)
+@profile_option(decide.PROFILE)
 @STORE
 @click.option("--json", "as_json", is_flag=True, help="Verdicts with cells, runs and every comparison.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="The generated part of docs/reproduction.md.")

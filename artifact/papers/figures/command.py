@@ -15,7 +15,7 @@ import numpy as np
 
 from artifact.base import paths, plots
 from artifact.base.files import write_atomic
-from artifact.base.options import DATA_ROOT, STORE, Place
+from artifact.base.options import DATA_ROOT, STORE, Place, profile_option
 from artifact.papers import experiments
 from artifact.papers.figures import drawing
 from artifact.papers.figures.records import Record, record, state
@@ -133,11 +133,9 @@ def _names(name: str) -> list[str]:
     return [name]
 
 
-@click.command(
-    "figure", help="Run or look up the panels of PAPER/FIGURE, a PAPER or all, and draw them: PNG, PDF and data."
-)
+@click.command("figure", help="Run or look up PAPER/FIGURE, a PAPER or all, and draw them.")
 @click.argument("name")
-@click.option("--profile", type=click.Choice(experiments.PROFILES), default="quick", show_default=True)
+@profile_option("quick")
 @click.option("--lookup", is_flag=True, help="Draw what is in the store; train and measure nothing.")
 @click.option("--measure", is_flag=True, help="Train nothing, but measure models that have a checkpoint.")
 @STORE

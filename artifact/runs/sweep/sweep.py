@@ -23,7 +23,7 @@ from tqdm import tqdm
 
 from artifact.base.errors import UserError
 from artifact.base.files import require_writable
-from artifact.base.options import DATA_ROOT, STORE, refuse_given
+from artifact.base.options import DATA_ROOT, STORE, profile_option, refuse_given
 from artifact.papers import experiments, needed_runs
 from artifact.runs.store import Run, dumps, runs
 from artifact.runs.sweep.estimate import Estimator
@@ -235,9 +235,9 @@ def run_missing(
 # ---- command ---------------------------------------------------------------------------------------------------------
 
 
-@click.command("sweep", help="Make every run that tables and figures need: all, of a PAPER, PAPER/TABLE or PAPER/figN.")
+@click.command("sweep", help="Train all runs that a PAPER, PAPER/TABLE, PAPER/FIGURE or all need.")
 @click.argument("selection", default="")
-@click.option("--profile", type=click.Choice(experiments.PROFILES), default="quick", show_default=True)
+@profile_option("quick")
 @click.option("--jobs", "workers", type=click.IntRange(1), default=os.cpu_count() or 1, show_default="cores")
 @click.option("--ray", "address", help="Run on the Ray cluster at this address (auto: the one of this machine).")
 @click.option(

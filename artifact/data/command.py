@@ -1,0 +1,77 @@
+"""``artifact data``: which data sets are here, and how the others get here."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from artifact import data
+from artifact.base.options import AS_JSON, DATA_ROOT, Place
+from artifact.base.tables_as_text import plain_lines
+
+
+@click.group("data", help="Show, fetch, import and split data sets.")
+def data_group() -> None:
+    pass
+
+
+@data_group.command("status", help="What is here, where, and how to get the rest.")
+@click.argument("name", required=False)
+@DATA_ROOT
+@AS_JSON
+def data_status(name: str | None, data_root: Path | None, as_json: bool) -> None:
+    rows = [data.status(n, data_root) for n in ([name] if name else data.DATASETS)]
+    if as_json:
+        click.echo(json.dumps(rows, indent=1, default=str))
+        return
+    for line in plain_lines(rows):
+        click.echo(line)
+
+
+@data_group.command("fetch", help="Download a data set and verify it.")
+@click.argument("name")
+@DATA_ROOT
+def data_fetch(name: str, data_root: Path | None) -> None:
+    place = data.fetch(name, data_root)
+    click.echo(f"{name}: {place or 'ships with an installed package'}")
+
+
+@data_group.command("split", help="Partition of a data set over clients: sizes, fingerprint, heat map.")
+@click.argument("name")
+@click.argument("spec")
+@click.option("--clients", type=click.IntRange(1), default=100, show_default=True)
+@click.option("--sizes", default="equal", show_default=True, help="equal or lognormal:SIGMA.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--figure", type=Place(), help="Heat map of clients by classes, .png or .pdf.")
+@DATA_ROOT
+@AS_JSON
+def data_split(
+    name: str,
+    spec: str,
+    clients: int,
+    sizes: str,
+    seed: int,
+    figure: Path | None,
+    data_root: Path | None,
+    as_json: bool,
+) -> None:
+    dataset = data.load(name, data_root)
+    domains = {"domains": dataset.domains, "domain_names": dataset.domain_names}
+    parts = data.partition(spec, dataset.train_y, clients, seed, sizes=sizes, **domains)
+    if figure is not None:
+        from artifact.data.figures import partition_heatmap
+
+        partition_heatmap(parts, dataset.train_y, dataset.classes, figure)
+    row = {"fingerprint": parts.fingerprint, "clients": clients, "smallest": int(parts.sizes.min())}
+    row |= {"largest": int(parts.sizes.max()), "reused": parts.reused}
+    click.echo(json.dumps(row) if as_json else "  ".join(f"{key} {value}" for key, value in row.items()))
+
+
+@data_group.command("import", help="Take over an .npz file with train_x, train_y, test_x, test_y, classes.")
+@click.argument("name")
+@click.argument("file", type=Place())
+@DATA_ROOT
+def data_import(name: str, file: Path, data_root: Path | None) -> None:
+    click.echo(f"{name}: {data.import_npz(name, file, data_root)}")
