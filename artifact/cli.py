@@ -17,7 +17,10 @@ import click
 
 from artifact.base.errors import UserError
 from artifact.base.options import AS_JSON, profile_option
+from artifact.base.registered import register
 from artifact.base.tables_as_text import in_words, markdown_table, plain_lines
+
+register("schematics", lambda: import_module("theory.schematics").SCHEMATICS)
 
 #: name -> where the command is defined, and the first line of its help. MODULE:NAME names a ``click.Command`` or a
 #: function that makes one.
@@ -46,7 +49,7 @@ COMMANDS = {
         "Decide the claims of the papers by the stored runs; train nothing.",
     ),
     "sweep": (
-        "artifact.runs.sweep.sweep:sweep_command",
+        "artifact.papers.sweep_command:sweep_command",
         "Train all runs that a PAPER, PAPER/TABLE, PAPER/FIGURE or all need.",
     ),
     "compare": ("artifact.papers.compare:compare_command", "Compare a method of your own with those of PAPER/TABLE."),

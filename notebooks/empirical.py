@@ -9,13 +9,18 @@ from pathlib import Path
 from filelock import FileLock
 from markupsafe import Markup
 
+from artifact.base.registered import register
 from artifact.papers import experiments, needed_runs, table_results, tables
 from artifact.papers.figures import command
+from artifact.runs.lookup import find_run
 from artifact.runs.sweep import sweep
 from artifact.runs.sweep.workers import Settings
 from artifact.verdicts import decide
 from artifact.verdicts.ledger import Claim
 from notebooks import render
+from theory.schematics import SCHEMATICS
+
+register("schematics", lambda: SCHEMATICS)
 
 #: the committed runs, which the ledger's expected verdicts speak of
 COMMITTED = "laptop"
@@ -87,7 +92,7 @@ def _opened(profile: str) -> decide.Store:
 def train(name: str, profile: str) -> None:
     """Train what a table or figure lacks."""
     configs = needed_runs.configs(name, profile)
-    if all(experiments.found(config, _opened(profile).stored) for config in configs):
+    if all(find_run(config, _opened(profile).stored) for config in configs):
         return
     sweep.run_missing(configs, Settings(_store(profile)), quiet=True)
     _opened.cache_clear()

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+import artifact.cli  # noqa: F401  registers the theory's schematics
 from artifact.base import fingerprints
 from artifact.papers import experiments
 from artifact.report.build import build

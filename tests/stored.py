@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from artifact.papers import experiments
+from artifact.runs.lookup import signature
 from artifact.runs.store import Run
 from artifact.training.config import RunConfig
 
@@ -18,7 +18,7 @@ def stored_run(
     root: Path, run_config: RunConfig, lines: Sequence[dict[str, Any]], key: str | None = None, seconds: float = 1.0
 ) -> Run:
     """A finished run in a store with the given metrics lines."""
-    text = experiments.signature(run_config) + str(run_config.probes)
+    text = signature(run_config) + str(run_config.probes)
     run = Run(root, key or hashlib.sha256(text.encode()).hexdigest()[:16])
     run.create(run_config.canonical() | {"parameters": 1000}, torch.device("cpu"))
     for line in lines:

@@ -25,6 +25,7 @@ from artifact.base.tables_as_text import csv_table, markdown_table
 from artifact.papers import experiments, table_results, tables
 from artifact.papers.declared import Except, Line, Paper, Table, slug
 from artifact.papers.table_results import Comparison, Entry
+from artifact.runs.lookup import finished_runs
 from artifact.runs.store import finite
 from artifact.runs.sweep import sweep
 from artifact.runs.sweep.workers import Settings
@@ -339,8 +340,8 @@ def compare_command(
         ]
         for place, configs in wanted:
             sweep.run_missing(configs, Settings(place, data_root, (str(add),)), jobs, quiet)
-    mine = table_results.look_up(own, profile, experiments.finished(own_store))
-    found = besides(mine, table_results.look_up(table, profile, experiments.finished(store)))
+    mine = table_results.look_up(own, profile, finished_runs(own_store))
+    found = besides(mine, table_results.look_up(table, profile, finished_runs(store)))
     if not found:
         raise UserError("lookup", lookup, f"finished runs of {name} in {store}, or no --lookup")
     click.echo(RENDER["json" if as_json_too else style](paper, table, profile, found))

@@ -186,7 +186,7 @@ class Panel(Declared):
     y_label, x_label: of the axes where the setting's own name does not do.  log: the x axis is logarithmic.
     classes, samples: of the balanced labels that a bars or heatmap panel splits; no data are needed.
     overlay: line that is drawn over every surface.  top: eigenvalues of a spectrum, per profile.
-    function: of ``artifact.papers.figures.sketches``.
+    function: name in ``theory.schematics``.
     shows: what a reproduction has to show, in words; checks: the same as statements that a program decides
     (``artifact.papers.figures.checks``).  not_run: why a profile does not run it here.
     """

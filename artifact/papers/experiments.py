@@ -16,7 +16,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -37,7 +36,8 @@ from artifact.papers.declared import (
     slug,
 )
 from artifact.papers.measured import measure
-from artifact.runs.store import Finished, Run, dumps, runs
+from artifact.runs.lookup import Stored, find_run, find_runs
+from artifact.runs.store import Run, dumps
 from artifact.training import config
 from artifact.training.config import RunConfig
 
@@ -368,27 +368,6 @@ def _place(cell: Cell) -> tuple[str, str, str]:
 # ---- what was run ----------------------------------------------------------------------------------------------------
 
 
-#: how gradients were computed does not matter to somebody who looks results up, nor do probes, which change no number
-_MACHINE = ("device", "backend", "probes")
-
-
-def _signature(canonical: Mapping[str, Any]) -> str:
-    """The config without the machine; options that came later than a stored run have their default."""
-    defaults = {name: field.default for name, field in RunConfig.model_fields.items()}
-    return dumps({name: canonical.get(name, default) for name, default in defaults.items() if name not in _MACHINE})
-
-
-_signatures: dict[str, str] = {}
-
-
-def signature(run_config: RunConfig) -> str:
-    """What a config's numbers depend on, apart from the data: two configs with one signature are one run."""
-    text = run_config.model_dump_json()
-    if text not in _signatures:
-        _signatures[text] = _signature(run_config.canonical())
-    return _signatures[text]
-
-
 def there(store: Path | None) -> Path | None:
     """A store that is only read. Raises UserError without one: a mistyped folder would look like an empty store."""
     if store is not None and not store.is_dir():
@@ -401,38 +380,12 @@ def store_of(profile: str, out: Path | None, only_read: bool) -> Path:
     return (there(out) if only_read else out) or STORES[profile]
 
 
-def finished(store: Path) -> dict[str, list[Run]]:
-    """Finished runs of a store by what they are; needs neither the data nor the hardware that they were made with."""
-    found: dict[str, list[Run]] = {}
-    for run in runs(store):
-        if run.done:
-            once = Finished(store, run.key)
-            found.setdefault(_signature(once.config()), []).append(once)
-    return found
-
-
-def found(run_config: RunConfig, stored: Mapping[str, list[Run]]) -> Run | None:
-    """The finished run of a config, with at least its probes; of several the one with the fewest.
-
-    A run that was made again for a probe keeps its earlier twin, whose model may have been measured since.
-    """
-    wanted = set(run_config.probes)
-    candidates = stored.get(signature(run_config), [])
-    serving = [run for run in candidates if wanted <= set(run.config().get("probes", ()))]
-    return min(serving, key=lambda run: len(run.config().get("probes", ())), default=None)
-
-
-def look_up(cell: Cell, stored: Mapping[str, list[Run]]) -> list[Run]:
-    """The cell's finished runs, in the order of its seeds; shorter than the seeds where some are missing."""
-    return [run for run in (found(c, stored) for c in cell.configs) if run is not None]
-
-
 def measured(cell: Cell, run: Run) -> float | None:
     """The cell's metric of one run, before it is held against another row; None where it has not been measured."""
     return measure(cell.metric, run, cell.target, cell.samples)
 
 
-def by_seed(cell: Cell, stored: Mapping[str, list[Run]]) -> dict[int, float]:
+def by_seed(cell: Cell, stored: Stored) -> dict[int, float]:
     """Seed -> the cell's value, over the seeds whose runs are all finished and measured; inf: target not reached."""
     own, to = _by_seed(cell, stored), cell.row.against if cell.metric.to == "against" else cell.metric.to
     if cell.metric.to is None:
@@ -441,10 +394,10 @@ def by_seed(cell: Cell, stored: Mapping[str, list[Run]]) -> dict[int, float]:
     return {seed: _related(value, other[seed], cell.metric.relation) for seed, value in own.items() if seed in other}
 
 
-def _by_seed(cell: Cell, stored: Mapping[str, list[Run]]) -> dict[int, float]:
+def _by_seed(cell: Cell, stored: Stored) -> dict[int, float]:
     result = {}
     for index, seed in enumerate(cell.seeds):
-        runs = [found(member[index], stored) for member in cell.configs_by_member]
+        runs = [find_run(member[index], stored) for member in cell.configs_by_member]
         values = [None if run is None else measured(cell, run) for run in runs]
         if values and None not in values:
             result[seed] = sum(values) / len(values)
@@ -458,11 +411,11 @@ def _related(own: float, other: float, relation: str) -> float:
     return above / below if math.isfinite(below) and below else math.nan
 
 
-def state(cell: Cell, stored: Mapping[str, list[Run]]) -> str:
+def state(cell: Cell, stored: Stored) -> str:
     """``given``, ``finished n/m`` (runs that hold the cell's metric), ``not-run: reason`` or ``missing``."""
     if cell.table.given is not None:
         return "given"
     if cell.not_run:
         return f"not-run: {cell.not_run}"
-    done = sum(measured(cell, run) is not None for run in look_up(cell, stored))
+    done = sum(measured(cell, run) is not None for run in find_runs(cell.configs, stored))
     return f"finished {done}/{len(cell.configs)}" if done else "missing"

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from artifact.papers import experiments, figures
+from artifact.runs.lookup import finished_runs
 
 
 def cells(paper: str | None = None, profile: str = "laptop", store: Path | None = None) -> list[dict[str, Any]]:
@@ -15,7 +16,7 @@ def cells(paper: str | None = None, profile: str = "laptop", store: Path | None 
     ``not-run: reason``. Raises UserError for an unknown paper or profile.
     """
     root = store or experiments.STORES[profile]
-    stored = experiments.finished(root)
+    stored = finished_runs(root)
     names = experiments.papers() if paper is None else [experiments.load(paper).paper]
     rows = []
     for name in names:

@@ -7,7 +7,7 @@ from typing import Any
 
 from artifact.base.stats import rounds_to_target
 from artifact.papers.declared import Metric
-from artifact.runs.measure_sharpness import recorded
+from artifact.runs.curvature_record import recorded
 from artifact.runs.store import LAST, Run, diverged
 
 #: quantities that are counted up to a target accuracy and are therefore censored, with their unit; the target is looked

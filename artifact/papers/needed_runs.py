@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from artifact.papers import experiments
 from artifact.papers.declared import Table
 from artifact.papers.figures import series
+from artifact.runs.lookup import merged
 from artifact.training.config import RunConfig
 
 
@@ -23,16 +22,6 @@ def configs(selection: str, profile: str, everything: bool = False) -> list[RunC
                 wanted += cell.configs if everything or not cell.not_run else ()
     wanted += series.configs(selection, profile, everything)
     return sorted(merged(wanted), key=lambda c: c.seed)
-
-
-def merged(configs: Iterable[RunConfig]) -> list[RunConfig]:
-    """Configs that differ in their probes alone become one with all of the probes, which change no other number."""
-    unique: dict[str, RunConfig] = {}
-    for one in configs:
-        name = experiments.signature(one)
-        probes = {*one.probes, *(unique[name].probes if name in unique else ())}
-        unique[name] = one.model_copy(update={"probes": tuple(sorted(probes))})
-    return list(unique.values())
 
 
 def _tables_in(selection: str) -> list[Table]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,10 @@ from artifact.papers.declared import Metric, Table
 from artifact.papers.experiments import Cell, Number
 from artifact.papers.measured import UP_TO_TARGET, curve, grid
 from artifact.runs import measure_sharpness, session
+from artifact.runs.curvature_record import recorded
+from artifact.runs.lookup import Stored, find_runs, finished_runs
 from artifact.runs.store import LAST, Run
+from artifact.runs.stored_model import open_target
 from artifact.runs.sweep import sweep
 from artifact.runs.sweep.workers import Settings
 
@@ -138,21 +141,19 @@ def make(
     configs = [c for table in tables for c in needed_runs.configs(f"{table.paper}/{table.id}", profile, everything)]
     sweep.run_missing(configs, settings, quiet=quiet)
     curved = [table for table in tables if CURVATURE & {metric.quantity for metric in table.metrics}]
-    stored = experiments.finished(settings.store) if curved else {}
+    stored = finished_runs(settings.store) if curved else {}
     for table in curved:
         for run, samples in _unmeasured(table, profile, stored, everything):
             record_curvature(run, samples, settings.data_root)
 
 
-def _unmeasured(
-    table: Table, profile: str, stored: Mapping[str, list[Run]], everything: bool
-) -> Iterator[tuple[Run, int | None]]:
+def _unmeasured(table: Table, profile: str, stored: Stored, everything: bool) -> Iterator[tuple[Run, int | None]]:
     """Runs behind the table's curvature cells that have no record on the images that it asks for, each once."""
     shown = [c for c in experiments.cells(table, profile) if c.metric.quantity in CURVATURE]
     wanted_cells = [c for c in shown if everything or not c.not_run]
-    asked = {run.key: (run, c.samples) for c in wanted_cells for run in experiments.look_up(c, stored)}
+    asked = {run.key: (run, c.samples) for c in wanted_cells for run in find_runs(c.configs, stored)}
     for run, samples in asked.values():
-        known = measure_sharpness.recorded(run)
+        known = recorded(run)
         if known is None or samples not in (None, known["data"]):
             yield run, samples
 
@@ -164,19 +165,19 @@ def record_curvature(run: Run, samples: int | None, data_root: Path | None) -> N
 
     Raises UserError for a run whose checkpoint is gone.
     """
-    target = measure_sharpness.open_target(run.key, run.folder.parent, data_root)
+    target = open_target(run.key, run.folder.parent, data_root)
     options = measure_sharpness.Options(parts=("top", "trace"), k=1, error=0.05)
     measured = measure_sharpness.measure(target.trainer.risk(samples), target.w.float(), options)
     measure_sharpness.record(target, measured, samples, options)
 
 
-def look_up(table: Table, profile: str, stored: Mapping[str, list[Run]]) -> list[Entry]:
+def look_up(table: Table, profile: str, stored: Stored) -> list[Entry]:
     """The table's entries from finished runs alone."""
     printed = experiments.printed(table)
     entries = []
     for cell in experiments.cells(table, profile):
         number = printed.get((cell.row.id, cell.column.id, cell.metric.id))
-        runs = experiments.look_up(cell, stored)
+        runs = find_runs(cell.configs, stored)
         values = experiments.by_seed(cell, stored)
         entries.append(Entry(cell, values, number, runs, experiments.state(cell, stored)))
     return compared(entries)

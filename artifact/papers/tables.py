@@ -17,6 +17,7 @@ from artifact.papers import experiments
 from artifact.papers.declared import Line, Metric, Paper, Table
 from artifact.papers.measured import UP_TO_TARGET
 from artifact.papers.table_results import SYMBOLS, Entry, look_up, make
+from artifact.runs.lookup import finished_runs
 from artifact.runs.store import finite
 from artifact.runs.sweep.workers import Settings
 
@@ -339,7 +340,7 @@ def table_command(
     chosen = experiments.select_tables(name, profile)
     if not lookup:
         make([table for _, table in chosen], profile, Settings(store, data_root), everything=everything, quiet=quiet)
-    stored = experiments.finished(store)
+    stored = finished_runs(store)
     found = [(paper, table, profile, look_up(table, profile, stored)) for paper, table in chosen]
     click.echo(joined([RENDER[style](*one) for one in found], style))
     drawn = [] if folder is None else [one for one in found if one[1].given is None]

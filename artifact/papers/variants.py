@@ -17,6 +17,7 @@ from artifact.base.stats import Interval, t_interval
 from artifact.base.tables_as_text import csv_table, markdown_table
 from artifact.papers import experiments
 from artifact.papers.table_results import Comparison, Entry, by_seed, look_up, make, reference_of
+from artifact.runs.lookup import finished_runs
 from artifact.runs.store import Run
 from artifact.runs.sweep.workers import Settings
 
@@ -178,7 +179,7 @@ def variants_command(
     store = experiments.store_of(profile, out, lookup)
     if not lookup:
         make([table], profile, Settings(store, data_root), quiet=quiet)
-    entries = look_up(table, profile, experiments.finished(store))
+    entries = look_up(table, profile, finished_runs(store))
     differences = compare(entries)
     click.echo(json.dumps(rows(differences), indent=1) if as_json else markdown(differences))
     if folder is None or not differences:

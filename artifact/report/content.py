@@ -14,6 +14,7 @@ from typing import Any
 from artifact.base import paths
 from artifact.base.errors import UserError
 from artifact.papers import experiments
+from artifact.runs.lookup import finished_runs
 from artifact.runs.store import Run, runs
 from artifact.verdicts import findings, ledger
 from artifact.verdicts.decide import decide
@@ -142,9 +143,9 @@ class Content:
         return [(name, run) for name, folder in folders.items() for run in runs(self.root / folder) if run.done]
 
     @cached_property
-    def finished(self) -> dict[str, Mapping[str, Run]]:
+    def finished(self) -> dict[str, Mapping[str, list[Run]]]:
         """Profile -> finished runs by what they are."""
-        folders = {folder: experiments.finished(self.root / folder) for folder in set(self.stores.values())}
+        folders = {folder: finished_runs(self.root / folder) for folder in set(self.stores.values())}
         return {profile: folders[folder] for profile, folder in self.stores.items()}
 
     @property

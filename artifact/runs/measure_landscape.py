@@ -20,8 +20,9 @@ from artifact.base.files import require_writable, write_atomic
 from artifact.base.options import DATA_ROOT, Place
 from artifact.base.plots import save
 from artifact.curvature import EmpiricalRisk, figures
-from artifact.runs.measure_sharpness import Target, files_options, open_target
+from artifact.runs.measure_sharpness import files_options
 from artifact.runs.store import dumps
+from artifact.runs.stored_model import Target, open_target
 
 DIRECTIONS = {
     "filter": "one random draw for all models, every filter scaled to the length of the model's own (Li et al. 2018)",

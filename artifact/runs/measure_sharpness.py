@@ -24,80 +24,14 @@ from artifact.base.files import write_atomic
 from artifact.base.memory import peak_memory
 from artifact.base.options import DATA_ROOT, Place, refuse_given
 from artifact.curvature import EigenResult, EmpiricalRisk
-from artifact.data import Dataset
 from artifact.runs import pyhessian
-from artifact.runs.session import load_data, require_checkpoint_of
-from artifact.runs.store import GLOBAL_MODEL, Run, dumps, is_number, read_checkpoint, runs
-from artifact.training import config
+from artifact.runs.curvature_record import RECORD, recorded
+from artifact.runs.store import dumps, runs
+from artifact.runs.stored_model import Target, find, open_target
 from artifact.training.config import RunConfig
-from artifact.training.trainer import Trainer
 
 #: what can be measured, in the order in which it is; the trace uses the eigenvectors of ``top`` where it has them
 PARTS = ("top", "negative", "trace", "density", "layers", "sam")
-RECORD = "curvature.json"
-
-
-@dataclass(frozen=True)
-class Target:
-    """A stored model: the run it belongs to (None for a lone checkpoint) and a trainer that has been set to it."""
-
-    name: str
-    run: Run | None
-    trainer: Trainer
-
-    @property
-    def w(self) -> Tensor:
-        """[P], the server model."""
-        return self.trainer.w
-
-    def describe(self) -> str:
-        c = self.trainer.config
-        parts = f"{c.algorithm} {c.variant} {c.dataset} {c.model} {c.split} seed {c.seed}"
-        return f"{self.name}: {parts}, round {self.trainer.completed}, {len(self.w)} parameters"
-
-
-def find(reference: str, store: Path) -> tuple[Path, Run | None]:
-    """Checkpoint file of a run folder, a run's key in the store, or a checkpoint file. Raises UserError for others."""
-    path = Path(reference)
-    if path.is_file():
-        folder = path.resolve().parent
-        own = path.name == "checkpoint.safetensors" and (folder / "config.json").exists()
-        return path, Run(folder.parent, folder.name) if own else None
-    for folder in (path, store / reference):
-        if (folder / "config.json").exists():
-            whole = folder.resolve()  # a link or "." has another name than the run
-            run = Run(whole.parent, whole.name)
-            if not run.checkpoint_file.exists():
-                raise UserError("checkpoint", str(run.checkpoint_file), "a run whose checkpoint is still there")
-            return run.checkpoint_file, run
-    raise UserError("checkpoint", reference, f"a run folder, the key of a run in {store}, or a checkpoint file")
-
-
-def open_target(
-    reference: str, store: Path, data_root: Path | None = None, load: Callable[[RunConfig], Dataset] | None = None
-) -> Target:
-    """The model behind a reference, on the run's own data and partition.
-
-    load: gives the data of a config, for callers that keep them, in place of ``data_root``.
-    Raises UserError for what is no checkpoint of ours, for one of another run than the folder's, and for data that are
-    not those of the run.
-    """
-    path, run = find(reference, store)
-    tensors, metadata = read_checkpoint(path, GLOBAL_MODEL)  # the clients' state can be a hundred times as large
-    if run is not None:
-        require_checkpoint_of(run, metadata, run.config())
-    values = json.loads(metadata["config"]) | {"device": "auto", "backend": "auto"}
-    known = {name: value for name, value in values.items() if name in RunConfig.model_fields}
-    made = config.make(**known)
-    dataset = load_data(made, data_root) if load is None else load(made)
-    recorded = dataset.fingerprint if run is None else run.config().get("data_fingerprint")
-    if recorded != dataset.fingerprint:
-        raise UserError("data", dataset.fingerprint, f"{recorded}, the data of {run.key}")
-    trainer = Trainer(made, dataset)
-    if "w" not in tensors or len(tensors["w"]) != len(trainer.w):
-        raise UserError("checkpoint", str(path), f"a model {made.model} with {len(trainer.w)} parameters")
-    trainer.take_model(tensors, int(metadata["round"]))
-    return Target(reference if run is None else run.key, run, trainer)
 
 
 @dataclass(frozen=True)
@@ -331,28 +265,6 @@ def record(target: Target, measured: Measurement, data_size: int | None, options
 def _require_recordable(parts: Collection[str]) -> None:
     if not {"top", "trace"} <= set(parts):
         raise UserError("parts", ",".join(parts), "top,trace among them, to be recorded")
-
-
-def recorded(run: Run) -> dict[str, Any] | None:
-    """What ``record`` has stored, or None. Raises UserError for a damaged file."""
-    path = run.folder / RECORD
-    try:
-        content = json.loads(path.read_bytes().decode())
-    except FileNotFoundError:
-        return None
-    except ValueError:  # no UTF-8, no JSON
-        content = None
-    if not _is_record(content):
-        allowed = "the JSON object that sharpness --record writes; delete this file to measure the model again"
-        raise UserError(path.stem, str(path), allowed)
-    return content
-
-
-def _is_record(content: Any) -> bool:
-    if not (isinstance(content, dict) and isinstance(content.get("data"), int)):
-        return False
-    rows = [content[name] for name in ("top_eigenvalue", "trace") if name in content]
-    return all(isinstance(row, dict) and is_number(row.get("value")) for row in rows)
 
 
 def matching(store: Path, conditions: Sequence[str]) -> list[str]:

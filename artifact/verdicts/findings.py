@@ -12,6 +12,7 @@ from artifact.base.errors import UserError
 from artifact.base.stats import Interval
 from artifact.papers import experiments, table_results, variants
 from artifact.papers.table_results import Entry
+from artifact.runs.lookup import finished_runs
 from artifact.verdicts.ledger import FOLDER
 
 LIST = FOLDER / "findings.toml"
@@ -76,7 +77,7 @@ def load(path: Path = LIST) -> list[Finding]:
 @cache
 def _entries(table: str, root: Path) -> dict[str, Entry]:
     _, declared = experiments.find(table)
-    found = table_results.look_up(declared, PROFILE, experiments.finished(root / experiments.STORES[PROFILE]))
+    found = table_results.look_up(declared, PROFILE, finished_runs(root / experiments.STORES[PROFILE]))
     return {entry.cell.id: entry for entry in found}
 
 

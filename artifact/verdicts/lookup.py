@@ -16,6 +16,7 @@ from artifact.base.stats import Crossing, area_under_curve, rounds_to_target
 from artifact.papers import experiments
 from artifact.papers.experiments import Cell
 from artifact.papers.measured import UP_TO_TARGET, curvature, curve
+from artifact.runs.lookup import find_run, finished_runs
 from artifact.runs.store import LAST, Run, diverged
 from artifact.verdicts.predicates import AnyPredicate
 
@@ -54,7 +55,7 @@ class Store:
 
     @cached_property
     def stored(self) -> dict[str, list[Run]]:
-        return experiments.finished(self.folder)
+        return finished_runs(self.folder)
 
     def runs(self, cell: Cell) -> dict[int, list[Run]]:
         """Seed -> the runs of the cell's members, for the seeds whose runs are all there.
@@ -68,7 +69,7 @@ class Store:
 
     def _runs(self, cell: Cell) -> dict[int, list[Run]]:
         members = cell.configs_by_member
-        rows = {seed: [experiments.found(m[i], self.stored) for m in members] for i, seed in enumerate(cell.seeds)}
+        rows = {seed: [find_run(m[i], self.stored) for m in members] for i, seed in enumerate(cell.seeds)}
         return {seed: runs for seed, runs in rows.items() if runs and None not in runs}
 
     def values(self, cell: Cell, measure: str) -> BySeed:

@@ -18,6 +18,7 @@ from artifact.base.errors import UserError
 from artifact.papers import declared, experiments, figures, listing, needed_runs
 from artifact.papers.declared import PROFILES, Metric
 from artifact.papers.measured import curve, measure
+from artifact.runs.lookup import find_run, find_runs, finished_runs, signature
 from artifact.training import config
 from artifact.verdicts import ledger
 from artifact.verdicts.lookup import Store
@@ -142,7 +143,7 @@ def test_every_quick_cell_runs_on_data_that_are_always_there():
 def test_quick_columns_share_their_runs():
     """The miniature of every table together: the number that keeps the quick profile within its minutes."""
     cells = [c for _, table in TABLES for c in experiments.cells(table, "quick")]
-    runs = {experiments.signature(c) for cell in cells for c in cell.configs}
+    runs = {signature(c) for cell in cells for c in cell.configs}
     assert sum(len(cell.configs) for cell in cells) > 5 * len(runs)
     assert len(runs) <= 600
 
@@ -211,7 +212,7 @@ def test_learning_rates_of_qu2022_are_the_best_of_its_grid(rates, use):
         figures.select(f"qu2022/fig1/{use}", "laptop"),
     )
     store = experiments.ROOT / experiments.STORES["laptop"]
-    record = figures.record(grid, experiments.finished(store), store, measure=False)
+    record = figures.record(grid, finished_runs(store), store, measure=False)
     used = {series.label: series.configs for series in curves.series}
     assert len(record["lines"]) == len(used) == 7
     for line in record["lines"]:
@@ -348,7 +349,7 @@ def test_slugs(text, expected):
 
 
 def test_the_thesis_runs_are_found():
-    stored = experiments.finished(experiments.ROOT / "results")
+    stored = finished_runs(experiments.ROOT / "results")
     for name, state in {"kakoun2024/5.3": "finished 10/10", "kakoun2024/5.4": "finished 3/3"}.items():
         found = [experiments.state(c, stored) for c in experiments.cells(experiments.find(name)[1], "laptop")]
         assert found == [state] * 9
@@ -358,9 +359,9 @@ def test_a_run_with_more_probes_serves_a_cell_that_asks_for_fewer(small, tmp_pat
     cell = experiments.cells(small.table[1], "quick")[0]
     probed = cell.configs[0].model_copy(update={"probes": ("consistency",)})
     stored_run(tmp_path / "store", probed, accuracies([0.5]))
-    stored = experiments.finished(tmp_path / "store")
-    assert [run.config()["seed"] for run in experiments.look_up(cell, stored)] == [0]
-    assert experiments.found(probed.model_copy(update={"probes": ("perturbation",)}), stored) is None
+    stored = finished_runs(tmp_path / "store")
+    assert [run.config()["seed"] for run in find_runs(cell.configs, stored)] == [0]
+    assert find_run(probed.model_copy(update={"probes": ("perturbation",)}), stored) is None
     assert experiments.state(cell, stored) == "finished 1/2"
 
 
@@ -370,16 +371,16 @@ def test_of_several_runs_the_one_with_the_fewest_probes_serves(small, tmp_path, 
     probed = cell.configs[0].model_copy(update={"probes": ("consistency",)})
     for one in (cell.configs[0], probed):
         stored_run(tmp_path / "store", one, accuracies([0.5]))
-    stored = {name: runs[:: 1 if first else -1] for name, runs in experiments.finished(tmp_path / "store").items()}
+    stored = {name: runs[:: 1 if first else -1] for name, runs in finished_runs(tmp_path / "store").items()}
     asked = (cell.configs[0], probed)
-    assert [experiments.found(c, stored).config()["probes"] for c in asked] == [[], ["consistency"]]
+    assert [find_run(c, stored).config()["probes"] for c in asked] == [[], ["consistency"]]
 
 
 def test_a_run_without_the_metric_is_not_finished(small, tmp_path):
     table = small.table[1]
     cell = experiments.Cell(table, table.rows[0], table.columns[0], Metric(quantity="trace"), "quick")
     run = stored_run(tmp_path / "store", cell.configs[0], accuracies([0.5]))
-    stored = experiments.finished(tmp_path / "store")
+    stored = finished_runs(tmp_path / "store")
     assert experiments.state(cell, stored) == "missing"
     (run.folder / "curvature.json").write_text('{"trace": {"value": 3.0}, "data": 9}', encoding="utf-8")
     assert experiments.state(cell, stored) == "finished 1/2"
@@ -388,13 +389,13 @@ def test_a_run_without_the_metric_is_not_finished(small, tmp_path):
 def test_the_machine_does_not_matter_and_the_seed_does(small, tmp_path):
     cell = experiments.cells(small.table[1], "quick")[0]
     stored_run(tmp_path / "store", cell.configs[1].model_copy(update={"backend": "loop"}), accuracies([0.5]))
-    found = experiments.look_up(cell, experiments.finished(tmp_path / "store"))
+    found = find_runs(cell.configs, finished_runs(tmp_path / "store"))
     assert [run.config()["seed"] for run in found] == [1]
 
 
 def test_selected_configs_are_unique_and_hold_all_probes():
     found = needed_runs.configs("sun2023/2", "quick")
-    signatures = [experiments.signature(c) for c in found]
+    signatures = [signature(c) for c in found]
     assert len(set(signatures)) == len(signatures) == 2 * 2 * 3
     assert all(c.probes == ("consistency",) for c in found)
     assert [c.seed for c in found] == sorted(c.seed for c in found)
@@ -496,7 +497,7 @@ def test_claims_read_curvature_as_tables_do(small, tmp_path, asked, found):
     run = stored_run(tmp_path, cell.configs[0], accuracies([0.5]))
     (run.folder / "curvature.json").write_text('{"trace": {"value": 30.0}, "data": 500}', encoding="utf-8")
     assert Store(tmp_path).values(cell, "metric") == found
-    assert experiments.by_seed(cell, experiments.finished(tmp_path)) == found
+    assert experiments.by_seed(cell, finished_runs(tmp_path)) == found
 
 
 def test_relations_to_another_row(small, tmp_path):
@@ -506,7 +507,7 @@ def test_relations_to_another_row(small, tmp_path):
         fast = cell.row.id == "fedsam"
         for c in cell.configs:
             stored_run(tmp_path / "s", c, accuracies([0.1, 0.4 if fast else 0.2, 0.4 if fast else 0.3, 0.4]))
-    stored = experiments.finished(tmp_path / "s")
+    stored = finished_runs(tmp_path / "s")
     for relation, expected in (("ratio", 0.5), ("inverse", 2.0), ("difference", -2.0)):
         metric = Metric(quantity="rounds-to", target={"quick": 40}, to="FedAvg", relation=relation)
         cell = experiments.Cell(table, table.rows[1], table.columns[0], metric, "quick")
@@ -520,5 +521,5 @@ def test_a_pool_averages_over_its_columns_by_seed(small, tmp_path):
     for column, value in ((0, 0.2), (1, 0.6)):
         for c in cell.configs_by_member[column]:
             stored_run(tmp_path / "s", c, accuracies([value + 0.1 * c.seed]))
-    found = experiments.by_seed(cell, experiments.finished(tmp_path / "s"))
+    found = experiments.by_seed(cell, finished_runs(tmp_path / "s"))
     assert found == {0: pytest.approx(40.0), 1: pytest.approx(50.0)}

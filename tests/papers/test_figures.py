@@ -13,9 +13,10 @@ from click.testing import CliRunner
 from artifact.base import plots
 from artifact.base.errors import UserError
 from artifact.papers import experiments, figures, needed_runs
-from artifact.papers.figures import command, drawing, sketches, surface_figures, surfaces, training
+from artifact.papers.figures import command, drawing, surface_figures, surfaces, training
 from artifact.papers.figures.series import PanelAt
 from artifact.runs import session
+from artifact.runs.lookup import find_runs, finished_runs, merged
 from artifact.runs.store import Run, dumps, finite
 from artifact.training import config
 
@@ -62,14 +63,14 @@ def _metrics(one: config.RunConfig, rng: np.random.Generator) -> list[dict]:
 def store(tmp_path_factory):
     """Finished runs of every quick panel, without training: (folder, runs by what they are)."""
     root, rng = tmp_path_factory.mktemp("store"), np.random.default_rng(0)
-    for number, one in enumerate(needed_runs.merged(figures.configs("", "quick"))):
+    for number, one in enumerate(merged(figures.configs("", "quick"))):
         run = Run(root, f"{number:016x}")
         run.folder.mkdir()
         run.config_file.write_text(json.dumps(one.canonical()))
         run.metrics_file.write_text("".join(dumps(line) + "\n" for line in _metrics(one, rng)))
         run.finish({"rounds": one.rounds})
         run.checkpoint_file.write_bytes(b"")
-    return root, experiments.finished(root)
+    return root, finished_runs(root)
 
 
 @pytest.fixture
@@ -481,15 +482,6 @@ def test_looking_up_an_empty_store_trains_nothing_and_says_so(tmp_path, monkeypa
     assert "no finished runs in the store" in shown
 
 
-@pytest.mark.parametrize("name", sketches.SKETCHES)
-def test_schematics_state_what_they_suggest(name):
-    statements = sketches.SKETCHES[name]()["statements"]
-    refuted = {
-        "flat-clients": [False, False, True, False],  # what the ledger's claims thesis-fig3.1-* say of the printed pair
-    }
-    assert [bool(s.holds) for s in statements] == refuted.get(name, [True] * len(statements))
-
-
 def test_a_panel_that_is_not_run_borrows_no_runs_of_a_panel_on_other_data(tmp_path):
     (elsewhere,), (own,) = figures.select("qu2022/fig5/c", "laptop"), figures.select("qu2022/fig3/c", "laptop")
     one = own.series[0].configs[0]
@@ -500,8 +492,8 @@ def test_a_panel_that_is_not_run_borrows_no_runs_of_a_panel_on_other_data(tmp_pa
     tested = {"round": 1, "cost": {"up": 1.0, "down": 1.0}, "server": {"accuracy": 0.5, "loss": 1.0}}
     run.metrics_file.write_text(dumps(tested) + "\n")
     run.finish({"rounds": 1})
-    stored = experiments.finished(tmp_path)
-    assert len(experiments.look_up(elsewhere.series[0], stored)) == 1
+    stored = finished_runs(tmp_path)
+    assert len(find_runs(elsewhere.series[0].configs, stored)) == 1
     assert figures.record(elsewhere, stored, tmp_path, measure=False)["lines"] == []
     assert figures.states("laptop", tmp_path, "qu2022/fig5/c")["qu2022/fig5/c"].startswith("not-run: EMNIST")
     assert figures.states("laptop", tmp_path, "qu2022/fig3/c")["qu2022/fig3/c"].startswith("finished 1/")

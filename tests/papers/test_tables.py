@@ -16,6 +16,7 @@ from artifact.base.tables_as_text import csv_table, markdown_table
 from artifact.papers import experiments, table_results, tables, variants
 from artifact.papers.declared import Line, Metric, Paper, Profile, Table
 from artifact.papers.experiments import Cell, Number
+from artifact.runs.lookup import find_runs, finished_runs
 from artifact.runs.sweep import sweep
 from artifact.runs.sweep.workers import Settings
 
@@ -144,8 +145,8 @@ def counted(root, row, reached, printed):
         values = [0.6 if reached[c.seed] is not None and t >= reached[c.seed] else 0.1 for t in range(10, 70, 10)]
         evaluated = {10 * line["round"]: line for line in accuracies(values)}
         stored_run(root, c, [evaluated.get(t, {}) | {"round": t} for t in range(1, 61)])
-    stored = experiments.finished(root)
-    runs, values = experiments.look_up(cell, stored), experiments.by_seed(cell, stored)
+    stored = finished_runs(root)
+    runs, values = find_runs(cell.configs, stored), experiments.by_seed(cell, stored)
     return table_results.Entry(cell, values, Number(printed, str(printed), None, 0), runs, "finished 3/3")
 
 
@@ -187,7 +188,7 @@ def store(tmp_path):
 
 def look_up(declared, store):
     numbers = {("fedavg", "iid"): 75.0, ("fedsam", "iid"): 80.123, ("fedcm", "iid"): 70.0}
-    found = table_results.look_up(declared, "laptop", experiments.finished(store))
+    found = table_results.look_up(declared, "laptop", finished_runs(store))
     with_paper = []
     for e in found:
         number = numbers[(e.cell.row.id, e.cell.column.id)]
@@ -303,7 +304,7 @@ def collect(declared: Table, profile: str, store, *, run: bool, **options) -> li
     """A table's entries as the command has them."""
     if run:
         table_results.make([declared], profile, Settings(store), quiet=True, **options)
-    return table_results.look_up(declared, profile, experiments.finished(store))
+    return table_results.look_up(declared, profile, finished_runs(store))
 
 
 @pytest.fixture
@@ -355,7 +356,7 @@ def test_a_lookup_runs_nothing(trained, tmp_path):
 def test_variants_are_the_tables_paired_comparisons():
     """The command's rows against numbers formed here from the stored runs' accuracies."""
     _, declared = experiments.find(variants.TABLE)
-    found = table_results.look_up(declared, "laptop", experiments.finished(experiments.ROOT / "results"))
+    found = table_results.look_up(declared, "laptop", finished_runs(experiments.ROOT / "results"))
     rows = {row["method"]: row for row in variants.rows(variants.compare(found))}
     values = {entry.cell.row.label: entry.values for entry in found}
     row = rows["FedLESAM-S, released (FedLESAM repository)"]

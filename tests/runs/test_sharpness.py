@@ -19,14 +19,13 @@ from artifact.runs.measure_sharpness import (
     Measurement,
     Options,
     command_line,
-    find,
     matching,
     measure,
-    open_target,
     record,
     text,
 )
 from artifact.runs.store import read_checkpoint
+from artifact.runs.stored_model import find, open_target
 from artifact.training.config import make
 
 ROOT = paths.ROOT

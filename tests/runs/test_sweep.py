@@ -16,8 +16,9 @@ from safetensors.torch import load_file
 
 from artifact import algorithms
 from artifact.__main__ import main
-from artifact.papers import experiments, needed_runs
+from artifact.papers import experiments
 from artifact.runs import session
+from artifact.runs.lookup import merged
 from artifact.runs.store import Run
 from artifact.runs.sweep import sweep
 from artifact.runs.sweep.estimate import Estimator
@@ -270,9 +271,9 @@ def test_comparisons_start_whole_and_longest_first():
 
 def test_configs_that_differ_in_probes_alone_are_one_run():
     plain, probed = _config("fedsam"), _config("fedsam", probes=("perturbation",))
-    (only,) = needed_runs.merged([plain, probed, plain])
+    (only,) = merged([plain, probed, plain])
     assert only == probed
-    assert len(needed_runs.merged([plain, probed, _config("fedsam", seed=1)])) == 2
+    assert len(merged([plain, probed, _config("fedsam", seed=1)])) == 2
 
 
 def test_estimates_come_from_runs_that_are_alike(alone):

@@ -20,6 +20,7 @@ from artifact.papers import experiments
 from artifact.papers.figures import drawing
 from artifact.papers.figures.records import Record, record, state
 from artifact.papers.figures.series import UNTRAINED, PanelAt, Stored, configs, find, select
+from artifact.runs.lookup import finished_runs
 from artifact.runs.store import finite
 from artifact.runs.sweep import sweep
 from artifact.runs.sweep.workers import Settings
@@ -50,7 +51,7 @@ def collect_all(
     if run_missing:
         wanted = [config for name in names for config in configs(name, profile)]
         sweep.run_missing(wanted, Settings(store, data_root), quiet=quiet)
-    stored = experiments.finished(store) if stored is None or run_missing else stored
+    stored = finished_runs(store) if stored is None or run_missing else stored
     return {
         name: [_record(panel, stored, store, measure, data_root) for panel in select(name, profile)] for name in names
     }

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import MaxNLocator
 
 from artifact.base import plots
-from artifact.papers.figures import partitions, sketches, surface_figures, surfaces, training
+from artifact.papers.figures import partitions, schematics, surface_figures, surfaces, training
 from artifact.papers.figures.records import Record
 from artifact.papers.figures.series import UNTRAINED
 
@@ -103,7 +103,7 @@ def _title(record: Record, width: int = 60) -> str:
 def _draw_one(axis: Axes, record: Record, records: Sequence[Record]) -> None:
     kind = record["kind"]
     if kind == "sketch":
-        sketches.draw(axis, record)
+        schematics.draw(axis, record)
     elif kind == "bars":
         partitions.draw_bars(axis, record)
     elif kind == "heatmap":

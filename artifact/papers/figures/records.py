@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from artifact.papers import experiments
-from artifact.papers.figures import partitions, sketches, surface_figures, surfaces, training
+from artifact.papers.figures import partitions, schematics, surface_figures, surfaces, training
 from artifact.papers.figures.checks import Statement, decide
 from artifact.papers.figures.series import MEASURED, TRAINED, UNTRAINED, PanelAt, Stored, runs_of, select
+from artifact.runs.lookup import finished_runs
 
 Record = dict[str, Any]
 
@@ -31,7 +32,8 @@ def record(panel: PanelAt, stored: Stored, store: Path, measure: bool, data_root
         "command": f"python -m artifact figure {panel.figure.paper}/{panel.figure.id} --profile {panel.profile}",
     }
     if declared.kind == "sketch":
-        return _finished(head, sketches.SKETCHES[declared.function]())
+        content = schematics.computed(declared.function)
+        return _finished(head, content | {"statements": [Statement(**one) for one in content["statements"]]})
     if declared.kind in ("bars", "heatmap"):
         return _finished(head, partitions.record(panel))
     if declared.kind in TRAINED:
@@ -118,5 +120,5 @@ def state(panel: PanelAt, stored: Stored, store: Path) -> str:
 def states(profile: str, store: Path | None = None, selection: str = "") -> dict[str, str]:
     """Panel id -> state, for every declared panel (or those of a selection) at a profile."""
     root = store or experiments.STORES[profile]
-    stored = experiments.finished(root)
+    stored = finished_runs(root)
     return {panel.id: state(panel, stored, root) for panel in select(selection, profile)}

@@ -10,10 +10,10 @@ from typing import Any
 from artifact.base.errors import UserError
 from artifact.papers import experiments
 from artifact.papers.declared import PROFILES, Figure, Line, Panel, Profile
+from artifact.runs.lookup import Stored, find_runs
 from artifact.runs.store import Run
 from artifact.training.config import RunConfig
 
-Stored = Mapping[str, list[Run]]
 #: kinds whose runs are curves or points; of these, models that are measured after training; and those without runs
 TRAINED = ("curves", "sweep", "probe")
 MEASURED = ("landscape", "spectrum", "density")
@@ -170,4 +170,4 @@ def runs_of(series: Series, stored: Stored) -> list[Run]:
 
     None where a profile does not run the series and would borrow those of a panel on other data.
     """
-    return [] if series.not_run and series.replaced else experiments.look_up(series, stored)
+    return [] if series.not_run and series.replaced else find_runs(series.configs, stored)

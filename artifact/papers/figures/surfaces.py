@@ -23,8 +23,8 @@ from artifact.base.files import write_atomic
 from artifact.base.flat import Layout
 from artifact.curvature import EmpiricalRisk
 from artifact.papers.figures.series import PanelAt, Stored, runs_of
-from artifact.runs.measure_sharpness import open_target
 from artifact.runs.store import Run
+from artifact.runs.stored_model import open_target
 from artifact.runs.sweep.workers import Data
 
 #: [-1, 1] in both directions, an odd number of points so that the model itself is one of them

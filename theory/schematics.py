@@ -1,7 +1,13 @@
 """Schematic panels as functions of analytic losses, so that what a schematic suggests is computed and stated.
 
-A sketch returns {lines: [{label, x, y, colour, style}], points: [{label, x, y, colour, marker}], arrows: [{label,
-start, end, colour}], field: {x, y, z} or None, axes: {x, y, equal}, statements}; ``draw`` shows exactly that.
+A schematic is plain data, which ``artifact figure`` draws:
+
+- lines: [{label, x, y, colour, style}]
+- points: [{label, x, y, colour, marker, size}]
+- arrows: [{label, start, end, colour}]
+- field: {x, y, z}, drawn as contours, or None
+- axes: {x, y, equal}, the labels and whether both have one scale
+- statements: [{text, holds, n}], each with a sentence, whether it is true, and the number of draws behind it
 """
 
 from __future__ import annotations
@@ -11,11 +17,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 
-from artifact.papers.figures.checks import Statement
-
-Sketch = dict[str, Any]
+Schematic = dict[str, Any]
+Statement = dict[str, Any]
 RED, GREEN, BLUE, BLACK, ORANGE = "#D62728", "#2CA02C", "#1F77B4", "#000000", "#FF7F0E"
 _RHOS = (0.5, 1.0, 2.0, 4.2)
 
@@ -33,7 +37,11 @@ def _arrow(label: str, start: Sequence[Any], end: Sequence[Any], colour: str) ->
     return {"label": label, "start": [float(v) for v in start], "end": [float(v) for v in end], "colour": colour}
 
 
-def _sketch(x: str, y: str, statements: list[Statement], *, equal: bool = False, **parts: Any) -> Sketch:
+def _stated(text: str, holds: bool, n: int = 0) -> Statement:
+    return {"text": text, "holds": holds, "n": n}
+
+
+def _schematic(x: str, y: str, statements: list[Statement], *, equal: bool = False, **parts: Any) -> Schematic:
     empty = {"lines": [], "points": [], "arrows": [], "field": None}
     return empty | parts | {"axes": {"x": x, "y": y, "equal": equal}, "statements": statements}
 
@@ -41,7 +49,7 @@ def _sketch(x: str, y: str, statements: list[Statement], *, equal: bool = False,
 # ---- FedSMOO, Figure 1 -----------------------------------------------------------------------------------------------
 
 
-def _toy(pair: Sequence[Any], disagree: bool) -> Sketch:
+def _toy(pair: Sequence[Any], disagree: bool) -> Schematic:
     """Two piecewise linear clients, their mean, the SAM surface max over |s| <= 1, and both objectives' minimisers."""
     from theory.sun2023.losses import mean, minimisers
 
@@ -63,25 +71,25 @@ def _toy(pair: Sequence[Any], disagree: bool) -> Sketch:
     text = f"global sharpness {both[0]} at the FedSAM minimiser, {both[1]} at the SAM one"
     wanted = sharp["fedsam"] > sharp["sam"] if disagree else sharp["fedsam"] <= sharp["sam"]
     claim = "is sharper" if disagree else "is not sharper"
-    statement = Statement(f"exact minimisers: {text}; the FedSAM minimiser {claim}", bool(wanted))
-    return _sketch("parameter w", "loss", [statement], lines=lines, points=points)
+    statement = _stated(f"exact minimisers: {text}; the FedSAM minimiser {claim}", bool(wanted))
+    return _schematic("parameter w", "loss", [statement], lines=lines, points=points)
 
 
-def fedsmoo_agree() -> Sketch:
+def fedsmoo_agree() -> Schematic:
     """FedSMOO, Figure 1 (a): the clients' minima nearly agree."""
     from theory.sun2023.losses import CONSISTENT
 
     return _toy(CONSISTENT, disagree=False)
 
 
-def fedsmoo_disagree() -> Sketch:
+def fedsmoo_disagree() -> Schematic:
     """FedSMOO, Figure 1 (b): the clients' minima are far apart."""
     from theory.sun2023.losses import INCONSISTENT
 
     return _toy(INCONSISTENT, disagree=True)
 
 
-def fedsmoo_deviations() -> Sketch:
+def fedsmoo_deviations() -> Schematic:
     """Beside FedSMOO, Figure 2: the printed deviation among those of simulated partitions, two readings of Dir(u)."""
     from theory.sun2023.partitions import PRINTED_DEVIATION, total_deviations
 
@@ -93,12 +101,12 @@ def fedsmoo_deviations() -> Sketch:
         lines.append(_line(f"{label}, {len(found)} partitions", (edges[:-1] + edges[1:]) / 2, counts, colour))
         low, high = np.quantile(found, [0.025, 0.975])
         text = f"{PRINTED_DEVIATION} lies in the central 95 % [{low:.0f}, {high:.0f}] of {label}"
-        statements.append(Statement(text, bool(low <= PRINTED_DEVIATION <= high), n=len(found)))
+        statements.append(_stated(text, bool(low <= PRINTED_DEVIATION <= high), n=len(found)))
     top = max(max(line["y"]) for line in lines)
     last = max(int(np.flatnonzero(line["y"])[-1]) for line in lines) + 2
     lines = [line | {"x": line["x"][:last], "y": line["y"][:last]} for line in lines]
     lines.append(_line(f"printed: {PRINTED_DEVIATION}", [PRINTED_DEVIATION] * 2, [0, top], BLACK, ":"))
-    return _sketch("standard deviation of the class totals", "partitions per bin of 60", statements, lines=lines)
+    return _schematic("standard deviation of the class totals", "partitions per bin of 60", statements, lines=lines)
 
 
 # ---- FedLESAM, Figure 1 (d)-(f) --------------------------------------------------------------------------------------
@@ -119,10 +127,10 @@ def _plane(weights: Sequence[float], x: tuple = (-1.5, 7), y: tuple = (-1.5, 5.5
     return {"x": x.tolist(), "y": y.tolist(), "z": np.round(z, 5).tolist()}
 
 
-def _on_plane(statement: Statement, points: list[dict], arrows: list[dict], field: dict[str, Any]) -> Sketch:
+def _on_plane(statement: Statement, points: list[dict], arrows: list[dict], field: dict[str, Any]) -> Schematic:
     """Points and arrows over the two parameters of the theory's example."""
     axes = ("first parameter", "second parameter")
-    return _sketch(*axes, [statement], equal=True, points=points, arrows=arrows, field=field)
+    return _schematic(*axes, [statement], equal=True, points=points, arrows=arrows, field=field)
 
 
 def _example() -> Mapping[str, Any]:
@@ -140,7 +148,7 @@ def _degrees(a: Any, b: Any) -> float:
     return float(np.degrees(np.arccos(np.clip(_unit(a) @ _unit(b), -1, 1))))
 
 
-def lesam_local_update() -> Sketch:
+def lesam_local_update() -> Schematic:
     """FedLESAM, Figure 1 (d): one SAM step of client 1, up its own gradient and down by the one there."""
     example = _example()
     w, minimum = np.array(example["points"]["w"]), np.array(example["points"]["minima"][0])
@@ -150,11 +158,11 @@ def lesam_local_update() -> Sketch:
     arrows = [_arrow("perturbation of client 1", w, ascent, RED), _arrow("local update", w, end, BLACK)]
     points = [_point(r"$w^t$", *w, BLACK), _point(r"client minimum $w_1^*$", *minimum, RED, "*")]
     angle = _degrees(gradient, whole)
-    statement = Statement(f"client 1 perturbs at {angle:.0f} degrees to the global gradient (more than 45)", angle > 45)
+    statement = _stated(f"client 1 perturbs at {angle:.0f} degrees to the global gradient (more than 45)", angle > 45)
     return _on_plane(statement, points, arrows, _plane((1, 0)))
 
 
-def lesam_conflict() -> Sketch:
+def lesam_conflict() -> Schematic:
     """FedLESAM, Figure 1 (e): the clients' minima and perturbations against the global minimum and gradient."""
     example = _example()
     w, minima = np.array(example["points"]["w"]), np.array(example["points"]["minima"])
@@ -169,11 +177,11 @@ def lesam_conflict() -> Sketch:
     text = (
         f"the clients' perturbations lie {angles[0]:.0f} and {angles[1]:.0f} degrees from the global one (more than 45)"
     )
-    statement = Statement(text, min(angles) > 45)
+    statement = _stated(text, min(angles) > 45)
     return _on_plane(statement, points, arrows, _plane((0.5, 0.5)))
 
 
-def lesam_estimate() -> Sketch:
+def lesam_estimate() -> Schematic:
     """FedLESAM, Figure 1 (f): w_old - w^t as an estimate of the global ascent direction."""
     example = _example()
     w, old = np.array(example["points"]["w"]), np.array(example["points"]["w_old"])
@@ -186,14 +194,14 @@ def lesam_estimate() -> Sketch:
     ]
     points = [_point(r"$w^t$", *w, BLACK), _point(r"$w^{old}$", *old, BLACK, "s")]
     angle = _degrees(estimate, whole)
-    statement = Statement(f"the estimate lies {angle:.2f} degrees from the global gradient (less than 5)", angle < 5)
+    statement = _stated(f"the estimate lies {angle:.2f} degrees from the global gradient (less than 5)", angle < 5)
     return _on_plane(statement, points, arrows, _plane((0.5, 0.5), (1.46, 1.56), (0.965, 1.045)))
 
 
 # ---- MAN, Figure 1 (b) -----------------------------------------------------------------------------------------------
 
 
-def man_regulariser() -> Sketch:
+def man_regulariser() -> Schematic:
     """MAN, Figure 1 (b): what the penalty on activations does, on f(a, b) = (a b - 1)^2 / 2 with input 1.
 
     The hidden activation is a. Every a with b = 1/a fits exactly; there the Hessian is (b, a)'(b, a), so the block of
@@ -208,14 +216,14 @@ def man_regulariser() -> Sketch:
     gap = max(abs(_top(v, block=True) - v**2) for v in a)
     best = float(a[np.argmin([_top(v, block=False) for v in a])])
     statements = [
-        Statement(
+        _stated(
             f"on the exact fits the block's eigenvalue equals the penalty (largest difference {gap:.1e})", gap < 1e-12
         ),
-        Statement(
+        _stated(
             f"the whole Hessian is flattest at a = {best:g}; below it a smaller penalty means a sharper fit", best == 1
         ),
     ]
-    return _sketch("activation a of the exact fit b = 1/a", "penalty and eigenvalues", statements, lines=lines)
+    return _schematic("activation a of the exact fit b = 1/a", "penalty and eigenvalues", statements, lines=lines)
 
 
 def _top(a: float, block: bool) -> float:
@@ -227,7 +235,7 @@ def _top(a: float, block: bool) -> float:
 # ---- thesis, Figures 1.1 and 3.1 -------------------------------------------------------------------------------------
 
 
-def flat_and_sharp() -> Sketch:
+def flat_and_sharp() -> Schematic:
     """Thesis, Figure 1.1: a training loss with a flat and a sharp minimum, and the test loss as a shifted copy."""
     from theory.kakoun2024.landscape import quartic
 
@@ -250,11 +258,11 @@ def flat_and_sharp() -> Sketch:
         lines.append(_line(f"gap at the {name} minimum, {gaps[name][shift]:.2f}", [at, at], ends, colour))
     printed = "; ".join(f"{s:+.1f}: {gaps['flat'][s]:.2f} and {gaps['sharp'][s]:.2f}" for s in gaps["flat"])
     holds = all(gaps["flat"][s] < gaps["sharp"][s] for s in gaps["flat"])
-    statement = Statement(f"gap smaller at the flat minimum than at the sharp one for every shift ({printed})", holds)
-    return _sketch("parameter", "loss", [statement], lines=lines, points=points)
+    statement = _stated(f"gap smaller at the flat minimum than at the sharp one for every shift ({printed})", holds)
+    return _schematic("parameter", "loss", [statement], lines=lines, points=points)
 
 
-def flat_clients() -> Sketch:
+def flat_clients() -> Schematic:
     """Thesis, Figure 3.1: flat local minima whose average lies in a steep region of the mean."""
     from theory.kakoun2024.landscape import JOIN_1, JOIN_2, average, minima_of_average
     from theory.kit.losses import thesis_pair
@@ -280,7 +288,7 @@ def flat_clients() -> Sketch:
         _sharpness_statement(pair),
         _jumps(pair, JOIN_1, JOIN_2),
     ]
-    return _sketch("x", "loss", statements, lines=lines, points=points)
+    return _schematic("x", "loss", statements, lines=lines, points=points)
 
 
 def _slope_statement(slope: float, bend: float) -> Statement:
@@ -291,13 +299,13 @@ def _slope_statement(slope: float, bend: float) -> Statement:
     for _ in range(800):
         at -= 0.05 * float(average(at, 1))
     text = f"slope {slope:.3f}, curvature {bend:.3f}; gradient descent from there ends at {at:.3f}"
-    return Statement(f"the averaged point is a minimum of f ({text})", abs(slope) < 1e-6)
+    return _stated(f"the averaged point is a minimum of f ({text})", abs(slope) < 1e-6)
 
 
 def _minima_statement(minima: Sequence[tuple[float, float]]) -> Statement:
     listed = ", ".join(f"{at:.2f} ({h:.2f})" for at, h in minima)
     text = f"f has a minimum about as flat as the clients' 0.14 (at most 0.28); position (curvature): {listed}"
-    return Statement(text, any(h <= 0.28 for _, h in minima))
+    return _stated(text, any(h <= 0.28 for _, h in minima))
 
 
 def _sharpness_statement(pair: Any) -> Statement:
@@ -309,9 +317,7 @@ def _sharpness_statement(pair: Any) -> Statement:
 
     both = [(rho, rise(pair.average, -8.5, rho), rise(pair.clients[0], 0.0, rho)) for rho in _RHOS]
     text = "; ".join(f"rho {rho:g}: {mean:.2f} and {local:.2f}" for rho, mean, local in both)
-    return Statement(
-        f"sharper at the averaged point than at a client's minimum ({text})", all(m > c for _, m, c in both)
-    )
+    return _stated(f"sharper at the averaged point than at a client's minimum ({text})", all(m > c for _, m, c in both))
 
 
 def _jumps(pair: Any, *joins: str) -> Statement:
@@ -321,10 +327,11 @@ def _jumps(pair: Any, *joins: str) -> Statement:
     ]
     sides = "; ".join(f"{join}: {left:.3f} and {right:.3f}" for join, (left, right) in zip(joins, limits, strict=True))
     continuous = all(abs(left - right) < 1e-6 for left, right in limits)
-    return Statement(f"the clients are continuous at their joins (left and right limits at {sides})", continuous)
+    return _stated(f"the clients are continuous at their joins (left and right limits at {sides})", continuous)
 
 
-SKETCHES: dict[str, Callable[[], Sketch]] = {
+#: the name in ``experiments/*.toml`` -> its function
+SCHEMATICS: dict[str, Callable[[], Schematic]] = {
     f.__name__.replace("_", "-"): f
     for f in (
         fedsmoo_agree,
@@ -338,24 +345,3 @@ SKETCHES: dict[str, Callable[[], Sketch]] = {
         flat_clients,
     )
 }
-
-
-def draw(axes: Axes, record: Mapping[str, Any]) -> None:
-    """Contours of the field, lines, arrows and points with a legend of their own."""
-    if record["field"] is not None:
-        field = record["field"]
-        axes.contour(field["x"], field["y"], np.array(field["z"]).T, levels=14, colors="0.7", linewidths=0.7)
-    for line in record["lines"]:
-        axes.plot(line["x"], line["y"], line["style"], color=line["colour"], label=line["label"], linewidth=1.5)
-    for arrow in record["arrows"]:
-        shape = {"arrowstyle": "-|>", "color": arrow["colour"], "linewidth": 1.6, "shrinkA": 0, "shrinkB": 0}
-        axes.annotate("", arrow["end"], arrow["start"], arrowprops=shape)
-        axes.plot([], [], color=arrow["colour"], label=arrow["label"])
-    for point in record["points"]:
-        look = {"marker": point["marker"], "color": point["colour"], "markersize": point["size"]}
-        axes.plot(point["x"], point["y"], linestyle="", label=point["label"], **look)
-    axes.set_xlabel(record["axes"]["x"])
-    axes.set_ylabel(record["axes"]["y"])
-    if record["axes"]["equal"]:
-        axes.set_aspect("equal")
-    axes.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.5, 0), borderaxespad=5, frameon=False, ncols=2)

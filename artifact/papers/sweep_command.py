@@ -1,0 +1,127 @@
+"""``artifact sweep``: every run that the selected tables and figures need, each once, on all cores or on a cluster."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from artifact.base.errors import UserError
+from artifact.base.files import require_writable
+from artifact.base.options import DATA_ROOT, STORE, profile_option, refuse_given
+from artifact.papers import experiments, needed_runs
+from artifact.runs.sweep import sweep
+from artifact.runs.sweep.workers import LocalPool, Pool, Settings, get_ready
+from artifact.training.config import remarks
+
+
+def declared_seconds(selection: str, profile: str, runs_in_all: int) -> float | None:
+    """Share of a run in the minutes that the selected tables declare for the profile; None where they declare none."""
+    paper, _, name = selection.partition("/")
+    chosen = [t for _, t in experiments.all_tables() if paper in ("", t.paper) and name in ("", t.id)]
+    minutes = sum(table.profiles[profile].minutes for table in chosen if profile in table.profiles)
+    return 60 * minutes / runs_in_all if minutes and runs_in_all else None
+
+
+@click.command("sweep", help="Train all runs that a PAPER, PAPER/TABLE, PAPER/FIGURE or all need.")
+@click.argument("selection", default="")
+@profile_option("quick")
+@click.option("--jobs", "workers", type=click.IntRange(1), default=os.cpu_count() or 1, show_default="cores")
+@click.option("--ray", "address", help="Run on the Ray cluster at this address (auto: the one of this machine).")
+@click.option(
+    "--cpus", type=click.FloatRange(0, min_open=True), default=1.0, show_default=True, help="Per run, on Ray."
+)
+@click.option("--gpus", type=click.FloatRange(0), default=0.0, show_default=True, help="Per run, on Ray; may be 0.25.")
+@click.option("--nodes-data", help="Folder of the data sets on the nodes, on Ray; default: each node's own default.")
+@STORE
+@DATA_ROOT
+@click.option("--add", multiple=True, help="Python file with a method of your own; may be repeated.")
+@click.option("--checkpoint-seconds", type=click.FloatRange(0), default=20.0, show_default=True)
+@click.option("--everything", is_flag=True, help="Also the cells that the profile leaves out for want of machine time.")
+@click.option("--dry-run", is_flag=True, help="Show the plan and run nothing.")
+@click.option("--quiet", is_flag=True, help="No progress.")
+@click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
+def sweep_command(
+    selection: str,
+    profile: str,
+    workers: int,
+    address: str | None,
+    cpus: float,
+    gpus: float,
+    nodes_data: str | None,
+    out: Path | None,
+    data_root: Path | None,
+    add: tuple[str, ...],
+    checkpoint_seconds: float,
+    everything: bool,
+    dry_run: bool,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    for name, value in (("checkpoint-seconds", checkpoint_seconds), ("cpus", cpus), ("gpus", gpus)):
+        if not math.isfinite(value):  # click's ranges let nan and inf pass
+            raise UserError(name, value, "a finite number")
+    if address is None:
+        refuse_given("nothing without --ray", "cpus", "gpus", "nodes_data")
+    else:
+        refuse_given("nothing with --ray, whose nodes have their own", "workers")
+    if address is None and not dry_run:
+        get_ready()
+    store = out or experiments.STORES[profile]
+    selection = "" if selection == "all" else selection
+    configs = needed_runs.configs(selection, profile, everything)
+    planned = sweep.plan(configs, store, declared_seconds(selection, profile, len(configs)))
+    settings = Settings(store, data_root, add, checkpoint_seconds)
+    pool: Pool = LocalPool(workers, settings, doubled=sweep.short(planned.jobs))
+    if address is not None and planned.jobs:
+        from artifact.runs.sweep.ray_pool import RayPool  # needs an optional package
+
+        pool = RayPool(address, settings, cpus, gpus, nodes_data)
+        workers = pool.slots()
+    workers = max(1, min(workers, len(planned.jobs)))
+    outlook = {"finished": planned.finished, "to_make": len(planned.jobs), "estimate": planned.seconds(workers)}
+    if not as_json or not (planned.jobs and not dry_run):
+        click.echo(json.dumps(outlook) if as_json else _outlook(outlook, workers))
+    for remark in remarks(job.config for job in planned.jobs):
+        click.echo(remark, err=True)
+    if dry_run or not planned.jobs:
+        return
+    require_writable(store)
+    try:
+        tally = sweep.run_all(pool, planned.jobs, workers, quiet)
+    except KeyboardInterrupt:
+        print("interrupted; the same command goes on from the last checkpoints", file=sys.stderr)
+        raise SystemExit(130) from None
+    click.echo(json.dumps(outlook | report(tally), indent=1) if as_json else _summary(tally))
+    for text, jobs in tally.failures.items():
+        number = f"{len(jobs)} runs, first " if len(jobs) > 1 else ""
+        print(f"failed: {number}{jobs[0].name}: {text}", file=sys.stderr)
+    if tally.failures:
+        raise SystemExit(1)
+
+
+def report(tally: sweep.Tally) -> dict[str, Any]:
+    """What a sweep has done, for programs."""
+    return {
+        "trained": tally.ended["trained"],
+        "by_another_sweep": tally.ended["found"],
+        "failed": [{"run": job.name, "reason": text} for text, jobs in tally.failures.items() for job in jobs],
+        "worker_deaths": sum(job.deaths for job in tally.jobs),
+        "seconds": round(tally.wall, 3),
+        "cpu_share": round(tally.cpu_share, 4),
+    }
+
+
+def _outlook(outlook: dict[str, Any], workers: int) -> str:
+    text = f"{outlook['finished']} runs are finished, {outlook['to_make']} to make"
+    return text + (f", about {sweep.duration(outlook['estimate'])} on {workers} workers" if outlook["to_make"] else "")
+
+
+def _summary(tally: sweep.Tally) -> str:
+    made = f"{tally.ended['trained']} trained, {tally.ended['found']} by another sweep, {tally.ended['failed']} failed"
+    return f"{made}; {sweep.duration(tally.wall)}, cpu share {100 * tally.cpu_share:.0f} %"

@@ -1,0 +1,79 @@
+"""Finished runs of a store by what they are, so that only what is missing is run.
+
+Neither the data nor the hardware that a run was made with are needed to find it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from artifact.runs.store import Finished, Run, dumps, runs
+from artifact.training.config import RunConfig
+
+#: signature of a config -> the finished runs of it
+Stored = Mapping[str, list[Run]]
+#: how gradients were computed does not matter to somebody who looks results up
+_MACHINE = ("device", "backend")
+
+_signatures: dict[str, str] = {}
+
+
+def identity(canonical: Mapping[str, Any], *, without: tuple[str, ...] = ()) -> str:
+    """The config without the machine and ``without``; options that came later than a stored run have their default."""
+    defaults = {name: field.default for name, field in RunConfig.model_fields.items()}
+    left_out = (*_MACHINE, *without)
+    return dumps({name: canonical.get(name, default) for name, default in defaults.items() if name not in left_out})
+
+
+def signature(run_config: RunConfig) -> str:
+    """What a config's numbers depend on, apart from the data: two configs with one signature are one run.
+
+    Probes are left out, since they change no number.
+    """
+    text = run_config.model_dump_json()
+    if text not in _signatures:
+        _signatures[text] = identity(run_config.canonical(), without=("probes",))
+    return _signatures[text]
+
+
+def finished_runs(store: Path) -> dict[str, list[Run]]:
+    """Finished runs of a store by the signature of their config."""
+    found: dict[str, list[Run]] = {}
+    for run in runs(store):
+        if run.done:
+            once = Finished(store, run.key)
+            found.setdefault(identity(once.config(), without=("probes",)), []).append(once)
+    return found
+
+
+def unfinished_runs(store: Path) -> dict[str, Run]:
+    """Runs of a store that were begun and not ended, by the identity of their config, probes included."""
+    return {identity(run.config()): run for run in runs(store) if not run.done}
+
+
+def find_run(run_config: RunConfig, stored: Stored) -> Run | None:
+    """The finished run of a config, with at least its probes; of several the one with the fewest.
+
+    A run that was made again for a probe keeps its earlier twin, whose model may have been measured since.
+    """
+    asked = set(run_config.probes)
+    candidates = stored.get(signature(run_config), [])
+    serving = [run for run in candidates if asked <= set(run.config().get("probes", ()))]
+    return min(serving, key=lambda run: len(run.config().get("probes", ())), default=None)
+
+
+def find_runs(configs: Iterable[RunConfig], stored: Stored) -> list[Run]:
+    """The finished runs of configs, in their order; shorter than they are where some are missing."""
+    return [run for run in (find_run(one, stored) for one in configs) if run is not None]
+
+
+def merged(configs: Iterable[RunConfig]) -> list[RunConfig]:
+    """Configs that differ in their probes alone become one with all of the probes, which change no other number."""
+    unique: dict[str, RunConfig] = {}
+    for one in configs:
+        name = signature(one)
+        probes = {*one.probes, *(unique[name].probes if name in unique else ())}
+        unique[name] = one.model_copy(update={"probes": tuple(sorted(probes))})
+    return list(unique.values())

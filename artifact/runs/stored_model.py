@@ -1,0 +1,81 @@
+"""The model of a stored run or of a lone checkpoint, on the run's own data and partition."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from torch import Tensor
+
+from artifact.base.errors import UserError
+from artifact.data import Dataset
+from artifact.runs.session import load_data, require_checkpoint_of
+from artifact.runs.store import GLOBAL_MODEL, Run, read_checkpoint
+from artifact.training import config
+from artifact.training.config import RunConfig
+from artifact.training.trainer import Trainer
+
+
+@dataclass(frozen=True)
+class Target:
+    """A stored model: the run it belongs to (None for a lone checkpoint) and a trainer that has been set to it."""
+
+    name: str
+    run: Run | None
+    trainer: Trainer
+
+    @property
+    def w(self) -> Tensor:
+        """[P], the server model."""
+        return self.trainer.w
+
+    def describe(self) -> str:
+        c = self.trainer.config
+        parts = f"{c.algorithm} {c.variant} {c.dataset} {c.model} {c.split} seed {c.seed}"
+        return f"{self.name}: {parts}, round {self.trainer.completed}, {len(self.w)} parameters"
+
+
+def find(reference: str, store: Path) -> tuple[Path, Run | None]:
+    """Checkpoint file of a run folder, a run's key in the store, or a checkpoint file. Raises UserError for others."""
+    path = Path(reference)
+    if path.is_file():
+        folder = path.resolve().parent
+        own = path.name == "checkpoint.safetensors" and (folder / "config.json").exists()
+        return path, Run(folder.parent, folder.name) if own else None
+    for folder in (path, store / reference):
+        if (folder / "config.json").exists():
+            whole = folder.resolve()  # a link or "." has another name than the run
+            run = Run(whole.parent, whole.name)
+            if not run.checkpoint_file.exists():
+                raise UserError("checkpoint", str(run.checkpoint_file), "a run whose checkpoint is still there")
+            return run.checkpoint_file, run
+    raise UserError("checkpoint", reference, f"a run folder, the key of a run in {store}, or a checkpoint file")
+
+
+def open_target(
+    reference: str, store: Path, data_root: Path | None = None, load: Callable[[RunConfig], Dataset] | None = None
+) -> Target:
+    """The model behind a reference, on the run's own data and partition.
+
+    load: gives the data of a config, for callers that keep them, in place of ``data_root``.
+    Raises UserError for what is no checkpoint of ours, for one of another run than the folder's, and for data that are
+    not those of the run.
+    """
+    path, run = find(reference, store)
+    tensors, metadata = read_checkpoint(path, GLOBAL_MODEL)  # the clients' state can be a hundred times as large
+    if run is not None:
+        require_checkpoint_of(run, metadata, run.config())
+    values = json.loads(metadata["config"]) | {"device": "auto", "backend": "auto"}
+    known = {name: value for name, value in values.items() if name in RunConfig.model_fields}
+    made = config.make(**known)
+    dataset = load_data(made, data_root) if load is None else load(made)
+    recorded = dataset.fingerprint if run is None else run.config().get("data_fingerprint")
+    if recorded != dataset.fingerprint:
+        raise UserError("data", dataset.fingerprint, f"{recorded}, the data of {run.key}")
+    trainer = Trainer(made, dataset)
+    if "w" not in tensors or len(tensors["w"]) != len(trainer.w):
+        raise UserError("checkpoint", str(path), f"a model {made.model} with {len(trainer.w)} parameters")
+    trainer.take_model(tensors, int(metadata["round"]))
+    return Target(reference if run is None else run.key, run, trainer)
