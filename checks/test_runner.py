@@ -13,9 +13,9 @@ from click.testing import CliRunner
 from artifact.base import files
 from artifact.base.errors import UserError
 from artifact.base.stats import Interval
+from artifact.papers.predicates import parse
 from artifact.verdicts.decide import Verdict as EmpiricalVerdict
 from artifact.verdicts.ledger import Claim
-from artifact.verdicts.predicates import parse
 from artifact.verdicts.printed_numbers import comparisons
 from checks import figures, report, runner
 from checks.__main__ import main

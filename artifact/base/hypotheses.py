@@ -14,7 +14,7 @@ probability at most a; no claim can be both.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -193,16 +193,22 @@ def interior_maximum(values: ArrayLike, labels: Sequence[str], margin: float = 0
     return some([every([_gain(data, labels, j, end, margin) for end in ends]) for j in range(1, ends[1])])
 
 
-def lowest(values: ArrayLike, labels: Sequence[str], level: int, margin: float = 0.0) -> Node:
-    """One level of a sweep is below every other one; values [seeds, levels]."""
+def lowest(
+    values: ArrayLike, labels: Sequence[str], level: int, margin: float = 0.0, others: Iterable[int] | None = None
+) -> Node:
+    """One level of a sweep is below every other one, or every one of ``others``; values [seeds, levels]."""
     data = np.asarray(values, dtype=float)
-    return every([_gain(data, labels, j, level, margin) for j in range(data.shape[1]) if j != level])
+    rest = range(data.shape[1]) if others is None else others
+    return every([_gain(data, labels, j, level, margin) for j in rest if j != level])
 
 
-def highest(values: ArrayLike, labels: Sequence[str], level: int, margin: float = 0.0) -> Node:
-    """One level of a sweep, named beforehand, is above every other one; values [seeds, levels]."""
+def highest(
+    values: ArrayLike, labels: Sequence[str], level: int, margin: float = 0.0, others: Iterable[int] | None = None
+) -> Node:
+    """One level of a sweep, named beforehand, is above every other one, or every one of ``others``; as ``lowest``."""
     data = np.asarray(values, dtype=float)
-    return every([_gain(data, labels, level, j, margin) for j in range(data.shape[1]) if j != level])
+    rest = range(data.shape[1]) if others is None else others
+    return every([_gain(data, labels, level, j, margin) for j in rest if j != level])
 
 
 def somewhere_falling(values: ArrayLike, labels: Sequence[str], margin: float = 0.0) -> Node:
@@ -211,10 +217,13 @@ def somewhere_falling(values: ArrayLike, labels: Sequence[str], margin: float = 
     return some([_gain(data, labels, j, j + 1, margin) for j in range(data.shape[1] - 1)])
 
 
-def flat(values: ArrayLike, labels: Sequence[str], within: float) -> Node:
-    """All pairs of levels differ by at most ``within`` in the mean; values [seeds, levels]."""
+def flat(values: ArrayLike, labels: Sequence[str], within: float, from_first: bool = False) -> Node:
+    """All pairs of levels differ by at most ``within`` in the mean; values [seeds, levels].
+
+    from_first: only the pairs that the first level is in.
+    """
     data = np.asarray(values, dtype=float)
-    pairs = [(i, j) for i in range(data.shape[1]) for j in range(i + 1, data.shape[1])]
+    pairs = [(i, j) for i in range(1 if from_first else data.shape[1]) for j in range(i + 1, data.shape[1])]
     return every([equivalent(f"{labels[j]} - {labels[i]}", data[:, j] - data[:, i], within) for i, j in pairs])
 
 

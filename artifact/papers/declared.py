@@ -188,7 +188,7 @@ class Panel(Declared):
     overlay: line that is drawn over every surface.  top: eigenvalues of a spectrum, per profile.
     function: name in ``theory.schematics``.
     shows: what a reproduction has to show, in words; checks: the same as statements that a program decides
-    (``artifact.papers.figures.checks``).  not_run: why a profile does not run it here.
+    (``artifact.papers.predicates``).  not_run: why a profile does not run it here.
     """
 
     id: Slug

@@ -17,7 +17,7 @@ from typing import Any
 
 from artifact.base import paths
 from artifact.base.errors import UserError
-from artifact.verdicts.predicates import AnyPredicate, parse
+from artifact.papers.predicates import AnyPredicate, parse
 
 FOLDER = paths.CLAIMS
 PAPERS = ("qu2022", "sun2023", "fan2024", "yashwanth2023", "kakoun2024")

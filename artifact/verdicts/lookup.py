@@ -12,35 +12,18 @@ from typing import Any
 import numpy as np
 
 from artifact.base.errors import UserError
-from artifact.base.stats import Crossing, area_under_curve, rounds_to_target
+from artifact.base.stats import area_under_curve, rounds_to_target
 from artifact.papers import experiments
+from artifact.papers.comparisons import BySeed, Missing, Numbers, Spent, at_point
 from artifact.papers.experiments import Cell
 from artifact.papers.measured import UP_TO_TARGET, curvature, curve
 from artifact.runs.lookup import find_run, finished_runs
 from artifact.runs.store import LAST, Run, diverged
-from artifact.verdicts.predicates import AnyPredicate
 
 FEWEST_SEEDS = 2
 
-#: kinds of panels whose lines go over rounds
-OVER_ROUNDS = ("curves", "probe")
-
-#: seed -> value, in the unit of the metric
-BySeed = Mapping[int, float]
 #: (run, evaluated model) -> number, None where the run does not have it
 Reader = Callable[[Run, str], float | None]
-
-
-class Missing(Exception):
-    """A predicate names what is not declared (yet) or not run at the profile."""
-
-
-@dataclass(frozen=True)
-class Spent:
-    """When a run reached a target, and what a round of it costs in the unit of ``UP_TO_TARGET``."""
-
-    crossing: Crossing
-    rate: float
 
 
 # ---- the store -------------------------------------------------------------------------------------------------------
@@ -232,21 +215,16 @@ def reader(measure: str) -> tuple[Reader, str]:
 
 
 @dataclass
-class Evidence:
+class Evidence(Numbers):
     """The cells of one predicate: looks them up by labels and remembers which were used and which lack runs.
 
-    metric, table: those that are looked at now.  cells: every number's id.  missing: ids that lack runs, and why.
-    keys: runs used.  names: ids of lines as their labels.  unit: of the numbers.  notes: what the profile changes, of
-    every table looked at.
+    cells: every number's id.  keys: runs used.  names: ids of lines as their labels.  unit: of the numbers.
+    notes: what the profile changes, of every table looked at.
     """
 
-    predicate: AnyPredicate
     profile: str
     store: Store
-    metric: str | None = None
-    table: str = ""
     cells: dict[str, Cell | None] = field(default_factory=dict)
-    missing: dict[str, str] = field(default_factory=dict)
     keys: set[str] = field(default_factory=set)
     names: dict[str, str] = field(default_factory=dict)
     unit: str = ""
@@ -256,13 +234,9 @@ class Evidence:
     def scale(self) -> str:
         return "; ".join(note for note in self.notes if note)
 
-    def _place(self, compared: str, within: str) -> tuple[str, str]:
-        """(row, column)"""
-        return (compared, within) if self.predicate.along == "rows" else (within, compared)
-
     def cell(self, compared: str, within: str) -> Cell:
         """Raises Missing for a table, row, column, metric or profile that is not declared."""
-        row, column = self._place(compared, within)
+        row, column = self.place(compared, within)
         name = self.table or self.predicate.table
         try:
             found = experiments.select(name, self.profile, row, column, self.metric)
@@ -281,7 +255,7 @@ class Evidence:
     def values(self, compared: str, within: str) -> BySeed:
         """Seed -> number of a cell, or of a point of a panel's line."""
         if self.predicate.of_figure:
-            return self._point(*self._place(compared, within))
+            return self._point(*self.place(compared, within))
         cell = self.cell(compared, within)
         return self._checked(cell, self.store.values(cell, self.predicate.measure))
 
@@ -309,7 +283,7 @@ class Evidence:
 
     def shared(self, *sides: Mapping[int, Any]) -> list[int]:
         """Seeds that all sides have; fewer than two are missing runs."""
-        seeds = sorted(set.intersection(*map(set, sides)))
+        seeds = super().shared(*sides)
         if len(seeds) < FEWEST_SEEDS and not self.missing:
             self.missing[self.table or self.predicate.table] = "fewer than two seeds in common"
         return seeds
@@ -328,7 +302,7 @@ class Evidence:
         if line is None or len(line["seeds"]) < FEWEST_SEEDS:
             self.missing[name] = panel.not_run or f"{len(line['seeds']) if line else 0} seeds finished or measured"
             return {}
-        chosen = at_point(line, at, panel.panel.kind in OVER_ROUNDS)
+        chosen = at_point(line, at)
         if chosen is None:
             self.missing[name] = f"no runs at {at}"
             return {}
@@ -363,17 +337,3 @@ class Evidence:
     def name(self, id: str) -> str:
         """The label of a row or column that a predicate names by its id."""
         return self.names.get(id, id)
-
-
-def at_point(line: Mapping[str, Any], at: str, over_rounds: bool) -> np.ndarray | None:
-    """[n] values of a line; None where it has no such point.
-
-    over_rounds: the mean is the curve's mean height, since the last rounds are evaluated more often than the others.
-    """
-    values = np.array(line["values"], dtype=float)
-    if at == "mean":
-        return np.array([area_under_curve(line["x"], one) for one in values]) if over_rounds else values.mean(1)
-    if at == "last":
-        return values[:, -LAST:].mean(1)
-    near = [i for i, x in enumerate(line["x"]) if math.isclose(x, float(at), rel_tol=1e-5)]
-    return values[:, near[0]] if near else None

@@ -6,7 +6,7 @@ import pytest
 
 from artifact.base.errors import UserError
 from artifact.papers import figures
-from artifact.papers.figures import checks
+from artifact.papers.figures import statements
 
 
 def _line(label, rows, x=(1, 2, 3)):
@@ -44,19 +44,19 @@ DOWN = [row[::-1] for row in UP]
     ],
 )
 def test_sentences_are_decided(sentence, lines, expected):
-    assert [s.holds for s in checks.decide([sentence], lines, "points")] == expected
+    assert [s.holds for s in statements.decide([sentence], lines, "points")] == expected
 
 
 def test_a_pair_is_compared_on_shared_seeds_and_points_only():
     a = _line("A", [[5.0, 6.0], [7.0, 8.0]], x=(1, 2))
     b = {"label": "B", "seeds": [1, 2], "x": [2, 3], "values": [[1.0, 9.0], [9.0, 9.0]]}
-    (statement,) = checks.decide(["A > B"], [a, b], "")
+    (statement,) = statements.decide(["A > B"], [a, b], "")
     assert (statement.value, statement.n, statement.holds) == (8.0 - 1.0, 1, None)
 
 
 def test_an_unknown_sentence_is_refused():
     with pytest.raises(UserError, match="rising"):
-        checks.decide(["A beats B"], [], "")
+        statements.decide(["A beats B"], [], "")
 
 
 def test_every_declared_sentence_is_one_of_the_forms_and_names_lines_that_are_there():
@@ -67,10 +67,10 @@ def test_every_declared_sentence_is_one_of_the_forms_and_names_lines_that_are_th
         lines = [_line(label, UP, x=(panel.values or (1, 2, 3))[:3]) for label in labels]
         for sentence in panel.panel.checks:
             if " at " not in sentence and " from " not in sentence:
-                assert checks.decide([sentence], lines, ""), (panel.id, sentence)
+                assert statements.decide([sentence], lines, ""), (panel.id, sentence)
 
 
 def test_no_verdict_from_one_seed():
-    (statement,) = checks.decide(["A > B"], [_line("A", [[3.0]], x=(1,)), _line("B", [[1.0]], x=(1,))], "")
+    (statement,) = statements.decide(["A > B"], [_line("A", [[3.0]], x=(1,)), _line("B", [[1.0]], x=(1,))], "")
     assert statement.holds is None
     assert statement.low is None

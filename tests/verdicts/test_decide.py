@@ -13,12 +13,13 @@ from stored import stored_run
 from artifact.base.errors import UserError
 from artifact.base.hypotheses import ALPHA
 from artifact.base.stats import Crossing, paired_difference, t_interval
-from artifact.papers import experiments
+from artifact.papers import experiments, predicates
+from artifact.papers.comparisons import Missing, Spent, at_point
 from artifact.runs.store import dumps
-from artifact.verdicts import command, curve_ends, ledger, predicates
+from artifact.verdicts import command, curve_ends, ledger
 from artifact.verdicts.decide import decide, decide_all
 from artifact.verdicts.ledger import Claim
-from artifact.verdicts.lookup import MEASURES, Missing, Spent, Store, at_point, open_store, reader
+from artifact.verdicts.lookup import MEASURES, Store, open_store, reader
 
 TABLES = 200
 #: so often may 200 tables of a claim that is false at its boundary call it reproduced (probability 0.001 beyond)
@@ -139,8 +140,8 @@ TRUE_CLAIMS = {
     "rising": {"type": "trend", "order": ["A", "B", "C", "D"], "shape": "rising"},
     "margin": {"type": "difference", "pairs": [["D", "A"]], "margin": 10.0, "within": ["X"]},
     "mean": {"type": "difference", "pairs": [["B", "A"], ["D", "C"]], "within": ["X", "Y"], "mean": True},
-    "first lowest": {"type": "trend", "order": ["A", "B", "C"], "shape": "first-lowest"},
-    "peak": {"type": "trend", "order": ["B", "D", "A"], "shape": "peak-at", "peak": "D"},
+    "first lowest": {"type": "trend", "order": ["A", "B", "C"], "shape": "lowest-at", "level": "first"},
+    "peak": {"type": "trend", "order": ["B", "D", "A"], "shape": "peak-at", "level": "D"},
     "within": {"type": "value", "labels": ["D"], "above": 70.0, "below": 130.0},
     "lower is better": {"type": "ordering", "order": ["A", "B", "C", "D"], "better": "lower"},
 }
@@ -214,9 +215,9 @@ def test_cells_are_held_against_their_printed_numbers(planted, monkeypatch):
 
 def test_the_mean_of_a_curve_does_not_weigh_rounds_by_how_often_they_are_evaluated():
     line = {"x": [0, 10, 11, 12], "values": [[0.0, 10.0, 10.0, 10.0], [2.0, 2.0, 2.0, 2.0]]}
-    assert at_point(line, "mean", over_rounds=True) == pytest.approx([(10 * 5 + 2 * 10) / 12, 2.0])
-    assert at_point(line, "mean", over_rounds=False) == pytest.approx([7.5, 2.0])
-    assert at_point(line, "11", over_rounds=True) == pytest.approx([10.0, 2.0])
+    assert at_point(line | {"curve": True}, "mean") == pytest.approx([(10 * 5 + 2 * 10) / 12, 2.0])
+    assert at_point(line, "mean") == pytest.approx([7.5, 2.0])
+    assert at_point(line | {"curve": True}, "11") == pytest.approx([10.0, 2.0])
 
 
 def test_a_claim_on_several_tables_must_hold_in_each(planted, monkeypatch):

@@ -13,11 +13,11 @@ from artifact.base.errors import UserError
 from artifact.base.hypotheses import verdict
 from artifact.base.stats import Crossing
 from artifact.papers import experiments
+from artifact.papers.comparisons import Spent, tree
 from artifact.papers.experiments import Cell
 from artifact.verdicts import ledger
 from artifact.verdicts.command import verdicts_command
-from artifact.verdicts.decide import tree
-from artifact.verdicts.lookup import Evidence, Spent, Store, reader
+from artifact.verdicts.lookup import Evidence, Store, reader
 
 LEDGER = ledger.load()
 

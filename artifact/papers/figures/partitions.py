@@ -12,8 +12,8 @@ from matplotlib.axes import Axes
 from artifact.base import plots
 from artifact.base.stats import t_interval
 from artifact.data.partition import partition
-from artifact.papers.figures.checks import Statement, from_interval, measured
 from artifact.papers.figures.series import PanelAt
+from artifact.papers.figures.statements import Statement, from_interval, measured
 
 _SEEDS = 8
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from artifact.papers import experiments
 from artifact.papers.figures import partitions, schematics, surface_figures, surfaces, training
-from artifact.papers.figures.checks import Statement, decide
 from artifact.papers.figures.series import MEASURED, TRAINED, UNTRAINED, PanelAt, Stored, runs_of, select
+from artifact.papers.figures.statements import Statement, decide
 from artifact.runs.lookup import finished_runs
 
 Record = dict[str, Any]

@@ -11,7 +11,7 @@ from matplotlib.ticker import LogLocator
 
 from artifact.base import plots
 from artifact.base.stats import t_interval
-from artifact.papers.figures.checks import Statement, decide, from_interval, measured
+from artifact.papers.figures.statements import Statement, decide, from_interval, measured
 from artifact.papers.figures.surfaces import GRID, RADII, Entry
 
 _LEVELS = 21

@@ -12,8 +12,8 @@ from matplotlib.ticker import MaxNLocator
 
 from artifact.base import plots
 from artifact.base.stats import t_interval
-from artifact.papers.figures.checks import Statement, measured
 from artifact.papers.figures.series import PanelAt, Series, Stored, runs_of
+from artifact.papers.figures.statements import Statement, measured
 from artifact.runs.store import LAST, Run, diverged
 
 #: quantity of a round -> (axis label, factor, unit of a difference)

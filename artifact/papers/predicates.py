@@ -1,12 +1,23 @@
-"""What a claim says of numbers, as data: the typed ``[claim.predicate]`` tables of the ledger.
+"""What a claim or a panel says of numbers, as data.
 
-A predicate names a table or panel, the rows and columns that it compares by label or id, and what must hold of them.
-``artifact.verdicts.decide`` turns it into comparisons of runs that share seeds.
+A predicate names a table or panel, the rows and columns that it compares by label or id, and what must hold of them;
+``artifact.papers.comparisons`` turns it into comparisons of numbers that share seeds. The ledger writes predicates out,
+as typed ``[claim.predicate]`` tables. A panel's ``checks`` are short sentences that stand for predicates on its lines;
+with lines A and B, and values v of the swept setting:
+
+- ``A > B at v``: the value of A at v lies above that of B.
+- ``A > B``: A lies above B; per seed the mean over the points of both, of a curve its mean height, paired by seed.
+- ``A > B from v``: the same over the points from v on; left out where none is drawn.
+- ``rising`` or ``rising: A, B``: the mean change per step of the sweep is positive.
+- ``lowest at v: A``, ``peak at v: A``: the value at v lies below each of the others, or above both ends.
+- ``highest inside: A``: some value between the ends lies above both ends.
+- ``flat within m: A``: the value at every point differs from the first point's by less than m.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
@@ -30,7 +41,7 @@ class Predicate(BaseModel):
     tables of these labels where it must hold.
     within: labels on the other axis; the predicate must hold for each.  along: the axis that is compared.
     metrics: ids of the table's metrics, its first by default; the predicate must hold for each.
-    measure: what is read off a run, ``metric`` for the table's own number or one of ``judging.evidence.MEASURES``.
+    measure: what is read off a run: ``metric`` for the table's own number, or one of ``verdicts.lookup.MEASURES``.
     better: which direction counts as better.  margin: in the metric's unit; the interval must lie beyond it.
     profiles: where the predicate means something; a number of a data set says nothing where other data are used.
     at_least: how many of the comparisons must hold, all by default.
@@ -92,15 +103,18 @@ class Trend(Predicate):
     """The shape of a sweep over ``order``, the swept levels from low to high; none: all points of the panel's axis.
 
     rising, falling: the least-squares line over the levels rises or falls by more than the margin.
-    interior-maximum: some level between the ends beats both ends.  first-lowest: the first level is below all others.
-    not-rising: it falls between some neighbours.  flat: all pairs of levels are equal within the margin.
-    peak-at: the level ``peak`` beats all others.
+    interior-maximum: some level between the ends beats both ends.
+    not-rising: it falls between some neighbours.
+    flat: all pairs of levels are equal within the margin.
+    lowest-at, peak-at: ``level`` (or ``first``, the first one) is below, or above, all others.
+    against: what a level is compared with: all others, the ``ends`` (peak-at), or the ``first`` level (flat).
     """
 
     type: Literal["trend"]
     order: tuple[str, ...] = ()
-    shape: Literal["rising", "falling", "interior-maximum", "first-lowest", "not-rising", "flat", "peak-at"]
-    peak: str = ""
+    shape: Literal["rising", "falling", "interior-maximum", "lowest-at", "not-rising", "flat", "peak-at"]
+    level: str = ""
+    against: Literal["all", "ends", "first"] = "all"
 
     @model_validator(mode="after")
     def _consistent(self):
@@ -108,8 +122,8 @@ class Trend(Predicate):
             raise ValueError("flat needs a margin above 0")
         if 0 < len(self.order) < 3 or not (self.order or (self.of_figure and self.along == "columns")):
             raise ValueError("order needs at least three levels, or a panel along whose columns it goes")
-        if (self.shape == "peak-at") != bool(self.peak):
-            raise ValueError("peak-at and peak need each other")
+        if (self.shape in ("lowest-at", "peak-at")) != bool(self.level):
+            raise ValueError("lowest-at and peak-at need a level, and no other shape has one")
         return self
 
 
@@ -156,3 +170,41 @@ def parse(entry: Mapping[str, Any], claim: str) -> AnyPredicate:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"])
         raise UserError(f"claim {claim}: predicate {field}", first["input"], first["msg"]) from None
+
+
+# ---- sentences of panels ---------------------------------------------------------------------------------------------
+
+SENTENCES = (
+    "A > B[ at v | from v], rising[: A, B], lowest at v[: A], peak at v[: A], highest inside[: A], flat within m[: A]"
+)
+_PAIR = re.compile(r"(?P<a>.+) > (?P<b>.+?)(?: (?P<at>at|from) (?P<x>[\d.e+-]+))?")
+_SHAPES = {
+    r"rising": {"shape": "rising"},
+    r"lowest at (?P<level>[\d.e+-]+)": {"shape": "lowest-at"},
+    r"peak at (?P<level>[\d.e+-]+)": {"shape": "peak-at", "against": "ends"},
+    r"highest inside": {"shape": "interior-maximum"},
+    r"flat within (?P<margin>[\d.]+)": {"shape": "flat", "against": "first"},
+}
+#: stands for the panel whose lines are at hand
+_OWN = "own/fig"
+
+
+def parse_sentence(sentence: str, labels: Sequence[str]) -> list[AnyPredicate]:
+    """The predicates of a sentence: one for a pair of lines; of a shape one per line that it names, all by default.
+
+    labels: of the panel's lines.  Raises UserError for a sentence that has none of the module's forms.
+    """
+    text = sentence.strip()
+    for pattern, entry in _SHAPES.items():
+        if match := re.fullmatch(rf"{pattern}(?:: *(?P<lines>.+))?", text):
+            given = {name: value for name, value in match.groupdict().items() if name != "lines"}
+            if "level" in given:
+                given["level"] = f"{float(given['level']):g}"
+            names = [name.strip() for name in match["lines"].split(",")] if match["lines"] else labels
+            common = {"type": "trend", "says": text, "table": _OWN, "along": "columns"} | entry | given
+            return [parse(common | {"within": (name,)}, text) for name in names]
+    if match := _PAIR.fullmatch(text):
+        place = {None: "mean", "at": match["x"], "from": f"from {match['x']}"}[match["at"]]
+        pairs = ((match["a"].strip(), match["b"].strip()),)
+        return [parse({"type": "difference", "says": text, "table": _OWN, "within": (place,), "pairs": pairs}, text)]
+    raise UserError("check", sentence, SENTENCES)

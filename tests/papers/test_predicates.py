@@ -3,7 +3,7 @@
 import pytest
 
 from artifact.base.errors import UserError
-from artifact.verdicts.predicates import parse
+from artifact.papers.predicates import parse
 
 
 def test_predicates_of_every_type_are_read():
@@ -22,7 +22,14 @@ def test_predicates_of_every_type_are_read():
 
 
 def test_a_sweep_of_a_panel_takes_its_levels_from_there():
-    entry = {"type": "trend", "says": "s", "table": "qu2022/fig3/b", "within": ["A"], "shape": "first-lowest"}
+    entry = {
+        "type": "trend",
+        "says": "s",
+        "table": "qu2022/fig3/b",
+        "within": ["A"],
+        "shape": "lowest-at",
+        "level": "first",
+    }
     found = parse(entry | {"along": "columns"}, "c")
     assert found.of_figure and found.order == ()
     with pytest.raises(UserError):
@@ -38,7 +45,7 @@ def test_a_sweep_of_a_panel_takes_its_levels_from_there():
         ({"type": "difference", "pairs": [["A", "B"]], "equal": True}, "equal"),
         ({"type": "difference", "pairs": [["A", "B"]], "lead": ["X", "Y"]}, "lead"),
         ({"type": "trend", "order": ["A", "B"], "shape": "rising"}, "order"),
-        ({"type": "trend", "order": ["A", "B", "C"], "shape": "peak-at"}, "peak"),
+        ({"type": "trend", "order": ["A", "B", "C"], "shape": "peak-at"}, "level"),
         ({"type": "trend", "order": ["A", "B", "C"], "shape": "flat"}, "flat"),
         ({"type": "value", "labels": ["A"]}, "above"),
         ({"type": "cost", "pairs": [["A", "B"]], "factor": 0.0}, "factor"),

@@ -1,0 +1,305 @@
+"""From a predicate and the numbers that it speaks of to the comparisons that decide it.
+
+A predicate becomes a tree of one-sided comparisons of numbers that share seeds (``artifact.base.hypotheses``, where the
+error rates are stated). Claims of the ledger and statements of panels are decided by the same tree; they differ in
+where their numbers come from, which is what a subclass of ``Numbers`` knows.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from artifact.base.hypotheses import (
+    AtLeast,
+    Comparison,
+    Node,
+    equivalent,
+    every,
+    flat,
+    highest,
+    interior_maximum,
+    lowest,
+    somewhere_falling,
+)
+from artifact.base.stats import Crossing, area_under_curve, first_to_target, linear_contrasts, page_p
+from artifact.papers.measured import UP_TO_TARGET
+from artifact.papers.predicates import AnyPredicate, Cost, Difference, Ordering, Place, Predicate, Trend, Value
+from artifact.runs.store import LAST
+
+#: seed -> value, in the unit of the metric
+BySeed = Mapping[int, float]
+
+
+class Missing(Exception):
+    """A predicate names what is not declared (yet), not run at the profile, or not drawn."""
+
+
+@dataclass(frozen=True)
+class Spent:
+    """When a run reached a target, and what a round of it costs in the unit of ``UP_TO_TARGET``."""
+
+    crossing: Crossing
+    rate: float
+
+
+@dataclass
+class Numbers(ABC):
+    """The numbers that a predicate compares, by the names that it uses.
+
+    metric, table: those that are looked at now, of a predicate that names several.  missing: names of numbers that are
+    not there -> why.
+    """
+
+    predicate: AnyPredicate
+    metric: str | None = field(default=None, kw_only=True)
+    table: str = field(default="", kw_only=True)
+    missing: dict[str, str] = field(default_factory=dict, kw_only=True)
+
+    @abstractmethod
+    def values(self, compared: str, within: str) -> BySeed:
+        """The values of one of the things that are compared, at one place."""
+
+    @abstractmethod
+    def levels(self, within: str) -> tuple[str, ...]:
+        """All levels of a sweep, from low to high."""
+
+    def shared(self, *sides: Mapping[int, Any]) -> list[int]:
+        """Seeds that all sides have."""
+        return sorted(set.intersection(*map(set, sides)))
+
+    def name(self, id: str) -> str:
+        """The label of something that the predicate names by its id."""
+        return id
+
+    def level_name(self, level: str, within: str) -> str:
+        return self.name(level)
+
+    def place(self, compared: str, within: str) -> tuple[str, str]:
+        """(row, column), (line, point of the axis)."""
+        return (compared, within) if self.predicate.along == "rows" else (within, compared)
+
+
+# ---- points of a panel's line ----------------------------------------------------------------------------------------
+
+
+def at_point(line: Mapping[str, Any], at: str) -> np.ndarray | None:
+    """[n] values of a line {x [X], values [n, X]} at a point of its axis; None where it has no such point.
+
+    at: a position, ``last`` for the mean over the last ten, ``mean`` over all points: of a line with ``curve`` its mean
+    height, since the last rounds are evaluated more often than the others.
+    """
+    values = np.array(line["values"], dtype=float)
+    if at == "mean":
+        curve = line.get("curve") and len(line["x"]) > 1
+        return np.array([area_under_curve(line["x"], one) for one in values]) if curve else values.mean(1)
+    if at == "last":
+        return values[:, -LAST:].mean(1)
+    near = [i for i, x in enumerate(line["x"]) if math.isclose(x, float(at), rel_tol=1e-5)]
+    return values[:, near[0]] if near else None
+
+
+# ---- predicates ------------------------------------------------------------------------------------------------------
+
+
+def tree(predicate: AnyPredicate, numbers: Numbers) -> Node | None:
+    """The comparisons of a predicate; None where a cell lacks runs (then ``numbers.missing`` says which)."""
+    parts: list[Node] = []
+    for numbers.table, numbers.metric in itertools.product(
+        (predicate.table, *predicate.also), predicate.metrics or (None,)
+    ):
+        parts += _BUILD[type(predicate)](predicate, numbers)
+    if numbers.missing:
+        return None
+    return every(parts) if predicate.at_least is None else AtLeast(predicate.at_least, tuple(parts))
+
+
+def _labelled(numbers: Numbers, text: str, within: str) -> str:
+    """The comparison with the metric and the place where it is made, when the predicate has several."""
+    predicate = numbers.predicate
+    where = [numbers.table] if predicate.also else []
+    where += [numbers.name(within)] if len(predicate.within) > 1 else []
+    where += [numbers.metric] if len(predicate.metrics) > 1 else []
+    return f"{text} ({'; '.join(where)})" if where else text
+
+
+def _differences(predicate: Predicate, numbers: Numbers, a: str, b: Place, within: str) -> BySeed:
+    """Seed -> how much better a is than b, or than the best of several."""
+    mine, theirs = numbers.values(a, within), _best_of(predicate, numbers, b, within)
+    sign = 1 if predicate.better == "higher" else -1
+    return {seed: sign * (mine[seed] - theirs[seed]) for seed in numbers.shared(mine, theirs)}
+
+
+def _best_of(predicate: Predicate, numbers: Numbers, names: Place, within: str) -> BySeed:
+    """Seed -> the value, of several the best one at that seed."""
+    if isinstance(names, str):
+        return numbers.values(names, within)
+    found = [numbers.values(name, within) for name in names]
+    best = max if predicate.better == "higher" else min
+    return {seed: best(values[seed] for values in found) for seed in numbers.shared(*found)}
+
+
+def _ordering(predicate: Ordering, numbers: Numbers) -> list[Node]:
+    places = [(place,) if isinstance(place, str) else place for place in predicate.order]
+    parts: list[Node] = []
+    for within in predicate.within:
+        for better, worse in itertools.pairwise(places):
+            for a, b in itertools.product(better, worse):
+                found = _differences(predicate, numbers, a, b, within)
+                label = _labelled(numbers, f"{numbers.name(a)} better than {numbers.name(b)}", within)
+                parts.append(Comparison(label, tuple(found.values()), predicate.margin))
+    return parts
+
+
+def _difference(predicate: Difference, numbers: Numbers) -> list[Node]:
+    if predicate.lead:
+        return [_lead(predicate, numbers, a, b) for a, b in predicate.pairs]
+    if predicate.mean:
+        found = [_averaged(predicate, numbers, a, b) for a, b in predicate.pairs]
+    else:
+        places = itertools.product(predicate.within, predicate.pairs)
+        found = [_at_place(predicate, numbers, a, b, within) for within, (a, b) in places]
+    if predicate.equal:
+        return [equivalent(label, tuple(values.values()), predicate.margin) for label, values in found]
+    return [Comparison(label, tuple(values.values()), predicate.margin) for label, values in found]
+
+
+def _at_place(predicate: Difference, numbers: Numbers, a: str, b: Place, within: str) -> tuple[str, BySeed]:
+    """Seed -> how much better a is than b; the names for the label are known once the values are."""
+    values = _differences(predicate, numbers, a, b, within)
+    return _labelled(numbers, _minus(numbers, a, b), within), values
+
+
+def _averaged(predicate: Difference, numbers: Numbers, a: str, b: Place) -> tuple[str, BySeed]:
+    """Seed -> how much better a is than b in the mean over ``within``."""
+    places = [_differences(predicate, numbers, a, b, within) for within in predicate.within]
+    label = f"{_minus(numbers, a, b)} (mean over {' and '.join(numbers.name(within) for within in predicate.within)})"
+    return label, {s: float(np.mean([values[s] for values in places])) for s in numbers.shared(*places)}
+
+
+def _minus(numbers: Numbers, a: str, b: Place) -> str:
+    """How much better a is than b, in words that hold for both directions."""
+    several = () if isinstance(b, str) else b
+    a, b = numbers.name(a), f"best of {', '.join(map(numbers.name, several))}" if several else numbers.name(b)
+    return f"{a} - {b}" if numbers.predicate.better == "higher" else f"{b} - {a}"
+
+
+def _lead(predicate: Difference, numbers: Numbers, a: str, b: Place) -> Node:
+    first, second = (_differences(predicate, numbers, a, b, within) for within in predicate.lead)
+    shared = numbers.shared(first, second)
+    at = [numbers.name(within) for within in predicate.lead]
+    label = f"{_minus(numbers, a, b)} at {at[0]} above that at {at[1]}" + (
+        f" ({numbers.table})" if predicate.also else ""
+    )
+    return Comparison(label, tuple(first[seed] - second[seed] for seed in shared), predicate.margin)
+
+
+def _trend(predicate: Trend, numbers: Numbers) -> list[Node]:
+    parts: list[Node] = []
+    for within in predicate.within:
+        levels = predicate.order or numbers.levels(within)
+        if predicate.level not in ("", "first", *levels):
+            raise Missing(f"{predicate.table} has no level {predicate.level}; it has {', '.join(levels)}")
+        sweep = [numbers.values(level, within) for level in levels]
+        shared = numbers.shared(*sweep)
+        if numbers.missing:
+            continue
+        table = np.array([[values[seed] for values in sweep] for seed in shared])
+        sign = 1 if predicate.better == "higher" else -1
+        parts.append(_shape(predicate, numbers, levels, sign * table, within))
+    return parts
+
+
+def _shape(predicate: Trend, numbers: Numbers, levels: Sequence[str], table: np.ndarray, within: str) -> Node:
+    """table: [seeds, levels], higher is better."""
+    names = [numbers.level_name(level, within) for level in levels]
+    labels = [_labelled(numbers, name, within) for name in names]
+    if predicate.shape in ("rising", "falling"):
+        sign = 1 if predicate.shape == "rising" else -1
+        text = f"{predicate.shape} from {names[0]} to {names[-1]}"
+        label = _labelled(numbers, f"{text}, Page's p = {page_p(sign * table):.2g}", within)
+        return Comparison(label, tuple(sign * linear_contrasts(table)), predicate.margin)
+    if predicate.shape == "flat":
+        return flat(table, labels, predicate.margin, predicate.against == "first")
+    if predicate.shape in ("lowest-at", "peak-at"):
+        level = 0 if predicate.level == "first" else levels.index(predicate.level)
+        others = (0, len(levels) - 1) if predicate.against == "ends" else range(len(levels))
+        build = lowest if predicate.shape == "lowest-at" else highest
+        return build(table, labels, level, predicate.margin, others)
+    build = interior_maximum if predicate.shape == "interior-maximum" else somewhere_falling
+    return build(table, labels, predicate.margin)
+
+
+def _value(predicate: Value, numbers: Numbers) -> list[Node]:
+    parts: list[Node] = []
+    for within, label in itertools.product(predicate.within, predicate.labels):
+        values = np.array(list(numbers.values(label, within).values()))
+        name = _labelled(numbers, numbers.name(label), within)
+        if predicate.above is not None:
+            parts.append(Comparison(f"{name} above {predicate.above:g}", tuple(values - predicate.above)))
+        if predicate.below is not None:
+            parts.append(Comparison(f"{name} below {predicate.below:g}", tuple(predicate.below - values)))
+        if predicate.short_of_printed is not None:
+            bound = numbers.printed(label, within) - predicate.short_of_printed
+            parts.append(Comparison(f"{name} above {bound:g}", tuple(values - bound)))
+    return parts
+
+
+def _cost(predicate: Cost, numbers: Numbers) -> list[Node]:
+    return [_cheaper(predicate, numbers, a, b, within) for within in predicate.within for a, b in predicate.pairs]
+
+
+def _cheaper(predicate: Cost, numbers: Numbers, a: str, b: str, within: str) -> Node:
+    """factor times the cost of b exceeds that of a."""
+    cell, _ = (numbers.cell(name, within) for name in (a, b))
+    quantity = cell.metric.quantity
+    times = f"{predicate.factor:g} times " if predicate.factor != 1 else ""
+    text = f"{numbers.name(a)} costs less than {times}{numbers.name(b)}"
+    if quantity in UP_TO_TARGET and cell.target is not None:
+        text += f" up to {cell.target:g} % accuracy"  # of the profile; the column is named after the paper's target
+    label = _labelled(numbers, text, within)
+    if quantity in UP_TO_TARGET:
+        mine, theirs = (numbers.spent(name, within) for name in (a, b))
+        seeds = numbers.shared(mine, theirs)
+        return _restricted(label, predicate.factor, [mine[s] for s in seeds], [theirs[s] for s in seeds])
+    mine, theirs = numbers.values(a, within), numbers.values(b, within)
+    seeds = numbers.shared(mine, theirs)
+    return Comparison(label, tuple(predicate.factor * theirs[s] - mine[s] for s in seeds))
+
+
+def _restricted(label: str, factor: float, mine: Sequence[Spent], theirs: Sequence[Spent]) -> Comparison:
+    """Restricted means up to the last round, widened by the evaluation grid.
+
+    Where a round of one side weighs more (by the factor, or by what a round sends), cutting both off at the last round
+    can turn the sign: what the lighter side would have spent beyond it is unknown, and the interval is open there.
+    Equal differences of such counts have no spread to judge them by: their interval is open on both sides.
+    """
+    horizons = {spent.crossing.horizon for spent in (*mine, *theirs)}
+    if len(horizons) > 1:
+        raise Missing(f"{label}: runs of {' and '.join(map(str, sorted(horizons)))} rounds have no common horizon")
+    cost = [[s.rate * s.crossing.rounds for s in side] for side in (mine, theirs)]
+    grid = [float(np.mean([s.rate * s.crossing.grid for s in side])) if side else 0.0 for side in (mine, theirs)]
+    wins = first_to_target([s.crossing for s in mine], [s.crossing for s in theirs])
+    label += f"; reached first in {wins.a} pairs, later in {wins.b}, tied or neither reached in {wins.tied}"
+    differences = tuple(factor * b - a for a, b in zip(*cost, strict=True))
+    pairs = [(a, b, factor * b.rate / a.rate) for a, b in zip(mine, theirs, strict=True)]
+    untested = len(set(differences)) == 1
+    open_below = untested or any(a.crossing.censored and ratio > 1 + 1e-9 for a, _, ratio in pairs)
+    open_above = untested or any(b.crossing.censored and ratio < 1 - 1e-9 for _, b, ratio in pairs)
+    below, above = (math.inf if unknown else 0.0 for unknown in (open_below, open_above))
+    return Comparison(label, differences, widening=(factor * grid[1] + below, grid[0] + above))
+
+
+_BUILD: dict[type, Callable[[Any, Numbers], list[Node]]] = {
+    Ordering: _ordering,
+    Difference: _difference,
+    Trend: _trend,
+    Value: _value,
+    Cost: _cost,
+}

@@ -1,0 +1,162 @@
+"""What a panel has to show, decided from the numbers that are drawn.
+
+A panel's ``checks`` are sentences (``artifact.papers.predicates``). Every one is decided by the comparisons that decide
+the claims of the ledger, and carries the number that it was decided by with a 95 % interval over the seeds. It is true
+when the interval lies on the stated side, false when it lies on the other, and undecided otherwise; a sentence of
+several comparisons is false when one of them is at a level divided by their number. Nothing is adjusted for the number
+of statements.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from artifact.base.hypotheses import ALPHA, verdict
+from artifact.base.stats import Interval, t_interval
+from artifact.papers.comparisons import BySeed, Missing, Numbers, at_point, tree
+from artifact.papers.predicates import AnyPredicate, Difference, parse_sentence
+
+Line = Mapping[str, Any]
+_HOLDS = {"reproduced": True, "contradicted": False}
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A decided sentence.
+
+    holds: True, False, None for undecided, or "measured" where nothing is claimed.  value: what was measured, with low
+    and high of its 95 % interval (None where there is none) over n seeds; unit: of the value.
+    """
+
+    text: str
+    holds: bool | Literal["measured"] | None
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    unit: str = ""
+
+    def record(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def __str__(self) -> str:
+        verdict = {True: "holds", False: "does not hold", None: "undecided"}.get(self.holds, "")
+        if self.value is None:
+            return f"{self.text}: {verdict}"
+        unit = f" {self.unit}" if self.unit else ""
+        spread = "" if self.low is None else f" [{_short(self.low)}, {_short(self.high)}]"
+        number = f"{_short(self.value)}{spread}{unit} (n={self.n})"
+        return f"{self.text}: {verdict}; {number}" if verdict else f"{self.text}: {number}"
+
+
+def _short(value: float) -> str:
+    """Three significant digits, without an exponent for large numbers; what rounding leaves of nothing is 0."""
+    if abs(value) < 1e-12:
+        return "0"
+    return f"{value:.0f}" if 1000 <= abs(value) < 1e7 else f"{value:.3g}"
+
+
+def from_interval(text: str, interval: Interval, unit: str) -> Statement:
+    """The statement that the mean is positive."""
+    holds = True if interval.low > 0 else False if interval.high < 0 else None  # without an interval both are NaN
+    low, high = (None if math.isnan(x) else x for x in (interval.low, interval.high))
+    return Statement(text, holds, interval.mean, low, high, interval.n, unit)
+
+
+def measured(text: str, interval: Interval, unit: str = "") -> Statement:
+    """A number with its interval about which the paper claims nothing."""
+    return replace(from_interval(text, interval, unit), holds="measured")
+
+
+def decide(checks: Sequence[str], lines: Sequence[Line], unit: str) -> list[Statement]:
+    """Statements about lines {label, seeds [n], x [X], values [n, X], curve}; where a line has no data it is left out.
+
+    Raises UserError for a sentence that is none of the forms.
+    """
+    by_label = {line["label"]: line for line in lines}
+    predicates = [one for sentence in checks for one in parse_sentence(sentence, list(by_label))]
+    decided = (_pair if isinstance(one, Difference) else _shape for one in predicates)
+    found = [decide_one(one, by_label, unit) for decide_one, one in zip(decided, predicates, strict=True)]
+    return [statement for statement in found if statement is not None]
+
+
+@dataclass
+class LineNumbers(Numbers):
+    """The numbers of a panel's lines."""
+
+    lines: Mapping[str, Line]
+
+    def values(self, compared: str, within: str) -> BySeed:
+        label, at = self.place(compared, within)
+        chosen = at_point(self.lines[label], at)
+        if chosen is None:
+            raise Missing(f"{label} has no point at {at}")
+        return dict(zip(self.lines[label]["seeds"], map(float, chosen), strict=True))
+
+    def levels(self, within: str) -> tuple[str, ...]:
+        return tuple(f"{x:g}" for x in self.lines[within]["x"])
+
+
+def _pair(predicate: Difference, lines: Mapping[str, Line], unit: str) -> Statement | None:
+    """One line above another over the points that both have, or from one of these on, or at one."""
+    ((upper, lower),), (place,) = predicate.pairs, predicate.within
+    if upper not in lines or lower not in lines:
+        return None
+    first = float(place.removeprefix("from ")) if place.startswith("from ") else -math.inf
+    x = [value for value in lines[upper]["x"] if value in lines[lower]["x"] and value >= first]
+    shared = {label: _restricted(lines[label], x) for label in (upper, lower)}
+    over_points = place == "mean" or place.startswith("from ")
+    at = predicate.model_copy(update={"within": ("mean",)}) if over_points else predicate
+    try:
+        node = tree(at, LineNumbers(at, shared)) if x else None
+    except Missing:
+        return None
+    if node is None or not node.differences:
+        return None
+    text = f"{upper} above {lower}" + ("" if over_points else f" at {float(place):g}")
+    if over_points and len(x) > 1:
+        above, below = (np.mean(line["values"], 0) for line in shared.values())
+        what = "mean height of the curve" if lines[upper].get("curve") else "mean"
+        text += f" ({what}; above at {np.count_nonzero(above > below)} of {len(x)} points)"
+    text += f", from {first:g} on" if math.isfinite(first) else ""
+    return replace(from_interval(text, node.interval(), unit), holds=_HOLDS.get(verdict(node)[0]))
+
+
+def _restricted(line: Line, x: Sequence[float]) -> Line:
+    kept = [line["x"].index(value) for value in x]
+    return {**line, "x": list(x), "values": [[row[i] for i in kept] for row in line["values"]]}
+
+
+def _shape(predicate: AnyPredicate, lines: Mapping[str, Line], unit: str) -> Statement | None:
+    """The shape of a swept line; None for one that is not swept, or not at the level of the sentence."""
+    (label,) = predicate.within
+    line = lines.get(label)
+    inside = predicate.shape == "interior-maximum"
+    if line is None or line.get("level") or len(line["x"]) < 2 + inside or len(line["seeds"]) < 1 + inside:
+        return None
+    try:
+        node = tree(predicate, LineNumbers(predicate, lines))
+    except Missing:
+        return None
+    name, interval, leaf = verdict(node)
+    intervals = [one.interval(ALPHA) for one in node.leaves()]
+    if predicate.shape == "rising":
+        text, unit = f"{label} rises", f"{unit} per step"
+        interval = t_interval(np.divide(leaf.differences, len(line["x"]) - 1))
+    elif inside:
+        text = f"{label} is highest between the ends of the range; decisive, at an adjusted level, {leaf.label}"
+    elif predicate.shape == "flat":
+        text = f"{label} changes by less than {predicate.margin:g}, largest change"
+        interval = max(intervals[::2], key=lambda one: abs(one.mean))  # the others are the same with another sign
+    else:
+        ends = "both ends" if len(intervals) == 2 else "the other end"
+        against = ends if predicate.against == "ends" else "every other value"
+        word = "lower" if predicate.shape == "lowest-at" else "higher"
+        text = f"{label} is {word} at {predicate.level} than at {against}, least difference"
+        interval = min(intervals, key=lambda one: one.mean)
+    return replace(from_interval(text, interval, unit), holds=_HOLDS.get(name))
