@@ -20,7 +20,8 @@ $training | every run that a table or a figure needs | artifact sweep --profile 
 0.5 | what every method costs, counted, beside the papers' figures | artifact costs
 0.2 | what the stored runs say of the claims that training decides | artifact verdicts
 2 | the notebooks, executed | notebooks
-1 | the report | artifact report --draw
+1 | the figures of the checks, drawn from their evidence | checks --draw
+1 | the report | artifact report
 STEPS
 }
 
@@ -177,13 +178,13 @@ step() {
     name=$(tr -c 'a-z0-9.\n' '-' <<<"${command%% --*}")
     log=out/$profile/$number-$name.txt
     before="$(sources) $command"
-    if [[ -s $log && -d out/$profile/figures && -f out/$profile/.done/$name && $(<"out/$profile/.done/$name") == "$before" ]]; then
+    if [[ -s $log && -d out/$profile/figures && -f out/$profile/.done/$number-$name && $(<"out/$profile/.done/$number-$name") == "$before" ]]; then
         say "[$number] nothing has changed since it was done; its lines are in $log"
         return
     fi
     # shellcheck disable=SC2086  # the command is a list of words
     if "$PY" -m $command >"$log"; then
-        echo "$before" >"out/$profile/.done/$name"
+        echo "$before" >"out/$profile/.done/$number-$name"
         tail -n 3 "$log"
         say "[$number] done in $(duration $((SECONDS - start))); all of its $(wc -l <"$log") lines are in $log"
     else

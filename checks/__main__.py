@@ -25,6 +25,7 @@ from checks import report, runner
 @click.option("--paper", "papers", multiple=True, metavar="KEY", help="Only this paper (stem of its ledger file).")
 @click.option("--json", "as_json", is_flag=True, help="Print the list of verdicts with their evidence.")
 @click.option("--figures", type=Place(file_okay=False), help="Draw one PNG per claim into this folder.")
+@click.option("--draw", is_flag=True, help="Draw the figures that the report shows, as far as they are out of date.")
 @click.option("--readme", is_flag=True, help="Print the README's table of verdicts from the stored evidence.")
 @click.option("--findings", is_flag=True, help="Write docs/findings.md and its figures from the stored evidence.")
 @click.option(
@@ -36,7 +37,7 @@ from checks import report, runner
 )
 @click.option("--workers", type=click.IntRange(1), default=runner.WORKERS, show_default=True, help="Processes.")
 @click.option("--store/--no-store", default=True, show_default=True, help="Write evidence files to results/checks.")
-def main(ids, papers, as_json, figures, readme, findings, limit, workers, store):
+def main(ids, papers, as_json, figures, draw, readme, findings, limit, workers, store):
     """Decide claims; exit code 0 only if every verdict equals the ledger's and nothing was skipped unseen."""
     if math.isnan(limit):  # click's ranges let it pass
         raise UserError("limit", limit, "a positive number of seconds")
@@ -46,6 +47,11 @@ def main(ids, papers, as_json, figures, readme, findings, limit, workers, store)
         require_writable(figures)
     if readme:
         click.echo(report.readme(ledger, runner.stored()), nl=False)
+        return
+    if draw:
+        from checks.drawings import draw_missing  # loads matplotlib
+
+        click.echo(f"{sum(1 for _ in draw_missing())} figures drawn")
         return
     if findings:
         from checks.findings import main as write_findings  # draws, so it loads matplotlib

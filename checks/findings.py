@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,7 +19,7 @@ from artifact.verdicts.ledger import TITLES, Claim, select
 from checks import runner
 from checks.figures import draw, sections
 from checks.text import margin_text
-from theory.kit.loss_figures import plot_scenario
+from theory.kit.loss_figures import as_data, plot_scenario
 from theory.kit.losses import SCENARIOS
 from theory.kit.verdict import registry
 
@@ -52,6 +53,7 @@ def main(ledger: Sequence[Claim], docs: Path = DOCS, evidence: Path = runner.STO
             draw_numbers(finding, target)
     for name in SCENARIOS:
         draw_scenario(name, pictures / f"loss-{name}.png")
+        write_atomic(pictures / f"loss-{name}.json", scenario_json(name))
     write_atomic(docs / "findings.md", page(findings, claims, stored))
 
 
@@ -83,6 +85,19 @@ def draw_scenario(name: str, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110, bbox_inches="tight", pad_inches=0.08)
     plt.close(figure)
+
+
+def scenario_json(name: str) -> str:
+    """The numbers of one counter-example loss, of which the report draws its charts, to five digits."""
+    return json.dumps(_short(as_data(SCENARIOS[name]())), indent=None, separators=(",", ":")) + "\n"
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.5g}")
+    if isinstance(value, dict):
+        return {key: _short(entry) for key, entry in value.items()}
+    return [_short(entry) for entry in value] if isinstance(value, list) else value
 
 
 def page(findings: Sequence[Finding], claims: Mapping[str, Claim], stored: Mapping[str, Mapping[str, Any]]) -> str:

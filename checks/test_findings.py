@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from artifact.base.errors import UserError
 from artifact.verdicts.findings import Finding, load
-from checks import findings, runner
+from checks import drawings, findings, runner
 from checks.conftest import LEDGER
 from theory.kit.verdict import registry
 
@@ -104,3 +107,33 @@ def test_section_shows_statement_verdicts_backing_and_meaning():
     text = findings._section(3, finding, LEDGER, {"man-eq6": entry, "man-eq7": entry})
     for part in ("## 3. A title", LEDGER["man-eq6"].statement, "| repaired | 2 |", "x <= 2", "x = 3/2", "A meaning."):
         assert part in text
+
+
+def test_the_numbers_of_the_counterexample_losses_are_current():
+    for name in findings.SCENARIOS:
+        written = json.loads((findings.DOCS / "findings" / f"loss-{name}.json").read_text(encoding="utf-8"))
+        now = json.loads(findings.scenario_json(name))
+        assert written.keys() == now.keys()
+        for one, other in zip(written["points"], now["points"], strict=True):
+            assert one["name"] == other["name"]
+            assert [*one["at"], one["loss"]] == pytest.approx([*other["at"], other["loss"]], abs=1e-4)
+            assert one["curvature"] == pytest.approx(other["curvature"], rel=1e-3, abs=1e-3)
+        for key in ("x", "y", "z"):
+            np.testing.assert_allclose(written.get(key, []), now.get(key, []), rtol=1e-4, atol=1e-4)
+        for key, values in now.get("losses", {}).items():
+            np.testing.assert_allclose(written["losses"][key], values, rtol=1e-4, atol=1e-4)
+        for before, after in zip(written.get("paths", []), now.get("paths", []), strict=True):
+            np.testing.assert_allclose([before["x"], before["y"]], [after["x"], after["y"]], rtol=1e-3, atol=1e-3)
+
+
+def test_figures_of_checks_are_drawn_once_and_again_when_their_evidence_changes(tmp_path, monkeypatch):
+    names = ["qu22-ass1", "thesis-data-dir"]
+    few = [one for one in drawings.drawings() if one.name in names]
+    monkeypatch.setattr(drawings, "drawings", lambda: few)
+    assert sorted(drawings.draw_missing(tmp_path)) == names
+    for name in names:
+        assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert (tmp_path / f"{name}.pdf").read_bytes().startswith(b"%PDF")
+    assert list(drawings.draw_missing(tmp_path)) == []
+    few[0] = replace(few[0], fingerprint="of other evidence")
+    assert list(drawings.draw_missing(tmp_path)) == [few[0].name]

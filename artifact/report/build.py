@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 
 from artifact import __version__
@@ -20,8 +19,6 @@ from artifact.report import MARK
 from artifact.report.content import Content
 from artifact.report.pages import PAGES
 from artifact.report.site import HERE, Site
-
-INTERACTIVE = "static/plotly.min.js"
 
 
 @dataclass(frozen=True)
@@ -55,7 +52,7 @@ def build(content: Content, folder: Path, notebooks: Path | None = None, inputs:
         for name, picture in site.pictures.used.items():
             (new / name).parent.mkdir(parents=True, exist_ok=True)
             (new / name).write_bytes(picture)
-        _static(new)
+        shutil.copytree(HERE / "static", new / "static")
         if site.notebooks:
             (new / "notebooks").mkdir()
         for name, source in site.notebooks.items():
@@ -66,11 +63,6 @@ def build(content: Content, folder: Path, notebooks: Path | None = None, inputs:
     return Built(
         folder, tuple(rendered), count, site.converter.converted, failures, round(time.perf_counter() - start, 1)
     )
-
-
-def _static(folder: Path) -> None:
-    shutil.copytree(HERE / "static", folder / "static")
-    shutil.copyfile(str(files("plotly") / "package_data" / "plotly.min.js"), folder / INTERACTIVE)
 
 
 def _check_target(folder: Path) -> None:

@@ -29,17 +29,16 @@ PICTURES = ("out/figures", "docs/findings", "docs/figures")
     show_default=True,
     help="Folder of rendered notebooks, taken over and linked.",
 )
-@click.option("--draw", is_flag=True, help="First draw the figures of checks that are missing or out of date.")
 @click.option("--force", is_flag=True, help="Build it anew even if nothing that it is made from has changed.")
 @click.option("--picture", type=Place(), help="PNG of the front page (needs playwright, chromium).")
 @click.option("--open", "show", is_flag=True, help="Open it in the browser.")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
 def report_command(
-    out: Path, profile: str, notebooks: Path, draw: bool, force: bool, picture: Path | None, show: bool, as_json: bool
+    out: Path, profile: str, notebooks: Path, force: bool, picture: Path | None, show: bool, as_json: bool
 ) -> None:
     index = (out / "index.html").resolve()
-    if force or not index.is_file() or _mark(out) != _inputs(profile, notebooks, draw):
-        record = _build(out, profile, notebooks, draw)
+    if force or not index.is_file() or _mark(out) != _inputs(profile, notebooks):
+        record = _build(out, profile, notebooks)
         said = f"{len(record['pages'])} pages, {record['claims']} claims, {record['formulas']} formulas"
         said += f" in {record['seconds']} s"
     else:
@@ -59,15 +58,12 @@ def report_command(
         webbrowser.open(index.as_uri())
 
 
-def _build(out: Path, profile: str, notebooks: Path, draw: bool) -> dict[str, Any]:
-    from artifact.report import pictures  # templates and drawing are loaded by this command alone
-    from artifact.report.build import build
+def _build(out: Path, profile: str, notebooks: Path) -> dict[str, Any]:
+    from artifact.report.build import build  # templates are loaded by this command alone
     from artifact.report.content import Content
 
-    content = Content(profile=profile)
-    drawn = list(pictures.draw(content)) if draw else []
-    built = build(content, out, notebooks, _inputs(profile, notebooks, draw))
-    return dataclasses.asdict(built) | {"folder": str(built.folder), "drawn": drawn}
+    built = build(Content(profile=profile), out, notebooks, _inputs(profile, notebooks))
+    return dataclasses.asdict(built) | {"folder": str(built.folder)}
 
 
 def _mark(out: Path) -> str:
@@ -78,12 +74,12 @@ def _mark(out: Path) -> str:
         return ""
 
 
-def _inputs(profile: str, notebooks: Path, draw: bool) -> str:
+def _inputs(profile: str, notebooks: Path) -> str:
     """Fingerprint of the program, the ledger, the stores, the pictures and the notebooks' pages."""
     root = fingerprints.ROOT
     pictures = [path for name in PICTURES for path in sorted((root / name).rglob("*")) if path.is_file()]
     stored = fingerprints.records(root / store for store in experiments.STORES.values())
     listed = [*stored, *pictures, *sorted(notebooks.glob("*.html"))]
     return fingerprints.digest(
-        [*fingerprints.sources(), *sorted((root / "notebooks").glob("*.ipynb"))], listed, profile, str(draw)
+        [*fingerprints.sources(), *sorted((root / "notebooks").glob("*.ipynb"))], listed, profile
     )

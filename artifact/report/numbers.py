@@ -11,7 +11,7 @@ from artifact.base import plots
 from artifact.papers import experiments
 from artifact.papers.declared import Paper, Table
 from artifact.papers.table_results import Entry, look_up
-from artifact.report import plotly_charts
+from artifact.report import charts
 from artifact.report.content import Content
 from artifact.runs.store import Run
 
@@ -78,7 +78,7 @@ def algorithm(run: Run) -> str:
     return run.config()["algorithm"]
 
 
-def curves(at: TableAt) -> plotly_charts.Chart | None:
+def curves(at: TableAt) -> charts.Chart | None:
     """Accuracy against round, a panel per column and a line per row; None without runs."""
     panels, seen = [], set()
     for column in at.table.columns:
@@ -89,14 +89,15 @@ def curves(at: TableAt) -> plotly_charts.Chart | None:
                 continue
             rounds, values = plots.band([run.metrics() for run in entry.runs], entry.cell.metric.model)
             if len(rounds):
-                lines.append(plotly_charts.line(row.label, rounds.tolist(), values, position))
-        signature = str([(entry["label"], entry["mean"].tolist()) for entry in lines])
+                lines.append(charts.line(row.label, rounds.tolist(), values, position))
+        signature = str([(entry["label"], entry["mean"]) for entry in lines])
         if lines and signature not in seen:  # columns that differ only in a metric show the same runs
             seen.add(signature)
             label = column.label or at.table.title
-            panels.append(plotly_charts.lines_panel(label, lines, "communication round", "test accuracy (%)"))
+            labels = ("communication round", "test accuracy (%)")
+            panels.append({"title": label, "lines": lines, "labels": labels})
     if not panels:
         return None
     note = "Lines are means over seeds, bands 95 % intervals; every method of a panel starts from the same weights."
     title = f"Accuracy against communication round, profile {at.profile}"
-    return plotly_charts.lines_chart(f"curves-{at.anchor}-{at.profile}", title, panels, note)
+    return charts.lines_chart(f"curves-{at.anchor}-{at.profile}", title, panels, note)

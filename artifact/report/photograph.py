@@ -13,7 +13,7 @@ from artifact.base.errors import UserError
 from artifact.base.files import replacing
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-WIDTH, FINDINGS, COLOURS = 1200, 2, 96
+WIDTH, FINDINGS = 1200, 2
 
 
 def photograph(index: Path, target: Path) -> None:
@@ -34,7 +34,7 @@ def photograph(index: Path, target: Path) -> None:
         page.set_viewport_size({"width": WIDTH, "height": height})
         shot = page.screenshot(clip={"x": 0, "y": 0, "width": WIDTH, "height": height})
         opened.close()
-    small = Image.open(io.BytesIO(shot)).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+    small = Image.open(io.BytesIO(shot)).convert("RGB")
     target.parent.mkdir(parents=True, exist_ok=True)
     with replacing(target) as temporary:
         small.save(temporary, "PNG", optimize=True)

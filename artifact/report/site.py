@@ -25,12 +25,11 @@ HERE = Path(__file__).resolve().parent
 
 @dataclass(frozen=True)
 class Page:
-    """One page: file name, template, what the template is given, and whether it needs the plotting library."""
+    """One page: file name, template, and what the template is given."""
 
     name: str
     template: str
     context: Mapping[str, Any]
-    interactive: bool = False
 
 
 class Site:
@@ -85,7 +84,7 @@ class Site:
 
     def render(self, page: Page) -> str:
         template = self.environment.get_template(page.template)
-        html = template.render(page=page.name, interactive=page.interactive, **{"description": ""} | dict(page.context))
+        html = template.render(page=page.name, **{"description": ""} | dict(page.context))
         return html if page.name == "glossary.html" else self.linker.linked(html)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
+import io
 import json
 import re
 from collections import Counter
@@ -16,7 +18,7 @@ from conftest import stores_now
 from artifact import algorithms
 from artifact.base import fingerprints
 from artifact.base.errors import UserError
-from artifact.report import charts, command, evidence, notebooks, pictures, plotly_charts
+from artifact.report import charts, command, counterexamples, evidence, notebooks
 from artifact.report.build import build
 from artifact.report.command import report_command
 from artifact.report.content import ROOT, Content, Record
@@ -226,27 +228,85 @@ def test_every_stored_piece_of_evidence_is_put_into_words(content):
 
 
 def test_a_line_carries_its_mean_interval_and_number_of_seeds():
-    found = plotly_charts.line("FedSAM", [1, 2], np.array([[1.0, 2.0], [3.0, 2.0]]))
-    assert found["mean"].tolist() == [2.0, 2.0]
+    found = charts.line("FedSAM", [1, 2], np.array([[1.0, 2.0], [3.0, 2.0]]))
+    assert found["mean"] == [2.0, 2.0]
     assert found["n"] == 2
     assert found["low"][0] < 1.0 < 3.0 < found["high"][0]
     assert (found["low"][1], found["high"][1]) == (2.0, 2.0)
 
 
-def test_chart_data_are_safe_inside_a_script_element():
-    panel = plotly_charts.lines_panel("</script>", [plotly_charts.line("a", [1], np.array([[float("nan")]]))], "x", "y")
-    data = plotly_charts.lines_chart("c", "t", [panel]).data
-    assert "</script>" not in data
-    assert json.loads(data)["panels"][0]["lines"][0]["mean"] == [None]
+def panel(*labels: str, y: str = "y", scale: float = 1.0) -> dict:
+    lines = [charts.line(label, [1, 2, 3], scale * np.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])) for label in labels]
+    return {"title": "t", "lines": lines, "labels": ("x", y)}
 
 
-def test_a_small_picture_keeps_its_shape(tmp_path):
+def test_a_curve_has_a_band_a_dash_and_a_marker_of_its_own_and_says_its_values():
+    svg = charts.lines_panel(**panel("FedSAM", "FedSAM+MAN", "MoFedSAM")).svg
+    assert svg.count('class="band"') == svg.count('class="line"') == 3
+    assert svg.count("stroke-dasharray") == 1, "the line with MAN"
+    outlines = re.findall(r'<g data-series="([^"]*)".*?class="marker" d="([^"]*)"', svg)
+    assert [name for name, _ in outlines] == ["FedSAM", "FedSAM+MAN", "MoFedSAM"]
+    assert len(dict(outlines).values()) == 3 and dict(outlines)["FedSAM"] != dict(outlines)["MoFedSAM"]
+    assert "<title>FedSAM at 3: 2 [-10.71, 14.71], 95 %, n=2</title>" in svg
+
+
+def test_names_are_escaped_and_points_that_are_no_numbers_are_left_out():
+    odd = charts.line("<b>", [1, 2, 3], np.array([[1.0, float("nan"), 2.0]]))
+    svg = charts.lines_panel("t", [odd], ("x", "y")).svg
+    assert "<b>" not in svg and "nan" not in svg
+    assert len(re.findall(r"[ML][0-9.]+ [0-9.]+", re.search(r'class="line" d="([^"]*)"', svg)[1])) == 2
+
+
+def test_ticks_and_points_of_a_chart_stand_at_their_values():
+    plot = charts.Plot((1, 100), (0, 10), ("x", "y"), log=True, ticks=(1, 10, 100))
+    left, top, right, bottom = charts.EDGES
+    assert plot.at(1, 0) == (left, bottom) and plot.at(100, 10) == (right, top)
+    assert plot.at(10, 5) == ((left + right) / 2, (top + bottom) / 2)
+    assert re.findall(r'text-anchor="middle" >([^<]*)<', plot.svg("said"))[:3] == ["1", "10", "100"]
+
+
+def test_a_surface_is_darker_where_it_is_higher_and_holes_stay_open():
+    side = np.linspace(-1, 1, 21)
+    bowl = np.add.outer(side**2, side**2)
+    svg = charts.surface_panel("t", {"x": side, "y": side, "z": bowl}, ("x", "y"), (0.0, 2.0)).svg
+    levels = re.findall(r'class="level" d="([^"]*)"', svg)
+    assert len(levels) == charts.LEVELS
+    assert levels[0].count("M") == 2, "the edge of the plane and the hole around the minimum"
+    assert levels[-1].count("M") == 4, "the four corners"
+
+
+def test_counts_become_one_pixel_each_with_the_first_row_below():
     from PIL import Image
 
-    Image.new("RGB", (1240, 620), "white").save(tmp_path / "wide.png")
-    found = Pictures((tmp_path,)).find("wide", small=True)
-    assert (found.width, found.height, found.pdf) == (620, 310, None)
-    assert Pictures((tmp_path,)).find("missing") is None
+    svg = charts.counts_panel("t", np.array([[0, 9, 0], [0, 0, 0]]), ("client", "class"), 9).svg
+    image = Image.open(io.BytesIO(base64.b64decode(re.search(r"base64,([^\"]*)", svg)[1])))
+    assert image.size == (3, 2)
+    bright = [(x, y) for x in range(3) for y in range(2) if image.getpixel((x, y))[0] > 200]
+    assert bright == [(1, 1)]
+
+
+def test_a_small_picture_keeps_its_pixels_and_its_colours(tmp_path):
+    from PIL import Image
+
+    wide = Image.fromarray(np.random.default_rng(0).integers(0, 256, (62, 124, 3), dtype=np.uint8))
+    wide.save(tmp_path / "wide.png")
+    pictures = Pictures((tmp_path,))
+    found = pictures.find("wide", small=True)
+    assert (found.width, found.height, found.pdf) == (124, 62, None)
+    shown = Image.open(io.BytesIO(pictures.used[found.shown])).convert("RGB")
+    assert np.array_equal(np.asarray(shown), np.asarray(wide))
+    assert pictures.find("missing") is None
+
+
+def test_pictures_of_the_front_page_have_the_colours_of_their_figures(site):
+    from PIL import Image
+
+    pairs = [(path, site / "figures" / f"{path.stem}.png") for path in (site / "figures" / "small").iterdir()]
+    assert len(pairs) >= 10
+    for small, figure in pairs:
+        shown, drawn = (np.asarray(Image.open(path).convert("RGB")) for path in (small, figure))
+        assert np.array_equal(shown, drawn), small.name
+        assert small.stat().st_size < figure.stat().st_size
 
 
 def test_settings_are_split_off_only_when_a_statement_follows():
@@ -293,7 +353,7 @@ def test_unknown_profile_is_refused():
 def test_a_report_whose_inputs_are_unchanged_is_kept(tmp_path, monkeypatch):
     built, state = [], ["a"]
 
-    def fake(out, profile, notebooks, draw):
+    def fake(out, profile, notebooks):
         built.append(profile)
         out.mkdir(exist_ok=True)
         (out / "index.html").write_text("<html></html>")
@@ -301,7 +361,7 @@ def test_a_report_whose_inputs_are_unchanged_is_kept(tmp_path, monkeypatch):
         return {"pages": (), "claims": 0, "formulas": 0, "seconds": 0.0}
 
     monkeypatch.setattr(command, "_build", fake)
-    monkeypatch.setattr(command, "_inputs", lambda profile, notebooks, draw: state[0])
+    monkeypatch.setattr(command, "_inputs", lambda profile, notebooks: state[0])
     words = ["--out", str(tmp_path / "report")]
     for more, expected in (([], 1), ([], 1), (["--force"], 2)):
         result = CliRunner().invoke(report_command, [*words, *more])
@@ -317,32 +377,26 @@ def test_the_fingerprint_follows_profile_pictures_and_notebook_pages(tmp_path, m
     monkeypatch.setattr(fingerprints, "ROOT", tmp_path)
     monkeypatch.setattr(fingerprints, "sources", list)
     (tmp_path / "pages").mkdir()
-    seen = {command._inputs("laptop", tmp_path / "pages", False)}
-    seen.add(command._inputs("quick", tmp_path / "pages", False))
+    seen = {command._inputs("laptop", tmp_path / "pages")}
+    seen.add(command._inputs("paper", tmp_path / "pages"))
     (tmp_path / "docs" / "figures").mkdir(parents=True)
     (tmp_path / "docs" / "figures" / "a.png").write_bytes(b"1")
-    seen.add(command._inputs("laptop", tmp_path / "pages", False))
+    seen.add(command._inputs("laptop", tmp_path / "pages"))
     (tmp_path / "pages" / "n.html").write_text("x")
-    seen.add(command._inputs("laptop", tmp_path / "pages", False))
+    seen.add(command._inputs("laptop", tmp_path / "pages"))
     assert len(seen) == 4
-    assert command._inputs("laptop", tmp_path / "pages", False) in seen
+    assert command._inputs("laptop", tmp_path / "pages") in seen
 
 
 # ---- figures ---------------------------------------------------------------------------------------------------------
 
 
-def test_figures_are_drawn_once_and_again_when_their_evidence_changes(content, tmp_path, monkeypatch):
-    names = ["qu22-ass1", "thesis-data-dir"]
-    few = [one for one in pictures._drawings(content) if one.name in names]
-    monkeypatch.setattr(pictures, "_drawings", lambda _: few)
-    elsewhere = dataclasses.replace(content, drawn=tmp_path)
-    assert sorted(pictures.draw(elsewhere)) == names
-    for name in names:
-        assert (tmp_path / "claims" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
-        assert (tmp_path / "claims" / f"{name}.pdf").read_bytes().startswith(b"%PDF")
-    assert list(pictures.draw(elsewhere)) == []
-    few[0] = dataclasses.replace(few[0], fingerprint="of other evidence")
-    assert list(pictures.draw(elsewhere)) == [few[0].name]
+def test_every_counterexample_loss_has_a_chart_from_the_numbers_beside_its_figure(content):
+    drawn = counterexamples.build(Site(content).pictures)
+    assert {chart.id for chart in drawn} == {path.stem for path in (ROOT / "docs" / "findings").glob("loss-*.png")}
+    for chart in drawn:
+        assert chart.files is not None and len(chart.series) >= 3
+        assert all(f'data-series="{label}"' in chart.panels[0].svg for label, _ in chart.series)
 
 
 def landscape(title: str, lines: dict[str, float], surface: float = 1.0) -> dict:
@@ -355,22 +409,29 @@ def landscape(title: str, lines: dict[str, float], surface: float = 1.0) -> dict
 def test_every_model_of_landscapes_has_one_surface():
     over = {"overlay": "FedSMOO", "overlay_surface": [[0.0]]}
     first, second, other = (landscape(name, {}, size) | over for name, size in (("A", 1), ("B", 1), ("C", 2)))
-    found = figures._surface_panels([first, second, other | {"shown": "A"}])
-    assert [panel.content["label"] for panel in found] == ["A", "FedSMOO", "B", "C: A"]
+    first["overlay_surface"] = second["overlay_surface"] = np.eye(3).tolist()
+    other |= {"shown": "A", "overlay": None, "overlay_surface": None}
+    found = figures._surfaces([first, second, other])
+    assert [panel.title.split(": loss")[0] for panel in found] == ["A", "FedSMOO", "B", "C: A"]
+    assert len({re.search("one contour per (.*)", panel.title)[1] for panel in found}) == 1, "one scale"
 
 
 def test_rises_share_a_panel_while_a_label_stands_for_one_model():
     one = figures._rises([landscape("A", {"A": 1.0}), landscape("B", {"A": 1.0, "B": 2.0})])
-    assert [[line["label"] for line in panel.content["lines"]] for panel in one] == [["A", "B"]]
+    assert [[line["label"] for line in panel["lines"]] for panel in one] == [["A", "B"]]
     two = figures._rises([landscape("A", {"A": 1.0}), landscape("B", {"A": 9.0})])
-    assert [panel.content["title"] for panel in two] == ["A", "B"]
+    assert [panel["title"] for panel in two] == ["A", "B"]
 
 
-def test_one_scale_is_offered_only_for_panels_of_one_quantity():
-    line = plotly_charts.line("a", [1, 2], np.ones((2, 2)))
-    same, other = (plotly_charts.lines_panel("t", [line], "x", y) for y in ("y", "z"))
-    assert plotly_charts.lines_chart("c", "t", [same, same]).scales
-    assert not plotly_charts.lines_chart("c", "t", [same, other]).scales
+def test_only_panels_of_one_quantity_have_one_scale():
+    def ticks(*panels: dict) -> list[list[str]]:
+        drawn = charts.lines_chart("c", "t", panels, "").panels
+        return [re.findall(r'text-anchor="end" >([^<]*)<', one.svg) for one in drawn]
+
+    low, high = ticks(panel("a"), panel("a", scale=10.0))
+    assert low == high
+    low, high = ticks(panel("a"), panel("a", y="z", scale=10.0))
+    assert low != high
 
 
 def test_texts_of_panels_are_said_once():
@@ -444,7 +505,6 @@ def test_every_image_has_size_and_description(pages):
 def test_the_front_page_is_small(site, pages):
     needed = {target for target in pages["index.html"].sources if not target.startswith("data:")}
     needed |= {target for target in pages["index.html"].links if target.endswith(".css")}
-    assert "static/plotly.min.js" not in needed
     total = (site / "index.html").stat().st_size + sum((site / target).stat().st_size for target in needed)
     assert total < 1_000_000
 

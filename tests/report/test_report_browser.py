@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import shutil
-from pathlib import Path
 
 import pytest
-from test_report import landscape
 
-from artifact.report.pages import figures
-from artifact.report.site import Site
 from artifact.verdicts import ledger
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -142,76 +137,34 @@ def test_the_theme_switch_goes_round_and_changes_the_colours(visit):
 
 @needs_browser
 @pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS)
-def test_curves_show_values_on_hover_and_switch_methods(visit, width):
+def test_curves_are_switched_by_method_and_light_up(visit, width):
     page = visit("tables-kakoun2024.html", width)
-    chart = page.locator(".chart[data-kind=lines]").first
+    chart = page.locator(".chart:has([data-series])").first
     chart.scroll_into_view_if_needed()
-    page.wait_for_selector(".chart[data-drawn=true]")
-    first = chart.locator(".plot").first
-    lines = "e => e.querySelectorAll('.scatterlayer .js-line').length"
-    page.wait_for_function("document.querySelector('.chart[data-drawn] .plot .js-line')")
-    before = first.evaluate(lines)
-    box = first.bounding_box()
-    page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 0.5 * box["height"])
-    page.wait_for_selector(".hoverlayer text")
-    assert re.search(r"\d+\.\d", first.locator(".hoverlayer").text_content())
-    chart.locator("[data-series]").first.uncheck()
-    page.wait_for_function(
-        "n => document.querySelector('.chart[data-drawn] .plot').querySelectorAll('.js-line').length < n", arg=before
-    )
+    name = chart.locator("input").first.get_attribute("data-series")
+    of = f".panel g[data-series='{name}']"
+    assert chart.locator(of).first.is_visible()
+    chart.locator("input").first.uncheck()
+    assert not any(line.is_visible() for line in chart.locator(of).all())
     chart.locator("button[data-all=true]").click()
-    page.wait_for_function(
-        "n => document.querySelector('.chart[data-drawn] .plot').querySelectorAll('.js-line').length == n", arg=before
-    )
+    assert all(line.is_visible() for line in chart.locator(of).all())
+    chart.locator("label").first.hover()
+    faint = "e => [...e.querySelectorAll('.panel g[data-series]')].filter(g => getComputedStyle(g).opacity < .5)"
+    names = f"e => [...new Set(({faint})(e).map(g => g.dataset.series))].sort()"
+    others = {i.get_attribute("data-series") for i in chart.locator("input").all()} - {name}
+    assert set(chart.evaluate(names)) == others
     assert page.problems == []
 
 
 @needs_browser
-def test_panels_share_their_scale_until_it_is_switched_off(visit):
-    page = visit("tables-kakoun2024.html")
-    chart = page.locator(".chart:has([data-shared])").first
-    chart.scroll_into_view_if_needed()
-    page.wait_for_selector(".chart:has([data-shared])[data-drawn=true]")
-    ranges = "e => [...e.querySelectorAll('.plot')].map(p => String(p.layout.yaxis.range.map(v => v.toFixed(4))))"
-    page.wait_for_timeout(300)
-    assert len(set(chart.evaluate(ranges))) == 1
-    chart.locator("[data-shared]").uncheck()
-    page.wait_for_timeout(300)
-    assert len(set(chart.evaluate(ranges))) > 1
-
-
-@pytest.fixture
-def surfaces(content, site, tmp_path) -> Path:
-    """A page with the loss surfaces of two models."""
-    panels = figures._surface_panels([landscape("FedAvg", {}, 1.0), landscape("FedSAM", {}, 0.5)])
-    source = '{% extends "base.html" %}{% import "macros.html" as m with context %}{% block main %}{{ m.chart(c) }}'
-    template = Site(content).environment.from_string(source + "{% endblock %}")
-    (tmp_path / "static").symlink_to(site / "static")
-    html = template.render(c=figures._surfaces("s", panels), title="t", description="", page="", interactive=True)
-    (tmp_path / "index.html").write_text(html, encoding="utf-8")
-    return tmp_path / "index.html"
-
-
-@needs_browser
-def test_loss_surfaces_are_switched_scaled_and_put_together(visit, surfaces):
-    page = visit("index.html")
-    page.goto(surfaces.as_uri())
-    page.wait_for_selector(".chart[data-drawn=true]")
-    tops = "wanted => String([...document.querySelectorAll('.plot')].map(p => p.data[0].zmax)) == wanted"
-    page.wait_for_function(tops, arg="32,32")
-    page.uncheck("[data-shared]")
-    page.wait_for_function(tops, arg="32,16")
-    page.uncheck("[data-series='FedAvg']")
-    assert [plot.is_visible() for plot in page.locator(".plot").all()] == [False, True]
-    page.check("[data-series='FedAvg']")
-    page.select_option("[data-view]", "together")
-    names = "wanted => String(document.querySelector('.plot').data.map(t => t.name)) == wanted"
-    page.wait_for_function(names, arg="FedAvg,FedSAM")
-    page.uncheck("[data-series='FedAvg']")
-    page.wait_for_function(names, arg="FedSAM")
-    page.select_option("[data-view]", "contour")
-    assert [plot.is_visible() for plot in page.locator(".plot").all()] == [False, True]
-    assert page.problems == []
+def test_a_black_line_can_be_seen_on_a_dark_page(visit):
+    colours = [
+        visit("tables-kakoun2024.html", scheme=scheme).evaluate(
+            "getComputedStyle(document.querySelector('g[data-series=FedAvg] .line')).stroke"
+        )
+        for scheme in ("light", "dark")
+    ]
+    assert colours[0] == "rgb(0, 0, 0)" and colours[1] != colours[0]
 
 
 @needs_browser

@@ -1,6 +1,11 @@
-"""Pictures of the counter-example losses: clients and their average, marked points, the runs that show the effect."""
+"""Pictures of the counter-example losses: clients and their average, marked points, the runs that show the effect.
+
+``as_data`` gives the same numbers to who draws them otherwise.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -15,6 +20,37 @@ METHODS = {
     "FedLESAM": "#e08214",
     "FedSMOO": "#762a83",
 }
+
+#: points of a line, of a side of a plane, and of a run's path, as data
+POINTS, GRID, STEPS = 401, 61, 60
+
+
+def as_data(scenario: Scenario) -> dict[str, Any]:
+    """Name, what it shows, marked points, and the losses on a line or the average loss and the runs in a plane.
+
+    A line has x [X] and one list [X] per client and for the average; a plane has x [X], y [Y], z [Y][X] and paths.
+    """
+    average = scenario.average
+    found: dict[str, Any] = {"name": scenario.name, "shows": scenario.shows}
+    found["points"] = [_point(scenario, name, np.array(point)) for name, point in scenario.points.items()]
+    if average.dimension == 1:
+        x = np.linspace(*scenario.window[0], POINTS)
+        losses = {loss.name: loss.value(x[:, None]).tolist() for loss in scenario.clients}
+        return found | {"x": x.tolist(), "losses": losses | {"average": average.value(x[:, None]).tolist()}}
+    x, y = (np.linspace(*side, GRID) for side in scenario.window)
+    paths = []
+    for name, path in runs(scenario).items():
+        kept = path[np.unique(np.linspace(0, len(path) - 1, STEPS).round().astype(int))]
+        paths.append(_point(scenario, name, path[-1]) | {"x": kept[:, 0].tolist(), "y": kept[:, 1].tolist()})
+    z = average.value(np.stack(np.meshgrid(x, y), axis=-1))
+    return found | {"x": x.tolist(), "y": y.tolist(), "z": z.tolist(), "paths": paths}
+
+
+def _point(scenario: Scenario, name: str, place: np.ndarray) -> dict[str, Any]:
+    """A point of the average loss with its height and its largest curvature."""
+    average = scenario.average
+    measured = {"loss": float(average.value(place)), "curvature": float(top_curvature(average, place))}
+    return {"name": name, "at": place.tolist(), **measured}
 
 
 def runs(scenario: Scenario) -> dict[str, np.ndarray]:

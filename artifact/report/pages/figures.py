@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from artifact.base import plots
 from artifact.papers import experiments
 from artifact.papers.figures import record as record_of
 from artifact.papers.figures import select
 from artifact.papers.figures.series import UNTRAINED
-from artifact.report import counterexamples, plotly_charts
+from artifact.report import charts, counterexamples
 from artifact.report.pictures import Picture
 from artifact.report.site import Page, Site
 from artifact.verdicts.ledger import PAPERS, TITLES
@@ -25,15 +24,15 @@ def build(site: Site) -> Iterator[Page]:
     papers = _papers(site)
     for paper, shown in papers.items():
         context = {"title": f"Figures: {TITLES[paper]}", "paper": paper, "figures": shown}
-        yield Page(f"figures-{paper}.html", "figures_of_paper.html", context, interactive=True)
+        yield Page(f"figures-{paper}.html", "figures_of_paper.html", context)
     context = {
         "title": "Figures",
         "overview": papers,
-        "losses": counterexamples.charts(site.pictures),
+        "losses": counterexamples.build(site.pictures),
         "bounds": _bounds(site),
         "still": _still(site),
     }
-    yield Page("figures.html", "figures.html", context, interactive=True)
+    yield Page("figures.html", "figures.html", context)
 
 
 # ---- the papers' figures ---------------------------------------------------------------------------------------------
@@ -89,65 +88,58 @@ def _by_panel(records: list[Mapping[str, Any]], name: str) -> list[str]:
     ]
 
 
-def _charts(stem: str, records: list[Mapping[str, Any]], picture: Picture | None) -> list[plotly_charts.Chart]:
-    """One chart per kind of panel; kinds without interactive form are left to the static figure."""
+def _charts(stem: str, records: list[Mapping[str, Any]], picture: Picture | None) -> list[charts.Chart]:
+    """One chart per kind of panel; kinds without a chart are left to the static figure."""
     totals = [_totals(record) for record in records if record["kind"] == "bars" and record["lines"]]
     lines = [p for record in records if (p := _lines(record)) is not None]
-    lines += _rises([record for record in records if record["kind"] == "landscape"])
-    maps = [_heatmap(record) for record in records if record["kind"] == "heatmap"]
-    surfaces = _surface_panels([record for record in records if record["kind"] == "landscape"])
+    landscapes = [record for record in records if record["kind"] == "landscape"]
+    lines += _rises(landscapes)
     found = []
     if totals:
-        found.append(
-            plotly_charts.lines_chart(f"{stem}-totals", "Class totals", totals, "Counted on one partition.", picture)
-        )
+        note = "Counted on one partition."
+        found.append(charts.lines_chart(f"{stem}-totals", "Class totals", totals, note, picture))
     if lines:
         note = "Lines are means over seeds, bands 95 % intervals."
-        found.append(plotly_charts.lines_chart(f"{stem}-lines", "Curves", lines, note, picture))
+        found.append(charts.lines_chart(f"{stem}-lines", "Curves", lines, note, picture))
+    surfaces = _surfaces(landscapes)
     if surfaces:
-        found.append(_surfaces(f"{stem}-surfaces", surfaces))
+        note = "The model lies at (0, 0); distances are in filter lengths. One scale for all panels: darker is higher."
+        found.append(charts.Chart(f"{stem}-surfaces", "Loss surfaces", surfaces, note))
+    maps = _maps([record for record in records if record["kind"] == "heatmap"])
     if maps:
-        found.append(
-            plotly_charts.Chart(
-                f"{stem}-maps",
-                "heatmap",
-                "Samples per client and class",
-                maps,
-                scales=len(maps) > 1,
-                shared=len({len(panel.content["z"]) for panel in maps}) == 1,
-                files=picture,
-            )
-        )
+        found.append(charts.Chart(f"{stem}-maps", "Samples per client and class", maps, files=picture))
     return found
 
 
-def _totals(record: Mapping[str, Any]) -> plotly_charts.Panel:
+def _totals(record: Mapping[str, Any]) -> dict[str, Any]:
     lines = [
-        plotly_charts.line(entry["label"], range(len(entry["totals"])), np.array([entry["totals"]], float), position)
+        charts.line(entry["label"], range(len(entry["totals"])), np.array([entry["totals"]], float), position)
         for position, entry in enumerate(record["lines"])
     ]
-    return plotly_charts.lines_panel(record["title"], lines, "class", "samples over all clients")
+    return {"title": record["title"], "lines": lines, "labels": ("class", "samples over all clients")}
 
 
-def _lines(record: Mapping[str, Any]) -> plotly_charts.Panel | None:
+def _lines(record: Mapping[str, Any]) -> dict[str, Any] | None:
     if record["kind"] == "density":
         lines = [_density(entry, position) for position, entry in enumerate(record["lines"])]
-        return (
-            plotly_charts.lines_panel(record["title"], lines, "eigenvalue of the Hessian", "density") if lines else None
-        )
-    if record["kind"] in LINES:
+        axes = ("eigenvalue of the Hessian", "density")
+    elif record["kind"] in LINES:
+        lines = _drawn(record["lines"])
         axes = (record.get("x_label", "index of the eigenvalue"), record.get("y_label", "eigenvalue"))
     else:
         return None
-    lines = [
-        plotly_charts.line(entry["label"], entry["x"], np.array(entry["values"], float), position)
-        for position, entry in enumerate(record["lines"])
+    return {"title": record["title"], "lines": lines, "labels": axes, "log": bool(record.get("log"))} if lines else None
+
+
+def _drawn(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        charts.line(entry["label"], entry["x"], np.array(entry["values"], float), position)
+        for position, entry in enumerate(entries)
         if entry["x"]
     ]
-    return plotly_charts.lines_panel(record["title"], lines, *axes, bool(record.get("log"))) if lines else None
 
 
-def _rises(records: list[Mapping[str, Any]]) -> list[plotly_charts.Panel]:
+def _rises(records: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Mean rise of the loss around the models of landscapes: one panel while each label stands for one model."""
     panels: list[tuple[list[str], dict[str, Any]]] = []
     for record in records:
@@ -161,53 +153,29 @@ def _rises(records: list[Mapping[str, Any]]) -> list[plotly_charts.Panel]:
         fits[0].append(record["title"])
         fits[1].update(own)
     axes = ("radius, in filter lengths", "mean rise of the loss")
+    whole = "Rise of the loss around the models"
     return [
-        plotly_charts.lines_panel(
-            ", ".join(titles) if len(panels) > 1 else "Rise of the loss around the models",
-            [
-                plotly_charts.line(e["label"], e["x"], np.array(e["values"], float), i)
-                for i, e in enumerate(lines.values())
-            ],
-            *axes,
-        )
+        {"title": ", ".join(titles) if len(panels) > 1 else whole, "lines": _drawn(lines.values()), "labels": axes}
         for titles, lines in panels
     ]
 
 
-def _surfaces(id: str, panels: list[plotly_charts.Panel]) -> plotly_charts.Chart:
-    """Loss surfaces side by side or, of those that are switched on, together in space."""
-    colours: list[str] = []
-    for i, panel in enumerate(panels):  # a method with and without MAN has one colour in lines, which are dashed then
-        own = plots.style(panel.content["label"], i).colour
-        colours.append(own if own not in colours else plots.COLOURS[i % len(plots.COLOURS)])
-    series = [
-        {"label": panel.content["label"], "colour": colour, "dash": "solid"}
-        for panel, colour in zip(panels, colours, strict=True)
-    ]
-    panels = [
-        plotly_charts.Panel(panel.alt, {**panel.content, "colour": colour})
-        for panel, colour in zip(panels, colours, strict=True)
-    ]
-    views = ("contour", "surface", "together") if len(panels) > 1 else ("contour", "surface")
-    note = "The model lies at (0, 0); distances are in filter lengths."
-    return plotly_charts.Chart(
-        id, "surface", "Loss surfaces", panels, note, series, scales=len(panels) > 1, views=views, height=380
-    )
-
-
 def _density(entry: Mapping[str, Any], position: int) -> dict[str, Any]:
-    line = plotly_charts.line(entry["label"], entry["grid"], np.array([entry["density"]], float), position)
+    line = charts.line(entry["label"], entry["grid"], np.array([entry["density"]], float), position)
     return line | {"low": entry["low"], "high": entry["high"], "n": len(entry["seeds"])}
 
 
-def _heatmap(record: Mapping[str, Any]) -> plotly_charts.Panel:
-    counts = np.array(record["counts"]).T
-    return plotly_charts.heatmap_panel(
-        record["title"], counts.tolist(), "client", "class", map(str, range(len(counts)))
-    )
+def _maps(records: list[Mapping[str, Any]]) -> list[charts.Panel]:
+    counts = [np.array(record["counts"]).T for record in records]
+    alike = len({len(one) for one in counts}) == 1
+    highest = [max(map(np.max, counts)) if alike else one.max() for one in counts]
+    return [
+        charts.counts_panel(record["title"], one, ("client", "class"), top)
+        for record, one, top in zip(records, counts, highest, strict=True)
+    ]
 
 
-def _surface_panels(records: list[Mapping[str, Any]]) -> list[plotly_charts.Panel]:
+def _surfaces(records: list[Mapping[str, Any]]) -> list[charts.Panel]:
     """The surface of every model that landscapes show, also of the one that the static figures lay over the others."""
     found: dict[str, Any] = {}
     for record in records:
@@ -216,49 +184,36 @@ def _surface_panels(records: list[Mapping[str, Any]]) -> list[plotly_charts.Pane
             if surface is not None:
                 own = label if found.get(label, surface) == surface else f"{record['title']}: {label}"
                 found[own] = surface
-    return [_surface(label, surface) for label, surface in found.items()]
-
-
-def _surface(label: str, surface: list[list[float]]) -> plotly_charts.Panel:
-    z = np.array(surface, float).T
-    side = np.linspace(-1, 1, len(z)).tolist()
-    content = {"x": side, "y": side, "z": z, "x_label": "first direction", "y_label": "second direction"}
-    return plotly_charts.surface_panel(label, content | {"label": label}, float(np.nanmin(z)), float(np.nanmax(z)))
+    heights = {label: np.array(surface, float).T for label, surface in found.items()}
+    limits = charts.span([v for z in heights.values() for v in z.flat], 0.0)
+    axes = ("first direction", "second direction")
+    return [
+        charts.surface_panel(label, {"x": side, "y": side, "z": z}, axes, limits)
+        for label, z in heights.items()
+        for side in [np.linspace(-1, 1, len(z))]
+    ]
 
 
 # ---- bounds ----------------------------------------------------------------------------------------------------------
 
 
-def _bounds(site: Site) -> plotly_charts.Chart | None:
-    """Largest left/right of every statement that was tested, printed or corrected, against the bound one."""
-    points = []
+def _bounds(site: Site) -> list[dict[str, Any]]:
+    """Largest left/right of every statement that was tested, printed or corrected; largest first."""
+    rows = []
     for record in site.content.records.values():
         search = record.evidence if record.verdict == "holds" else record.evidence.get("repair", {})
-        ratio = search.get("worst_ratio")
-        if ratio is None or not 0 < float(ratio) < 10:
-            continue
-        printed, constant = record.verdict == "holds", search.get("constant_that_covers_it")
-        free = "" if constant is None else f"; its constant is open, {constant:g} covers the search"
-        points.append(
-            {
-                "label": record.claim.id,
-                "value": float(ratio),
-                "link": record.link,
-                "text": f"{'printed' if printed else 'corrected'}, {search['evaluations']:,} evaluations{free}",
-                "colour": "#0072B2" if printed else "#D55E00",
-                "symbol": "circle" if printed else "diamond",
-            }
-        )
-    if not points:
-        return None
-    points.sort(key=lambda point: point["value"])
-    panel = plotly_charts.dots_panel("Largest left side / right side found", points, "ratio (bound: 1)", 1.0)
-    note = "Blue circles: statements as printed; orange diamonds: corrected ones. A dot opens its claim. "
-    note += (
-        "A statement in O(.) leaves a constant open and is drawn with the constant 1, so it may lie beyond the line."
-    )
-    title = "Searches against bounds"
-    return plotly_charts.Chart("bounds", "dots", title, [panel], note, height=120 + 15 * len(points))
+        if search.get("worst_ratio") is not None:
+            constant = search.get("constant_that_covers_it")
+            rows.append(
+                {
+                    "record": record,
+                    "ratio": float(search["worst_ratio"]),
+                    "form": "printed" if record.verdict == "holds" else "corrected",
+                    "evaluations": search["evaluations"],
+                    "constant": "" if constant is None else f"{constant:g}",
+                }
+            )
+    return sorted(rows, key=lambda row: -row["ratio"])
 
 
 # ---- drawn before ----------------------------------------------------------------------------------------------------

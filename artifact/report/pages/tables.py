@@ -19,7 +19,7 @@ def build(site: Site) -> Iterator[Page]:
         found = numbers.of_paper(paper.paper)
         sections = [_section(site, at) for at in found.values()]
         context = {"title": f"Tables: {paper.title}", "paper": paper, "sections": sections}
-        yield Page(f"tables-{paper.paper}.html", "tables.html", context, interactive=True)
+        yield Page(f"tables-{paper.paper}.html", "tables.html", context)
         overview.append({"paper": paper, "tables": [_states(at) for at in found.values()]})
     yield Page("tables.html", "tables_overview.html", {"title": "Tables", "overview": overview})
 

@@ -86,6 +86,24 @@
     read();
   }
 
+  // ---- curves of charts are switched on and off by method; the one whose name is pointed at lights up
+  each(".chart", (chart) => {
+    const inputs = [...chart.querySelectorAll("input[data-series]")];
+    const lines = (name) => chart.querySelectorAll("g[data-series=" + CSS.escape(name) + "]");
+    const show = () => inputs.forEach((input) => lines(input.dataset.series).forEach((line) => line.classList.toggle("off", !input.checked)));
+    const light = (name) => each("g[data-series]", (line) => line.classList.toggle("dim", name !== null && line.dataset.series !== name), chart);
+    inputs.forEach((input) => {
+      const label = input.parentElement;
+      input.addEventListener("change", show);
+      label.addEventListener("pointerenter", () => light(input.dataset.series));
+      label.addEventListener("pointerleave", () => light(null));
+    });
+    each("button[data-all]", (button) => button.addEventListener("click", () => {
+      inputs.forEach((input) => { input.checked = button.dataset.all === "true"; });
+      show();
+    }), chart);
+  });
+
   // ---- formulas that do not fit can be scrolled with the keyboard
   const wide = () => each(".wide, pre", (box) => {
     if (box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0; else box.removeAttribute("tabindex");
