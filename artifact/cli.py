@@ -152,9 +152,9 @@ def _datasets() -> list[dict[str, Any]]:
 
 
 def _models() -> list[dict[str, Any]]:
-    from artifact.models import networks
+    from artifact.models.registry import MODELS
 
-    return [{"name": name, "title": info.title, "papers": list(info.papers)} for name, info in networks.MODELS.items()]
+    return [{"name": name, "title": info.title, "papers": list(info.papers)} for name, info in MODELS.items()]
 
 
 def _experiments() -> list[dict[str, Any]]:

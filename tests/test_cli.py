@@ -23,7 +23,7 @@ from artifact.base import paths
 from artifact.base.errors import UserError
 from artifact.cli import COMMANDS, commands
 from artifact.data.sources import import_npz
-from artifact.models import networks
+from artifact.models.registry import MODELS
 from artifact.runs import session
 from artifact.runs.store import read_checkpoint
 from artifact.training import config
@@ -353,7 +353,7 @@ def test_no_command_shows_the_commands(capsys):
 
 
 def test_every_list_is_readable_by_a_program(capsys):
-    expected = {"algorithms": algorithms.ALGORITHMS, "datasets": data.DATASETS, "models": networks.MODELS}
+    expected = {"algorithms": algorithms.ALGORITHMS, "datasets": data.DATASETS, "models": MODELS}
     for what in ("algorithms", "datasets", "models", "experiments", "claims", "discrepancies"):
         assert main(["list", what, "--json"]) == 0
         rows = json.loads(capsys.readouterr().out)

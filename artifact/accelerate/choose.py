@@ -21,9 +21,8 @@ import tomllib
 from functools import cache
 from importlib.resources import files
 
-import torch
-
 from artifact.base.devices import vector_unit
+from artifact.base.lazy import torch
 
 #: how a gradient is computed
 KINDS = ("loop", "cropped", "fourier", "batched", "products", "explicit", "onednn", "tiles")

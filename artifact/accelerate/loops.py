@@ -7,12 +7,17 @@ environment without numba) stays with torch.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cache
 from importlib import import_module
 from types import ModuleType
+from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor
+from artifact.base.lazy import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
 
 #: numbers below which calling torch a few times costs nothing worth saving
 FEW = 1 << 14
@@ -27,9 +32,13 @@ def compiled() -> ModuleType | None:
         return None
 
 
-def loops_for(*tensors: Tensor, dtypes: tuple[torch.dtype, ...] = (torch.float32, torch.float64)) -> ModuleType | None:
-    """The compiled loops if they may work on these tensors, of which the first is the largest; else None."""
+def loops_for(*tensors: Tensor, dtypes: Collection[torch.dtype] | None = None) -> ModuleType | None:
+    """The compiled loops if they may work on these tensors, of which the first is the largest; else None.
+
+    dtypes: types that the wanted loop knows; float32 and float64 by default.
+    """
     if tensors[0].numel() < FEW:
         return None
     plain = all(t.device.type == "cpu" and t.is_contiguous() and not t.requires_grad for t in tensors)
-    return compiled() if plain and {t.dtype for t in tensors} <= set(dtypes) else None
+    known = (torch.float32, torch.float64) if dtypes is None else dtypes
+    return compiled() if plain and {t.dtype for t in tensors} <= set(known) else None

@@ -15,17 +15,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
-import torch
 from pydantic import ConfigDict, Field
-from torch import Tensor
 
 from artifact.algorithms.client_rows import ClientRows
 from artifact.algorithms.cohort import Cohort, Context
+from artifact.base.lazy import torch
 
-State = dict[str, Tensor | ClientRows]
-Gradient = Callable[[Tensor], Tensor]
+if TYPE_CHECKING:
+    from torch import Tensor
+
+State: TypeAlias = "dict[str, Tensor | ClientRows]"
+Gradient: TypeAlias = "Callable[[Tensor], Tensor]"
 Positive = Annotated[float, Field(gt=0)]
 NonNegative = Annotated[float, Field(ge=0)]
 Fraction = Annotated[float, Field(ge=0, le=1)]

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
-
 from artifact.algorithms.base import FedAvg, Fraction, NonNegative, Positive, rows
 from artifact.algorithms.sam import FedSAM
 from artifact.base.flat import unit
+from artifact.base.lazy import torch
 
 
 @dataclass(frozen=True)

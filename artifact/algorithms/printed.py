@@ -5,8 +5,6 @@ These forms exist so that the effect of a slip can be measured; the ``paper`` va
 
 from __future__ import annotations
 
-import torch
-
 from artifact.algorithms.base import FedAdam, FedAvg
 from artifact.algorithms.duals import FedDyn, FedSMOO
 from artifact.algorithms.lesam import FedLESAM, FedLESAMD
@@ -15,6 +13,7 @@ from artifact.algorithms.sam import GlobalFedSAM, MoFedSAM
 from artifact.algorithms.switches import switch
 from artifact.algorithms.variates import FedDC, Scaffold
 from artifact.base.flat import norm, unit
+from artifact.base.lazy import torch
 
 
 @switch(

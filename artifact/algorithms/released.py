@@ -5,8 +5,6 @@ Sources: FL-Simulator @502bec6 (code of FedSMOO), the FedLESAM repository @d6663
 
 from __future__ import annotations
 
-import torch
-
 from artifact.algorithms.base import FedAvg, FedProx
 from artifact.algorithms.duals import FedDyn, FedSMOO, FedSpeed
 from artifact.algorithms.lesam import FedLESAM, FedLESAMS
@@ -14,6 +12,7 @@ from artifact.algorithms.momentum import FedCM, MimeLite
 from artifact.algorithms.sam import FedSAM, MoFedSAM
 from artifact.algorithms.switches import SOURCES, switch
 from artifact.algorithms.variates import FedDC, Scaffold
+from artifact.base.lazy import torch
 
 FORK = ("fl-simulator", "fedlesam")
 #: the norm to which every released code clips where nothing else is asked for (GEN-1)

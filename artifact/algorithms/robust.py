@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
-
 from artifact.algorithms.base import FedAvg, Positive
+from artifact.base.lazy import torch
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
-
 from artifact.algorithms.base import FedAvg, NonNegative
 from artifact.algorithms.momentum import FedCM
 from artifact.algorithms.variates import Scaffold
 from artifact.base.flat import norm, unit
+from artifact.base.lazy import torch
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
-from torch import Tensor
+from artifact.base.lazy import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
 
 #: streams among which the clients of a GPU's loop are dealt out
 STREAMS = 8

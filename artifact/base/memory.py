@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import resource
 
-import torch
+from artifact.base.lazy import torch
 
 
 def peak_memory() -> int:

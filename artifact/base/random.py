@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 
 import numpy as np
-import torch
+
+from artifact.base.lazy import torch
 
 
 def key(seed: int, purpose: str, *position: int) -> int:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from artifact.base.errors import UserError
+from artifact.base.lazy import torch
 from artifact.base.random import numpy_stream
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +56,7 @@ class Dataset:
     def to(self, device: str | torch.device) -> Dataset:
         """The same data with every tensor on `device`; the fingerprint is kept."""
         tensors = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        moved = {name: value.to(device) for name, value in tensors.items() if isinstance(value, Tensor)}
+        moved = {name: value.to(device) for name, value in tensors.items() if isinstance(value, torch.Tensor)}
         return dataclasses.replace(self, **moved)
 
     def subset(self, train: int | None = None, test: int | None = None, seed: int = 0) -> Dataset:

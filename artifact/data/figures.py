@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import torch
 
 from artifact.base.errors import UserError
 from artifact.base.files import replacing
+from artifact.base.lazy import torch
 from artifact.data.partition import Partition
 
 

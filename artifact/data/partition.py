@@ -35,9 +35,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import torch
 
 from artifact.base.errors import UserError
+from artifact.base.lazy import torch
 from artifact.base.random import numpy_stream
 from artifact.data.dataset import apportion
 

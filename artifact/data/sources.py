@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import torch
 
 from artifact.base.errors import UserError
 from artifact.base.files import read_arrays
+from artifact.base.lazy import torch
 from artifact.base.random import numpy_stream
 from artifact.data import folders
 from artifact.data.dataset import Dataset, apportion

@@ -20,7 +20,6 @@ import re
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
 
 import torch
 from safetensors import SafetensorError
@@ -293,39 +292,20 @@ def _vit(input_shape: tuple, classes: int) -> Model:
     return VisionTransformer(classes, _vit_state())
 
 
-class ModelInfo(NamedTuple):
-    """One registry row: what it is, the papers that use it (keys of the claims ledger), builder."""
-
-    title: str
-    papers: tuple[str, ...]
-    builder: Callable[[tuple, int], Model]
-
-
-MODELS: dict[str, ModelInfo] = {
-    "mlp": ModelInfo("input-64-classes, dropout 0.5, ReLU", ("kakoun2024",), _mlp_dropout),
-    "mlp-200": ModelInfo("input-200-classes, ReLU; any width as the suffix", (), lambda s, c: _dense({}, s, (200,), c)),
-    "cnn-mnist": ModelInfo("two 5x5 convolutions, dropout 0.5, FC 50", ("kakoun2024",), _cnn_mnist),
-    "cnn-fmnist": ModelInfo("two 5x5 convolutions with BatchNorm", ("kakoun2024",), _cnn_fmnist),
-    "cnn-cifar": ModelInfo("LeNet-5-like: 6, 16 channels, FC 120, 84", ("kakoun2024",), _cnn_cifar),
-    "cnn-emnist": ModelInfo("two 3x3 convolutions, dropout 0.25 and 0.5, FC 128", ("qu2022",), _cnn_emnist),
-    "lenet": ModelInfo("two 5x5 convolutions of 64 channels, FC 384, 192", ("yashwanth2023",), _lenet),
-    "convnet-tiny": ModelInfo("three 3x3 convolutions, GroupNorm(4), FC 512, 384", ("yashwanth2023",), _convnet_tiny),
-    "resnet18-gn": ModelInfo(
-        "ResNet-18, ImageNet stem, GroupNorm(2)",
-        ("sun2023", "qu2022", "fan2024"),
-        lambda s, c: _resnet18(s, c, _group_norm, imagenet_stem=True),
-    ),
-    "resnet18": ModelInfo(
-        "ResNet-18, ImageNet stem, BatchNorm",
-        ("kakoun2024",),
-        lambda s, c: _resnet18(s, c, BatchNorm, imagenet_stem=True),
-    ),
-    "resnet18-cifar": ModelInfo(
-        "ResNet-18, 3x3 stem without max-pool, GroupNorm(2)",
-        (),
-        lambda s, c: _resnet18(s, c, _group_norm, imagenet_stem=False),
-    ),
-    "vit-b-32": ModelInfo("torchvision ViT-B/32, ImageNet weights, new head", ("fan2024",), _vit),
+#: name -> (shape of an input, classes) -> the network; the names are those of ``registry.MODELS``
+BUILDERS: dict[str, Callable[[tuple, int], Model]] = {
+    "mlp": _mlp_dropout,
+    "mlp-200": lambda s, c: _dense({}, s, (200,), c),
+    "cnn-mnist": _cnn_mnist,
+    "cnn-fmnist": _cnn_fmnist,
+    "cnn-cifar": _cnn_cifar,
+    "cnn-emnist": _cnn_emnist,
+    "lenet": _lenet,
+    "convnet-tiny": _convnet_tiny,
+    "resnet18-gn": lambda s, c: _resnet18(s, c, _group_norm, imagenet_stem=True),
+    "resnet18": lambda s, c: _resnet18(s, c, BatchNorm, imagenet_stem=True),
+    "resnet18-cifar": lambda s, c: _resnet18(s, c, _group_norm, imagenet_stem=False),
+    "vit-b-32": _vit,
 }
 
 
@@ -339,18 +319,18 @@ def needs_two_samples(model: Model) -> bool:
 
 
 def _builder(name: str) -> Callable[[tuple, int], Model]:
-    if name in MODELS:
-        return MODELS[name].builder
+    if name in BUILDERS:
+        return BUILDERS[name]
     width = re.fullmatch(r"mlp-([1-9][0-9]{0,5})", name)
     if width is None:
-        raise UserError("model", name, ", ".join(MODELS) + ", mlp-<width>")
+        raise UserError("model", name, ", ".join(BUILDERS) + ", mlp-<width>")
     return lambda input_shape, classes: _dense({}, input_shape, (int(width[1]),), classes)
 
 
 def build(name: str, input_shape: tuple[int, ...], classes: int, seed: int) -> Model:
     """A new model in float32 on the CPU, in training mode.
 
-    name: a key of ``MODELS`` or ``mlp-<width>``; input_shape: (C, H, W). The initial weights follow torch's default
+    name: a key of ``BUILDERS`` or ``mlp-<width>``; input_shape: (C, H, W). The initial weights follow torch's default
     distributions (torchvision's for ResNet-18) and are a function of (seed, name, input_shape, classes) alone; the
     global generators are left as they were. 8x8 digits fit mlp, mlp-<width>, cnn-fmnist, cnn-emnist, convnet-tiny and
     the ResNets; cnn-mnist, cnn-cifar and lenet need at least 16x16.

@@ -17,8 +17,7 @@ from artifact import algorithms
 from artifact.accelerate.choose import BACKENDS
 from artifact.base.errors import UserError, fault
 from artifact.base.options import AS_JSON, Place
-from artifact.runs import replay, session
-from artifact.runs.store import dumps
+from artifact.runs.store import CHECKPOINT_SECONDS, dumps
 from artifact.training import config
 from artifact.training.config import RunConfig
 
@@ -50,7 +49,7 @@ def run_command() -> click.Command:
         click.Option(
             ["--checkpoint-seconds"],
             type=float,
-            default=session.CHECKPOINT_SECONDS,
+            default=CHECKPOINT_SECONDS,
             show_default=True,
             help="Time between checkpoints; no number of the run depends on it.",
         ),
@@ -83,6 +82,8 @@ def _run(
     wanted = _config(given)
     for remark in config.remarks([wanted]):
         click.echo(remark, err=True)
+    from artifact.runs import session  # with it come torch and the trainer, which a wrong option does not wait for
+
     try:
         outcome = session.execute(
             wanted, out, resume=resume, data_root=data_root, quiet=quiet, checkpoint_seconds=checkpoint_seconds
@@ -140,6 +141,8 @@ def _number(name: str, text: str) -> float | bool:
 @click.option("--backend", type=click.Choice(BACKENDS), default="batched", show_default=True)
 @AS_JSON
 def replay_command(case: Path, out: Path, variant: str | None, backend: str, as_json: bool) -> None:
+    from artifact.runs import replay  # with it come torch and the gradients
+
     arrays = _replayed(case, variant, backend)
     replay.write(arrays, out)
     shapes = {name: list(array.shape) for name, array in arrays.items()}
@@ -148,6 +151,8 @@ def replay_command(case: Path, out: Path, variant: str | None, backend: str, as_
 
 def _replayed(case: Path, variant: str | None, backend: str) -> dict[str, Any]:
     """Entries of a case file that contradict each other may show only while it is played."""
+    from artifact.runs import replay
+
     try:
         return replay.replay(case, variant, backend)
     except UserError:

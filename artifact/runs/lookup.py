@@ -34,7 +34,7 @@ def signature(run_config: RunConfig) -> str:
     """
     text = run_config.model_dump_json()
     if text not in _signatures:
-        _signatures[text] = identity(run_config.canonical(), without=("probes",))
+        _signatures[text] = identity(run_config.settings(), without=("probes",))
     return _signatures[text]
 
 

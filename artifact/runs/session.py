@@ -21,11 +21,9 @@ from tqdm import tqdm
 
 from artifact import data
 from artifact.base.errors import UserError
-from artifact.runs.store import EVALUATED, LAST, Run, diverged, dumps, read_checkpoint
+from artifact.runs.store import CHECKPOINT_SECONDS, EVALUATED, LAST, Run, diverged, dumps, read_checkpoint
 from artifact.training.config import RunConfig
 from artifact.training.trainer import Trainer
-
-CHECKPOINT_SECONDS = 20.0
 
 
 @dataclass(frozen=True)

@@ -16,24 +16,26 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from filelock import FileLock, Timeout
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
-from torch import Tensor
 
 from artifact import NUMBERS, __version__
 from artifact.base.devices import vector_unit
 from artifact.base.errors import UserError
 from artifact.base.files import replacing, write_atomic
+from artifact.base.lazy import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 #: entries of a checkpoint that probes read: parameters [P] and running statistics [Q]
 GLOBAL_MODEL = ("w", "statistics")
 
-
+#: seconds between two checkpoints; no number of a run depends on it
+CHECKPOINT_SECONDS = 20.0
 #: models whose tests a metrics line may hold
 EVALUATED = ("server", "active", "all", "train")
 #: evaluated rounds at the end of training; their mean is the headline accuracy
@@ -206,6 +208,8 @@ class Run:
 
         Their records are on the disk before it is, so that none that survives a power loss is ahead of them.
         """
+        from safetensors.torch import save_file  # it imports torch
+
         self._sync()
         with replacing(self.checkpoint_file) as temporary:
             save_file(_apart(tensors), temporary, metadata={"round": str(completed), "config": dumps(config)})
@@ -217,6 +221,8 @@ class Run:
         """Keep of a finished run's checkpoint the global model alone; the clients' state can be a hundred times it."""
         if not (self.done and self.checkpoint_file.exists()):
             return
+        from safetensors.torch import save_file
+
         tensors, metadata = read_checkpoint(self.checkpoint_file, GLOBAL_MODEL)
         with replacing(self.checkpoint_file) as temporary:
             save_file(tensors, temporary, metadata=metadata)

@@ -8,13 +8,13 @@ import math
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
-import torch
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from artifact import NUMBERS, algorithms
 from artifact.accelerate.choose import BACKENDS, default_backend
 from artifact.base.devices import slow_precision
 from artifact.base.errors import UserError
+from artifact.base.lazy import torch
 
 Count = Annotated[int, Field(ge=1)]
 Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -102,7 +102,9 @@ class RunConfig(BaseModel):
         if not finite_rates(self.lr, self.lr_decay, self.rounds):
             allowed = f"a factor with which the rate {self.lr:g} stays finite over {self.rounds} rounds"
             raise UserError("lr_decay", self.lr_decay, allowed)
-        if self.resolved_device.type == "cpu" and self.dtype == "tf32":
+        if self.device not in ("auto", "cpu"):
+            self.resolved_device  # noqa: B018  (raises where there is no such device)
+        if self.dtype == "tf32" and self.resolved_device.type == "cpu":
             raise UserError("dtype", self.dtype, "float64, float32, bfloat16; tf32 is a precision of CUDA devices")
         return self
 
@@ -126,15 +128,17 @@ class RunConfig(BaseModel):
         return default_backend(self.model, self.resolved_device, self.dtype == "bfloat16")
 
     def canonical(self) -> dict[str, Any]:
-        """The whole config, with method, hyper-parameters, discrepancies, device and backend as they are used."""
+        """The whole config as it is used: ``settings``, with the device and backend that this machine takes."""
+        return self.settings() | {"device": self.resolved_device.type, "backend": self.resolved_backend}
+
+    def settings(self) -> dict[str, Any]:
+        """The config with method, hyper-parameters and discrepancies as they are used, on whatever machine."""
         method = self.build_algorithm()
         own = algorithms.hyperparameters(self.algorithm)
         return json.loads(self.model_dump_json()) | {
             "algorithm": algorithms.canonical(self.algorithm),
             "hyper": {name: getattr(method, name) for name in sorted(own)},
             "switches": sorted(method.switches),
-            "device": self.resolved_device.type,
-            "backend": self.resolved_backend,
         }
 
     def key(self, fingerprint: str) -> str:

@@ -719,7 +719,7 @@ def test_dropout_of_numbers_before_they_become_a_row():
 def test_default_backend_reads_the_table(monkeypatch):
     """The section for this kind of processor, then the one for any."""
     cpu = torch.device("cpu")
-    for model in networks.MODELS:
+    for model in networks.BUILDERS:
         assert default_backend(model, cpu) in BACKENDS
     assert default_backend("resnet18", torch.device("cuda")) == _measured()["cuda"]["*"]
     table = {"cpu": {"*": "loop", "mlp-*": "explicit"}, "cpu avx512": {"mlp-*": "onednn"}}

@@ -9,6 +9,7 @@ from torchvision.models import vit_b_32
 from artifact.base import flat
 from artifact.base.errors import UserError
 from artifact.models import activations, networks
+from artifact.models.registry import MODELS
 
 COUNTS = [  # (model, input, classes, parameters); 002's CNN and MLP counts are sums of the printed layer sizes
     ("lenet", (3, 32, 32), 10, 797_962),
@@ -65,7 +66,7 @@ def test_five_by_five_kernels_need_sixteen_pixels(name):
 
 
 def test_registry_rows_build():
-    for name in networks.MODELS.keys() - {"vit-b-32"}:
+    for name in networks.BUILDERS.keys() - {"vit-b-32"}:
         assert networks.build(name, (3, 32, 32), 10, seed=0).name == name
 
 
@@ -248,3 +249,7 @@ def test_penalty_under_vmap_equals_the_loop():
     for i in range(len(images)):
         alone = grad(loss)({k: v[i] for k, v in parameters.items()}, images[i], uniforms[i])
         assert all(torch.allclose(together[k][i], alone[k], rtol=1e-10, atol=1e-12) for k in alone)
+
+
+def test_every_listed_model_is_built_and_every_built_one_listed():
+    assert list(networks.BUILDERS) == list(MODELS)

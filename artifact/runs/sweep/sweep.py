@@ -54,7 +54,7 @@ def plan(configs: Iterable[RunConfig], store: Path, declared: float | None = Non
         return Plan([], len(asked))
     begun, estimate, jobs = unfinished_runs(store), Estimator(store), []
     for config in missing:
-        run = begun.get(identity(config.canonical())) if begun else None
+        run = begun.get(identity(config.settings())) if begun else None
         jobs.append(Job(config, estimate(config, declared), 0 if run is None else len(run.metrics()), begun=run))
     return Plan(_ordered(jobs), len(asked) - len(missing))
 
