@@ -154,7 +154,7 @@ def _datasets() -> list[dict[str, Any]]:
 def _models() -> list[dict[str, Any]]:
     from artifact.models.registry import MODELS
 
-    return [{"name": name, "title": info.title, "papers": list(info.papers)} for name, info in MODELS.items()]
+    return [{"name": name, "title": title, "papers": list(papers)} for name, (title, papers) in MODELS.items()]
 
 
 def _experiments() -> list[dict[str, Any]]:

@@ -11,13 +11,8 @@ from collections.abc import Collection
 from functools import cache
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING
 
-from artifact.base.lazy import torch
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
+from artifact.base.lazy import Tensor, torch
 
 #: numbers below which calling torch a few times costs nothing worth saving
 FEW = 1 << 14

@@ -15,16 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import Annotated, TypeAlias
 
 from pydantic import ConfigDict, Field
 
 from artifact.algorithms.client_rows import ClientRows
 from artifact.algorithms.cohort import Cohort, Context
-from artifact.base.lazy import torch
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from artifact.base.lazy import Tensor, torch
 
 State: TypeAlias = "dict[str, Tensor | ClientRows]"
 Gradient: TypeAlias = "Callable[[Tensor], Tensor]"

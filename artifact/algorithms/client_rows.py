@@ -7,13 +7,8 @@ matrix of them is 4.5 GB; with 10,000 clients even a small model's is gigabytes,
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
-from artifact.base.lazy import torch
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
+from artifact.base.lazy import Tensor, torch
 
 #: numbers in one block of columns where all rows are needed at once
 _BLOCK = 1 << 24

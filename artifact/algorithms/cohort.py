@@ -9,15 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from artifact.accelerate.loops import loops_for
 from artifact.base.devices import sent
 from artifact.base.flat import Layout, norm
-from artifact.base.lazy import torch
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from artifact.base.lazy import Tensor, torch
 
 
 @dataclass

@@ -8,13 +8,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from artifact.base.lazy import torch
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
+from artifact.base.lazy import Tensor, torch
 
 #: streams among which the clients of a GPU's loop are dealt out
 STREAMS = 8

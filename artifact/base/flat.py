@@ -8,12 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from artifact.base.lazy import torch
-
-if TYPE_CHECKING:
-    from torch import Tensor, nn
+from artifact.base.lazy import Tensor, nn, torch
 
 
 @dataclass(frozen=True)

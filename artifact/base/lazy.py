@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     import torch
     from matplotlib import pyplot
     from scipy import stats
+    from torch import Tensor, nn
 else:
     torch, pyplot, stats = _Later("torch"), _Later("matplotlib.pyplot"), _Later("scipy.stats")
+    Tensor = nn = None  # for annotations, which are never evaluated; elsewhere it is torch.Tensor
 
-__all__ = ["pyplot", "stats", "torch"]
+__all__ = ["Tensor", "nn", "pyplot", "stats", "torch"]

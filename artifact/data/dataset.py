@@ -5,16 +5,12 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from artifact.base.errors import UserError
-from artifact.base.lazy import torch
+from artifact.base.lazy import Tensor, torch
 from artifact.base.random import numpy_stream
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from filelock import FileLock, Timeout
@@ -26,10 +26,7 @@ from artifact import NUMBERS, __version__
 from artifact.base.devices import vector_unit
 from artifact.base.errors import UserError
 from artifact.base.files import replacing, write_atomic
-from artifact.base.lazy import torch
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from artifact.base.lazy import Tensor, torch
 
 #: entries of a checkpoint that probes read: parameters [P] and running statistics [Q]
 GLOBAL_MODEL = ("w", "statistics")
