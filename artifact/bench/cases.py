@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
+
+import click
+
+from artifact import data
+from artifact.base.errors import UserError
 
 #: 10 of 100 clients with 100 samples each, five epochs of two batches of 50: 100 local steps per round
 COMMON: dict[str, Any] = {
@@ -48,3 +54,16 @@ def contender(model: str, algorithm: str, kind: str, **changes: Any) -> dict[str
     values["backend"] = "auto" if kind in (*PRECISIONS, UNCOMPILED, "reference") else kind
     values["dtype"] = kind if kind in PRECISIONS else "float32"
     return {"kind": kind, "config": values | changes, "loops": kind != UNCOMPILED}
+
+
+def available(models: Iterable[str]) -> list[str]:
+    """Those of the models whose data are here; says of each other one on standard error why it is left out."""
+    found = []
+    for model in models:
+        try:
+            data.load(CASES[model]["dataset"])
+        except UserError as error:
+            click.echo(f"{model}: left out, {error}", err=True)
+        else:
+            found.append(model)
+    return found

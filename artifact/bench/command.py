@@ -12,22 +12,24 @@ from typing import Any
 import click
 import torch
 
-from artifact import data
 from artifact.accelerate.choose import BACKENDS, measured_for
 from artifact.base import paths
 from artifact.base.errors import UserError
-from artifact.base.files import require_writable, write_atomic
+from artifact.base.files import write_atomic
 from artifact.base.options import Place
-from artifact.bench import aims, page
-from artifact.bench.cases import CASES, METHODS, PRECISIONS, RELEASED, ROUNDS_PER_TURN, UNCOMPILED, contender
+from artifact.bench import results
+from artifact.bench.cases import (
+    CASES,
+    METHODS,
+    PRECISIONS,
+    RELEASED,
+    ROUNDS_PER_TURN,
+    UNCOMPILED,
+    available,
+    contender,
+)
 from artifact.bench.flops import limits
-from artifact.bench.frameworks import MODELS as COMPARED
-from artifact.bench.frameworks import measure as against_frameworks
 from artifact.bench.measure import interleave, ratios, row
-from artifact.bench.precision import measure as compare_precision
-from artifact.bench.profile import MODELS as PROFILED
-from artifact.bench.profile import measure as profiles
-from artifact.bench.scaling import measure as scaling_curves
 from artifact.runs.store import environment
 from artifact.training import config
 
@@ -50,19 +52,6 @@ BACKENDS_OF = {
 def device() -> torch.device:
     """Where the contenders run."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-
-
-def available(models: Iterable[str]) -> list[str]:
-    """Those of the models whose data are here."""
-    found = []
-    for model in models:
-        try:
-            data.load(CASES[model]["dataset"])
-        except UserError as error:
-            click.echo(f"{model}: left out, {error}", err=True)
-        else:
-            found.append(model)
-    return found
 
 
 def measure(
@@ -179,17 +168,7 @@ def merge(text: str, section: str, fastest: dict[str, tuple[str, str]], result: 
 @click.option(
     "--write", is_flag=True, help="Write the fastest backend of each model to artifact/accelerate/backends.toml."
 )
-@click.option("--scaling", type=Place(), help="Measure how cost scales; data and figure go here.")
-@click.option("--profile", is_flag=True, help="Where a round's time goes on one core, and the rates of its layers.")
-@click.option("--precision", is_flag=True, help="Accuracy of bfloat16 against float32, three paired seeds.")
-@click.option(
-    "--frameworks",
-    type=Place(),
-    help="Python of an environment with pfl-research and Flower to time too (docs/performance/frameworks).",
-)
-@click.option("--aims", "reached", type=Place(exists=True), help="Show what the results in a folder reach; no timing.")
-@click.option("--tables", type=Place(exists=True), help="Show the results in a folder as tables; no timing.")
-@click.option("--out", type=Place(), help="File for the JSON result.")
+@results.OUT
 @click.option("--json", "as_json", is_flag=True, help="Print the JSON result.")
 def bench(
     models: tuple[str, ...],
@@ -200,39 +179,17 @@ def bench(
     visited: bool,
     reference: Path | None,
     write: bool,
-    scaling: Path | None,
-    profile: bool,
-    precision: bool,
-    frameworks: Path | None,
-    reached: Path | None,
-    tables: Path | None,
     out: Path | None,
     as_json: bool,
 ) -> None:
-    if reached is not None or tables is not None:
-        click.echo("\n".join(aims.table(reached)) if reached is not None else page.tables(tables))
-        return
     if reference is not None and not (reference / "server" / "server.py").is_file():
         raise UserError("reference", str(reference), "a checkout of woodenchild95/FL-Simulator")
-    for place in (scaling, out and out.parent):
-        if place is not None:
-            require_writable(place)
     chosen = available(models or CASES)
     if write:
         click.echo(write_backends(turns, chosen))
         return
-    if scaling is not None:
-        result = scaling_curves(turns, scaling)
-    elif profile:
-        result = profiles([name for name in PROFILED if name in chosen], kinds)
-    elif precision:
-        result = compare_precision()
-    elif frameworks is not None:
-        result = against_frameworks(frameworks, [name for name in COMPARED if name in chosen], turns, cores)
-    else:
-        result = measure(chosen, algorithms, kinds, turns, reference, cores=cores, visited=visited)
-    text = json.dumps(result, indent=1)
+    result = measure(chosen, algorithms, kinds, turns, reference, cores=cores, visited=visited)
     if out is not None:
-        write_atomic(out, text + "\n")
+        results.write(out, result)
     if as_json:
-        click.echo(text)
+        click.echo(json.dumps(result, indent=1))

@@ -22,9 +22,8 @@ from artifact import curvature
 from artifact.base.errors import UserError
 from artifact.base.files import write_atomic
 from artifact.base.memory import peak_memory
-from artifact.base.options import DATA_ROOT, Place, refuse_given
+from artifact.base.options import DATA_ROOT, Place
 from artifact.curvature import EigenResult, EmpiricalRisk
-from artifact.runs import pyhessian
 from artifact.runs.curvature_record import RECORD, recorded
 from artifact.runs.store import dumps, runs
 from artifact.runs.stored_model import Target, find, open_target
@@ -315,17 +314,13 @@ def _written(value: Any) -> str:
 @click.option(
     "--record", "keep", is_flag=True, help="Store top eigenvalue and trace beside the run; skips what is there."
 )
-@click.option("--against", type=Place(), help="Folder of PyHessian: time at equal accuracy.")
 @click.option("--add", multiple=True, expose_value=False, help="Python file with the method of a run; may be repeated.")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
 def sharpness_command(
-    references, where, store, data_root, data_size, dtype, keep, against, as_json, memory, parts, **given
+    references, where, store, data_root, data_size, dtype, keep, as_json, memory, parts, **given
 ) -> None:
     """See the module."""
     chosen = _options(parts, memory, given)
-    if against is not None:
-        why = "nothing with --against, which measures parts of its own and records none"
-        refuse_given(why, "keep", "parts", "samples", "rho", "m", "seed")
     if keep:
         _require_recordable(chosen.parts)
     if data_size is not None and data_size < 1:
@@ -342,14 +337,6 @@ def sharpness_command(
         risk = target.trainer.risk(data_size)
         risk.memory = chosen.memory
         w = target.w.to(getattr(torch, dtype))
-        if against is not None:
-            rows = pyhessian.compare(risk, w, against, chosen.k, chosen.tol, chosen.error)
-            results.append(
-                {"model": target.describe(), "data": len(risk), "against": rows, "ratios": pyhessian.ratios(rows)}
-            )
-            if not as_json:
-                click.echo(f"{target.describe()}, {len(risk)} samples, {dtype}\n{pyhessian.text(rows)}")
-            continue
         measured = measure(risk, w, chosen)
         if keep:
             record(target, measured, data_size, chosen)

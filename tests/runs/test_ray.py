@@ -14,12 +14,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import nodes
 import pytest
 from safetensors.torch import load_file
 
 from artifact.__main__ import main
 from artifact.base import paths
-from artifact.bench import nodes
 from artifact.runs.sweep import sweep
 from artifact.runs.sweep.workers import LocalPool, Settings
 from artifact.training import config
@@ -85,9 +85,8 @@ needs_cluster = pytest.mark.skipif(bool(nodes.missing()), reason=nodes.missing()
 def swept(tmp_path_factory) -> tuple[Path, dict]:
     """(store, outcome) of the scenario."""
     folder = tmp_path_factory.mktemp("ray")
-    root = str(paths.ROOT)
     words = ["unshare", "-rn", sys.executable, __file__, str(folder)]
-    environment = os.environ | {"PYTHONPATH": root}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (paths.ROOT, Path(nodes.__file__).parent)))}
     done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=LIMIT)
     assert done.returncode == 0, done.stderr[-3000:]
     return folder / "store", json.loads((folder / "outcome.json").read_text())

@@ -1,7 +1,7 @@
 """What the drivers of other frameworks share: the exported work, the models, the turn-taking.
 
-Runs in the frameworks' own environment, without the package ``artifact``. ``python -m artifact bench --frameworks``
-writes the work (a folder of .npy files and ``work.json``) and starts the drivers; a line on standard input plays a
+Runs in the frameworks' own environment, without the package ``artifact``. ``docs/performance/frameworks.py`` writes
+the work (a folder of .npy files and ``work.json``) and starts the drivers; a line on standard input plays a
 round, the answer is a line of JSON.
 """
 

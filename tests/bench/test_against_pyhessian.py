@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 
+import against_pyhessian as script
 import pytest
 import torch
 
 from artifact import curvature
 from artifact.base.errors import UserError
-from artifact.runs import pyhessian
 
 STAND_IN = """
 import torch
@@ -87,7 +87,7 @@ def measured():
 def test_both_tools_reach_the_same_numbers_and_leave_no_trace(measured, tool):
     risk, w = measured
     state, path = torch.random.get_rng_state(), list(sys.path)
-    rows = pyhessian.compare(risk, w, tool, tol=1e-2, error=0.1)
+    rows = script.compare(risk, w, tool, tol=1e-2, error=0.1)
     assert torch.equal(state, torch.random.get_rng_state()) and path == sys.path and "pyhessian" not in sys.modules
     assert [row["tool"] for row in rows] == ["artifact.curvature"] * 2 + [
         f"PyHessian, {mode}" for mode in ("batches", "batches", "one batch", "one batch")
@@ -101,33 +101,30 @@ def test_both_tools_reach_the_same_numbers_and_leave_no_trace(measured, tool):
             assert abs(row["value"] - trace) <= 4 * row["error"] * row["value"] and row["error"] <= 0.1
         assert row["products"] > 1 and row["cpu_seconds"] > 0 and row["peak_memory_bytes"] > 1e6
     eigen = [row for row in rows if "tolerance" in row]
-    assert len(eigen) == 2 and all(row["guarantee_products"] == pyhessian.guarantee(len(w), 1e-2) for row in eigen)
-    ratios = pyhessian.ratios(rows)
+    assert len(eigen) == 2 and all(row["guarantee_products"] == script.guarantee(len(w), 1e-2) for row in eigen)
+    ratios = script.ratios(rows)
     assert ratios["both"]["batches"] == pytest.approx(
         sum(row["cpu_seconds"] for row in rows[2:4]) / sum(row["cpu_seconds"] for row in rows[:2])
     )
-    text = pyhessian.text(rows)
-    assert "not certified" in text and f"{pyhessian.guarantee(len(w), 1e-2)} products" in text
+    text = script.text(rows)
+    assert "not certified" in text and f"{script.guarantee(len(w), 1e-2)} products" in text
     assert text.count("PyHessian") == 4 and "one product: " in text
 
 
 def test_the_guarantee_is_what_power_iteration_needs():
     """Simulated on a spectrum without a gap: the share of starts that fail after so many products is below the risk."""
     size, tol = 300, 0.1
-    products = pyhessian.guarantee(size, tol)
+    products = script.guarantee(size, tol)
     d = torch.linspace(1.0, 0.0, size, dtype=torch.float64).clamp_max(0.9)
     d[0] = 1.0
     starts = torch.randn(4000, size, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     powers = (starts * d ** (products - 1)) ** 2
     values = (powers * d).sum(1) / powers.sum(1)
-    assert (
-        float((values < (1 - tol) * 1.0 - 1e-12).double().mean())
-        <= pyhessian.RISK + 3.3 * (pyhessian.RISK / 4000) ** 0.5
-    )
-    assert pyhessian.guarantee(size, tol / 10) > 8 * products
+    assert float((values < (1 - tol) * 1.0 - 1e-12).double().mean()) <= script.RISK + 3.3 * (script.RISK / 4000) ** 0.5
+    assert script.guarantee(size, tol / 10) > 8 * products
 
 
 def test_a_folder_without_the_package_is_refused(measured, tmp_path):
     risk, w = measured
     with pytest.raises(UserError, match="PyHessian's package"):
-        pyhessian.compare(risk, w, tmp_path)
+        script.compare(risk, w, tmp_path)

@@ -1,7 +1,7 @@
-"""``python -m artifact.bench.nodes FILE``: one sweep on one and on two Ray nodes of this machine, and without Ray.
+"""``python docs/performance/nodes.py FILE REPEATS``: one sweep on one and on two Ray nodes of this machine.
 
-A node has one core. Ray binds the machine's own address whatever it is told, so ``measure`` starts this module in a
-network namespace that has only the loopback device.
+The same sweep goes by local workers too. A node has one core. Ray binds the machine's own address whatever it is told,
+so ``measure`` starts this script in a network namespace that has only the loopback device.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import checkout  # noqa: F401
 
 from artifact.bench.cases import contender
 from artifact.runs.sweep import sweep
@@ -45,7 +47,7 @@ def measure(repeats: int) -> list[dict[str, Any]]:
     """Points {x: nodes, ray, train: seconds per round of the whole sweep, min, max}, medians of interleaved sweeps."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "nodes.json"
-        words = ["unshare", "-rn", sys.executable, "-m", "artifact.bench.nodes", str(out), str(repeats)]
+        words = ["unshare", "-rn", sys.executable, __file__, str(out), str(repeats)]
         subprocess.run(words, check=True, capture_output=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
         return json.loads(out.read_text(encoding="utf-8"))
 

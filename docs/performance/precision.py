@@ -1,13 +1,17 @@
-"""What bfloat16 costs in accuracy: LeNet on a CIFAR-10 subset in both types, paired by seed."""
+"""``python docs/performance/precision.py``: accuracy in bfloat16 and in float32, LeNet on CIFAR-10, paired by seed."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import checkout  # noqa: F401
 import click
 import torch
 
+from artifact.base.console import OneLine
 from artifact.base.stats import paired_difference
+from artifact.bench import results
 from artifact.runs.session import load_data
 from artifact.runs.store import environment
 from artifact.training import config
@@ -61,3 +65,16 @@ def _accuracy(dtype: str, seed: int) -> float:
     result = sum(tested) / len(tested)
     click.echo(f"{dtype} seed {seed}: {100 * result:.2f} %")
     return result
+
+
+@click.command(cls=OneLine)
+@results.OUT
+def main(out: Path | None) -> None:
+    """Test accuracy in bfloat16 against float32, three paired seeds; about ten processor minutes."""
+    result = measure()
+    if out is not None:
+        results.write(out, result)
+
+
+if __name__ == "__main__":
+    main(prog_name="python docs/performance/precision.py")

@@ -1,21 +1,25 @@
-"""How the cost of a round grows: with active clients, model size, all clients, rounds played, cores and nodes.
+"""``python docs/performance/scaling.py``: how the seconds of a round grow, along six axes.
 
-A run is on one node, so nodes share out the runs of a sweep: that panel has seconds of a sweep per round of its runs.
+The axes are active clients, model size, all clients, rounds played, cores and nodes. A run is on one node, so nodes
+share out the runs of a sweep: that panel has seconds of a sweep per round of its runs.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import statistics
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import nodes
 import torch
+from checkout import HERE
 
-from artifact.base.files import write_atomic
-from artifact.bench import nodes
+from artifact.base.console import OneLine
+from artifact.base.files import require_writable
+from artifact.base.options import Place
+from artifact.bench import results
 from artifact.bench.cases import contender
 from artifact.bench.measure import Contender, interleave
 from artifact.runs.store import environment
@@ -48,8 +52,8 @@ def _case(**changes: Any) -> dict[str, Any]:
     return asked | {"config": asked["config"] | changes}
 
 
-def measure(rounds: int, folder: Path) -> dict[str, Any]:
-    """Medians of interleaved rounds per point; writes ``scaling.json`` and ``scaling.pdf`` and ``.png`` to a folder."""
+def measure(rounds: int) -> dict[str, Any]:
+    """Medians of interleaved rounds per point."""
     panels = {}
     for name, (label, points) in axes().items():
         played = interleave([asked | {"evaluate": False} for _, asked in points], rounds)
@@ -65,11 +69,7 @@ def measure(rounds: int, folder: Path) -> dict[str, Any]:
         click.echo(f"nodes: left out, {nodes.missing()}", err=True)
     else:
         panels["nodes"] = {"label": "nodes of one core; a sweep of 4 runs", "points": nodes.measure(rounds)}
-    result = {"environment": environment(torch.device("cpu")), "rounds": rounds, "panels": panels}
-    folder.mkdir(parents=True, exist_ok=True)
-    write_atomic(folder / "scaling.json", json.dumps(result, indent=1) + "\n")
-    draw(result, folder)
-    return result
+    return {"environment": environment(torch.device("cpu")), "rounds": rounds, "panels": panels}
 
 
 def _point(x: float, played: Contender) -> dict[str, float]:
@@ -125,3 +125,18 @@ def _curve(axis: Axes, points: list[dict[str, float]], color: str, label: str) -
     axis.plot(x, [p["train"] for p in points], "o-", color=color, ms=3, label=label)
     if "min" in points[0]:
         axis.fill_between(x, [p["min"] for p in points], [p["max"] for p in points], color=color, alpha=0.2, lw=0)
+
+
+@click.command(cls=OneLine)
+@click.option("--rounds", type=click.IntRange(1), default=3, show_default=True, help="Counted rounds of each point.")
+@click.option("--folder", type=Place(file_okay=False), default=HERE, help="For scaling.json, scaling.png, scaling.pdf.")
+def main(rounds: int, folder: Path) -> None:
+    """Seconds per round along six axes: active clients, model size, clients, cores, rounds played, nodes."""
+    require_writable(folder, "folder")
+    result = measure(rounds)
+    results.write(folder / "scaling.json", result)
+    draw(result, folder)
+
+
+if __name__ == "__main__":
+    main(prog_name="python docs/performance/scaling.py")

@@ -1,32 +1,32 @@
-"""The tables of docs/performance.md, from the JSON files that ``bench --out`` has left in a folder."""
+"""``python docs/performance/tables.py [FOLDER]``: every result that is stored in a folder, as a table.
+
+Prints a generated part of docs/performance.md. Results are written by ``artifact bench --out`` and by the scripts
+beside this one.
+"""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
+import click
+from checkout import HERE
+
+from artifact.base.console import OneLine
 from artifact.base.errors import UserError
+from artifact.base.options import Place
 from artifact.base.tables_as_text import markdown_table
+from artifact.bench.results import read
+
+FOLDER = click.argument("folder", type=Place(file_okay=False, exists=True), default=HERE)
 
 
 def tables(folder: Path) -> str:
     """The tables of all results in a folder. Raises UserError where there is none, or something else."""
     paths = sorted(folder.glob("*.json"))
     if not paths:
-        raise UserError("tables", str(folder), "a folder with results of bench --out")
+        raise UserError("folder", str(folder), "one with results, such as docs/performance")
     return "\n\n".join(section(path) for path in paths)
-
-
-def read(path: Path) -> dict[str, Any]:
-    """A result. Raises UserError for a file that ``bench`` has not written."""
-    try:
-        result = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        result = None
-    if not isinstance(result, dict) or "environment" not in result:
-        raise UserError("file", str(path), "a result of bench --out")
-    return result
 
 
 def section(path: Path) -> str:
@@ -162,3 +162,14 @@ def profiles(result: dict[str, Any]) -> list[str]:
         for layer in one["layers"]
     ]
     return [*lines, "", *markdown_table(header, body)]
+
+
+@click.command(cls=OneLine)
+@FOLDER
+def main(folder: Path) -> None:
+    """Every result that is stored in FOLDER, as a table. Default: those of docs/performance.md."""
+    click.echo(tables(folder))
+
+
+if __name__ == "__main__":
+    main(prog_name="python docs/performance/tables.py")

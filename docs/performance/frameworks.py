@@ -1,6 +1,8 @@
-"""Against other frameworks: FedAvg on the same clients, batches and initial weights, in an environment of their own.
+"""``python docs/performance/frameworks.py PYTHON``: ours against pfl-research and Flower.
 
-The drivers lie in ``docs/performance/frameworks`` and do not import this package; they get the work as arrays.
+All train FedAvg on the same clients, batches and initial weights. The others run in an environment of
+theirs, whose interpreter PYTHON is; their drivers lie in the folder ``frameworks``, import nothing of this project and
+get the work as arrays.
 """
 
 from __future__ import annotations
@@ -18,10 +20,13 @@ from typing import Any
 import click
 import numpy as np
 import torch
+from checkout import HERE
 
-from artifact.base import paths
+from artifact.base.console import OneLine
 from artifact.base.errors import UserError
-from artifact.bench.cases import COMMON, ROUNDS_PER_TURN, contender
+from artifact.base.options import Place
+from artifact.bench import results
+from artifact.bench.cases import COMMON, ROUNDS_PER_TURN, available, contender
 from artifact.bench.measure import Contender, spread, take_turns
 from artifact.data.augment import normalise
 from artifact.runs.session import load_data
@@ -29,7 +34,7 @@ from artifact.runs.store import environment
 from artifact.training import config
 from artifact.training.trainer import Trainer, draw_cohort, schedule
 
-DRIVERS = paths.DOCS / "performance" / "frameworks"
+DRIVERS = HERE / "frameworks"
 MODELS = ("mlp-200", "lenet")
 PACKAGES = ("pfl", "flwr", "ray", "torch", "numpy")
 #: what is the same for everybody: no augmentation, no clipping; nothing is evaluated
@@ -91,7 +96,7 @@ def measure(python: Path, models: Sequence[str], turns: int, cores: int | None) 
     python: interpreter of the frameworks' environment.  turns: counted ones, after a round that is not.
     """
     if not python.is_file():
-        raise UserError("frameworks", str(python), "the Python of an environment with pfl and flwr")
+        raise UserError("python", str(python), "the Python of an environment with pfl and flwr")
     cores, rows, found = cores or os.cpu_count() or 1, [], versions(python)
     for model in models:
         with tempfile.TemporaryDirectory(prefix="work") as place:
@@ -149,7 +154,7 @@ def versions(python: Path) -> dict[str, str]:
     code += "print(json.dumps({name: v(name) for name in sys.argv[1:]}))"
     done = subprocess.run([python, "-c", code, *PACKAGES], capture_output=True, text=True, check=False)
     if done.returncode:
-        raise UserError("frameworks", str(python), f"an environment with {', '.join(PACKAGES)}")
+        raise UserError("python", str(python), f"an environment with {', '.join(PACKAGES)}")
     return json.loads(done.stdout)
 
 
@@ -160,3 +165,27 @@ def line(result: dict[str, Any]) -> str:
     text += f"[{ratio['min']:.2f}, {ratio['max']:.2f}]  n={train['n']}  others {100 * result['others']:.0f} %"
     text += f"  gradients {result['steps']}  update apart {result['difference_after_one']:.1e} after one round, "
     return text + f"{result['difference']:.1e} after {result['rounds']}"
+
+
+@click.command(cls=OneLine)
+@click.argument("python", type=Place())
+@click.option("--model", "models", multiple=True, type=click.Choice(MODELS), help="Default: both.")
+@click.option(
+    "--rounds",
+    "turns",
+    type=click.IntRange(1),
+    default=7,
+    show_default=True,
+    help="Turns; one is ten rounds of the MLP.",
+)
+@click.option("--cores", type=click.IntRange(1), help="Cores that every contender may use; default all.")
+@results.OUT
+def main(python: Path, models: tuple[str, ...], turns: int, cores: int | None, out: Path | None) -> None:
+    """Seconds per round of ours, pfl-research and Flower on the same work; PYTHON has pfl and flwr."""
+    result = measure(python, available(models or MODELS), turns, cores)
+    if out is not None:
+        results.write(out, result)
+
+
+if __name__ == "__main__":
+    main(prog_name="python docs/performance/frameworks.py")

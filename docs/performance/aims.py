@@ -1,4 +1,7 @@
-"""What was aimed at and what each machine reached: the first table of docs/performance.md, from results of bench."""
+"""``python docs/performance/aims.py [FOLDER]``: the speeds that were aimed at, and those that each machine reached.
+
+Prints the first generated part of docs/performance.md from the results that are stored in a folder.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import click
+from tables import FOLDER
+
+from artifact.base.console import OneLine
 from artifact.base.errors import UserError
 from artifact.base.tables_as_text import markdown_table
-from artifact.bench.page import read
+from artifact.bench.results import read
 
 #: the start of a file's name -> what its machine is called in the table
 MACHINES = {"amx-": "Intel with AMX", "": "AMD with AVX-512", "avx2-": "AMD with AVX2 alone"}
@@ -90,7 +97,7 @@ def table(folder: Path) -> list[str]:
     Raises UserError for a folder that has none of the results.
     """
     if not any((folder / f"{machine}{aim.file}.json").is_file() for aim in AIMS for machine in MACHINES):
-        raise UserError("aims", str(folder), "a folder with results of bench, as docs/performance")
+        raise UserError("folder", str(folder), "one with results, such as docs/performance")
     rows = [[aim.text, f"{'≤' if aim.at_most else '≥'} {aim.asked:g}", *_cells(aim, folder)] for aim in AIMS]
     return markdown_table(["theirs / ours, unless said otherwise", "aim", *MACHINES.values()], rows)
 
@@ -106,3 +113,14 @@ def _cell(aim: Aim, found: Spread) -> str:
     value, n = f"{found['median']:.2f}", found["n"]
     spread = f" [{found['min']:.2f}, {found['max']:.2f}]" if n > 1 else ""
     return (f"**{value}**" if aim.met(found["median"]) else value) + f"{spread}, n={n}"
+
+
+@click.command(cls=OneLine)
+@FOLDER
+def main(folder: Path) -> None:
+    """What each machine reached of what was aimed at, from the results in FOLDER. Default: those of this project."""
+    click.echo("\n".join(table(folder)))
+
+
+if __name__ == "__main__":
+    main(prog_name="python docs/performance/aims.py")

@@ -1,4 +1,4 @@
-"""Where the time of a round goes on one core, and what its matrix products and convolutions take alone.
+"""``python docs/performance/round_profile.py``: where a round's time goes on one core, and its layers alone.
 
 The second part is a floor: a program that did these operations alone, at the rates that the libraries reach on these
 shapes, would need that long. It says how far any implementation on the same libraries could still come.
@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import checkout  # noqa: F401
 import click
 import torch
 import torch.nn.functional as F
@@ -22,14 +24,17 @@ from torch import Tensor, nn
 from torch.profiler import ProfilerActivity
 from torch.profiler import profile as profiler
 
+from artifact.accelerate.choose import BACKENDS
 from artifact.accelerate.cpu import fourier_convolutions
 from artifact.accelerate.cpu.fourier_convolutions import FourierConv2d
 from artifact.accelerate.cpu.fully_connected import onednn_linear
 from artifact.accelerate.cpu.tiled_convolutions import Tiling
 from artifact.accelerate.loops import compiled
+from artifact.base.console import OneLine
 from artifact.base.devices import has_bfloat16
 from artifact.base.random import stream
-from artifact.bench.cases import contender
+from artifact.bench import results
+from artifact.bench.cases import available, contender
 from artifact.bench.flops import limits
 from artifact.models.activations import input_shapes
 from artifact.runs.session import load_data
@@ -244,3 +249,26 @@ def _quiet(call: Callable[[], Any]) -> float:
             call()
             seconds.append(time.thread_time() - began)
     return sorted(seconds[5:])[CALLS // 4]
+
+
+@click.command(cls=OneLine)
+@click.option("--model", "models", multiple=True, type=click.Choice(MODELS), help="Default: all.")
+@click.option(
+    "--backend",
+    "kinds",
+    multiple=True,
+    type=click.Choice([*BACKENDS, "auto"]),
+    default=("auto",),
+    show_default=True,
+    help="auto: the default backend, of LeNet in bfloat16 too.",
+)
+@results.OUT
+def main(models: tuple[str, ...], kinds: tuple[str, ...], out: Path | None) -> None:
+    """Shares of a round of FedAvg by kind of operation, and what every layer takes alone."""
+    result = measure(available(models or MODELS), kinds)
+    if out is not None:
+        results.write(out, result)
+
+
+if __name__ == "__main__":
+    main(prog_name="python docs/performance/round_profile.py")

@@ -1,15 +1,15 @@
-"""Top eigenvalue and trace of one model by PyHessian and by ``artifact.curvature``, in one run, at one accuracy.
+"""``python docs/performance/against_pyhessian.py FOLDER MODEL``: top eigenvalue and trace by PyHessian and by ours.
 
-PyHessian (Yao et al. 2020, https://github.com/amirgholami/PyHessian) is not part of this project; the user names a
-folder that holds it. It states no error of its own, so its results are held against ours: the residual of its
-eigenvector is computed here, outside its time, and its tolerance is tightened until that residual is small enough; its
-trace samples are drawn until their standard error is. Only the runs that get there are charged. Everything is timed in
-CPU seconds of this process, both sides on the same samples and threads.
+PyHessian (Yao et al. 2020, https://github.com/amirgholami/PyHessian) is not part of this project; FOLDER is a clone of
+it. Both tools measure a stored model in one process, at one accuracy. PyHessian states no error, so its results are
+held against ours: the residual of its eigenvector is computed here, outside its time, and its tolerance is tightened
+until that residual is small enough; its trace is sampled until the standard error is. Only the runs that get there are
+charged. Everything is timed in CPU seconds of this process, both sides on the same samples and threads.
 
-That its eigenvalue is the largest, nothing says. Power iteration comes with a guarantee too, if it runs long enough:
+Nothing says that its eigenvalue is the largest. Power iteration comes with a guarantee too, if it runs long enough:
 after m products with a positive definite matrix in dimension n, from a random start, the relative error e has
-P(e > x) <= 0.824 sqrt(n) (1 - x)^(m - 1/2) (Kuczynski and Wozniakowski 1992, theorem 4.1). What that would cost at our
-risk is stated from the seconds that a product of its took.
+P(e > x) <= 0.824 sqrt(n) (1 - x)^(m - 1/2) (Kuczynski and Wozniakowski 1992, theorem 4.1). The cost of this at our risk
+is stated from the seconds that one of its products took.
 """
 
 from __future__ import annotations
@@ -24,19 +24,25 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import checkout  # noqa: F401
+import click
 import torch
 from torch import Tensor
 
 from artifact import curvature
+from artifact.base.console import OneLine
 from artifact.base.errors import UserError
 from artifact.base.memory import peak_memory
+from artifact.base.options import DATA_ROOT, Place
 from artifact.curvature import EmpiricalRisk
 from artifact.curvature.probe import RISK
+from artifact.runs.stored_model import open_target
 
 #: its tolerances, from the default downwards; each compares two successive eigenvalues
 TOLERANCES = (1e-3, 1e-4, 1e-5, 1e-6)
 _CHUNK = 8
 _MOST = 1000
+_POSITIVE = click.FloatRange(0, min_open=True)
 
 Row = dict[str, Any]
 
@@ -48,7 +54,7 @@ def _imported(path: Path) -> Iterator[Any]:
     try:
         yield importlib.import_module("pyhessian").hessian
     except ImportError as error:
-        raise UserError("against", str(path), f"a folder with PyHessian's package ({error})") from None
+        raise UserError("folder", str(path), f"a folder with PyHessian's package ({error})") from None
     finally:
         sys.path.remove(str(path))
         for name in [name for name in sys.modules if name.partition(".")[0] == "pyhessian"]:
@@ -98,8 +104,8 @@ def compare(
     k: eigenpairs that ours computes for the trace's sake.  tol, error: what has to be reached. Ours is charged with
     its certificate (fresh residual and search of the complement), which PyHessian does not have.
     """
-    rows = _ours(risk, w, k, tol, error)
     with _imported(path) as tool:
+        rows = _ours(risk, w, k, tol, error)
         for mode in ("batches", "one batch"):
             state = torch.random.get_rng_state()
             torch.manual_seed(0)  # PyHessian draws from the global generator
@@ -223,3 +229,37 @@ def ratios(rows: list[Row]) -> dict[str, dict[str, float]]:
         "both": ratio(lambda pair: pair[0]["cpu_seconds"] + pair[1]["cpu_seconds"]),
         "one product": ratio(lambda pair: pair[1]["cpu_seconds"] / pair[1]["products"]),
     }
+
+
+@click.command(cls=OneLine)
+@click.argument("folder", type=Place())
+@click.argument("model", metavar="CHECKPOINT_OR_RUN")
+@click.option("--out", "store", type=Place(), default=Path("results"), show_default=True, help="Store of the runs.")
+@click.option("--data-size", type=click.IntRange(1), help="Number of training samples, a fixed subset; default all.")
+@click.option(
+    "--k", type=click.IntRange(1), default=1, show_default=True, help="Eigenvectors that our trace takes out."
+)
+@click.option("--tol", type=_POSITIVE, default=1e-2, show_default=True, help="Relative residual of the eigenvalue.")
+@click.option("--error", type=_POSITIVE, default=0.02, show_default=True, help="Relative standard error of the trace.")
+@click.option("--dtype", type=click.Choice(["float32", "float64"]), default="float32", show_default=True)
+@DATA_ROOT
+def main(
+    folder: Path,
+    model: str,
+    store: Path,
+    data_size: int | None,
+    k: int,
+    tol: float,
+    error: float,
+    dtype: str,
+    data_root: Path | None,
+) -> None:
+    """Top eigenvalue and trace of a stored model by PyHessian, whose clone is FOLDER, and by this project."""
+    target = open_target(model, store, data_root)
+    risk = target.trainer.risk(data_size)
+    rows = compare(risk, target.w.to(getattr(torch, dtype)), folder, k, tol, error)
+    click.echo(f"{target.describe()}, {len(risk)} samples, {dtype}\n{text(rows)}")
+
+
+if __name__ == "__main__":
+    main(prog_name="python docs/performance/against_pyhessian.py")
