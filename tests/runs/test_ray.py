@@ -20,6 +20,7 @@ from safetensors.torch import load_file
 
 from artifact.__main__ import main
 from artifact.base import paths
+from artifact.runs.lookup import identity, unfinished_runs
 from artifact.runs.sweep import sweep
 from artifact.runs.sweep.workers import LocalPool, Settings
 from artifact.training import config
@@ -71,7 +72,7 @@ def scenario(folder: Path) -> None:
 
 def _kept(store: Path, wanted: RunConfig) -> list[str]:
     """Timings of the rounds that the driver has of a run: no repetition has the same."""
-    run = sweep.unfinished(store).get(sweep.identity(wanted))
+    run = unfinished_runs(store).get(identity(wanted.canonical()))
     return run.timings_file.read_text().splitlines() if run is not None and run.checkpoint_file.exists() else []
 
 
