@@ -127,7 +127,7 @@ def generic(axes: Axes, check: Check, result: Mapping[str, Any], evidence: Mappi
     """By verdict: search against bound, printed against derived, two sides of a counterexample, or the certificate."""
     verdict = result["verdict"]
     if verdict in ("consistent", "inconsistent"):
-        comparison_table(axes, evidence, sections(check).get("Statement", ""))
+        comparison_table(axes, evidence, verdict, sections(check).get("Statement", ""))
     elif verdict == "holds":
         search_against_bound(axes, evidence)
     elif verdict in ("refuted", "repaired") and check.replay is not None:
@@ -164,9 +164,9 @@ def text_panel(axes: Axes, card: Mapping[str, str], lines: int = 30) -> None:
             return
 
 
-def comparison_table(axes: Axes, evidence: Mapping[str, Any], statement: str = "") -> None:
+def comparison_table(axes: Axes, evidence: Mapping[str, Any], verdict: str = "", statement: str = "") -> None:
     """Printed beside derived numbers, at most ``ROWS`` rows, those that disagree first and in red."""
-    rows = sorted(comparisons(evidence), key=lambda row: row[3] is not False)
+    rows = sorted(comparisons(evidence, verdict), key=lambda row: row[3] is not False)
     named = any(str(row[2]) for row in rows)
     widths = (50, 30, 36) if named else (0, 56, 60)
     axes.axis("off")

@@ -90,7 +90,7 @@ def parts(record: Record) -> list[Part]:
     if "certificate" in evidence:
         found.append(_certificate(evidence["certificate"], "Certificate"))
     if "printed" in evidence and "derived" in evidence:
-        found.append(_comparison(evidence))
+        found.append(_comparison(evidence, verdict))
     said = SAID | ({"interval", "n", "profile"} if "interval" in evidence else {labels(evidence)[0]})
     rest = {key: entry for key, entry in evidence.items() if key not in said}
     if rest:
@@ -196,10 +196,13 @@ def _certificate(text: Any, heading: str) -> Part:
 # ---- printed against derived -----------------------------------------------------------------------------------------
 
 
-def _comparison(evidence: Mapping[str, Any]) -> Part:
-    rows = sorted(comparisons(evidence), key=lambda row: row[3] is not False)
-    wrong = sum(row[3] is False for row in rows)
-    text = f"{len(rows)} compared" + (f", {wrong} disagree; those come first." if wrong else ".")
+def _comparison(evidence: Mapping[str, Any], verdict: str) -> Part:
+    rows = sorted(comparisons(evidence, verdict), key=lambda row: row[3] is not False)
+    wrong, undecided = (sum(row[3] is mark for row in rows) for mark in (False, None))
+    text = f"{len(rows) - undecided} compared" + (f", {wrong} disagree; those come first." if wrong else ".")
+    if undecided:
+        text = f"{text} " if undecided < len(rows) else ""
+        text += f"{undecided} in words or as lists, which the check compares."
     shown = rows[:ROWS]
     if len(rows) > ROWS:
         text += f" The first {ROWS} are shown; all are in the evidence file."

@@ -1,11 +1,10 @@
-"""TeX inside plain text to MathML: no scripts, no network, one formula as several pieces so that lines can break.
+"""TeX inside plain text to MathML: no scripts, no network; a long formula can scroll inside its own box.
 
 What cannot be converted is shown as the TeX text in a ``<code>`` element, and counted.
 """
 
 from __future__ import annotations
 
-import math
 import re
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass, field
@@ -15,15 +14,8 @@ from markupsafe import Markup, escape
 
 MATH = "{http://www.w3.org/1998/Math/MathML}"
 DOLLAR = re.compile(r"(\$\$.*?\$\$|(?<!\\)\$.*?(?<!\\)\$)", re.S)
-#: a line may break before a relation and after a comma or semicolon
-RELATIONS = set("=≤≥<>≈∼≔≡→←↦∈≠≪≫≲≳∝⊂⊆⪰⪯⟶⟵⇒⇔∀:")
-SEPARATORS = set(",;")
-#: and, in a wide piece, before a sign
-SIGNS = set("+-−")
-OPENING, CLOSING = set("([{⟨⌈⌊"), set(")]}⟩⌉⌋")
-#: pieces wider than this many characters may scroll inside their own box
-WIDE = 26
-SIGNED = 14
+#: formulas of more characters may scroll inside their own box
+WIDE = 24
 #: what the converter takes apart or leaves as text, and the same in words that it knows
 MENDED = (
     (re.compile(r"\{\\rm\s+([A-Za-z]+)\}"), r"\\operatorname{\1}"),
@@ -105,12 +97,12 @@ class Converter:
         if not tex:
             return Markup("")
         try:
-            pieces = mathml(tex, display)
+            formula = mathml(tex, display)
         except Exception as error:  # the converter raises many kinds; the reader then sees the TeX
             self.failures.append((source, tex, f"{type(error).__name__}: {error}"))
             return Markup('<code class="tex">{}</code>').format(tex)
         self.converted += 1
-        return pieces
+        return formula
 
 
 def mended(text: str) -> str:
@@ -136,9 +128,13 @@ def mathml(tex: str, display: bool = False) -> Markup:
             leaf.text = "".join(_letter(character, variant) for character in leaf.text or "")
     if any("\\" in (leaf.text or "") for leaf in root.iter()):
         raise ValueError("a command was left unconverted")
-    row = root[0] if len(root) == 1 and root[0].tag == f"{MATH}mrow" else root
-    groups = [list(row)] if display else _pieces(list(row))
-    return Markup("<wbr>").join(_piece(group, display) for group in groups)
+    long = display or sum(len((leaf.text or "").strip()) for leaf in root.iter()) > WIDE
+    for element in root.iter():
+        element.tag = element.tag.removeprefix(MATH)
+    root.attrib.pop("xmlns", None)
+    root.set("display", "block" if display else "inline")
+    html = Markup(ET.tostring(root, encoding="unicode", short_empty_elements=False))
+    return Markup('<span class="wide">{}</span>').format(html) if long else html
 
 
 def _letter(character: str, variant: str) -> str:
@@ -150,49 +146,6 @@ def _letter(character: str, variant: str) -> str:
     if "A" <= character <= "Z":
         return chr(capital + ord(character) - ord("A"))
     return chr(small + ord(character) - ord("a")) if "a" <= character <= "z" else character
-
-
-def _pieces(children: list[ET.Element]) -> list[list[ET.Element]]:
-    """Children of the outermost row, cut where a line may break; never inside brackets."""
-    groups, current, depth = [], [], 0
-    for child in children:
-        text = (child.text or "").strip() if child.tag == f"{MATH}mo" else ""
-        wide = 4 if text in RELATIONS else SIGNED if text in SIGNS else math.inf
-        if depth <= 0 and _width(current) > wide:
-            groups.append(current)
-            current = []
-        current.append(child)
-        depth += (text in OPENING) - (text in CLOSING)
-        if text in SEPARATORS and depth <= 0:
-            groups.append(current)
-            current = []
-    return [group for group in [*groups, current] if group]
-
-
-def _piece(children: list[ET.Element], display: bool) -> Markup:
-    root = ET.Element("math", {"display": "block"} if display else {})
-    root.extend(children)
-    for element in root.iter():
-        element.tag = element.tag.removeprefix(MATH)
-    html = Markup(ET.tostring(root, encoding="unicode", short_empty_elements=False))
-    wide = display or _width(children) > WIDE
-    return Markup('<span class="wide">{}</span>').format(html) if wide else html
-
-
-def _width(children: list[ET.Element]) -> float:
-    """Rough width in characters: the wider of numerator and denominator, scripts at seven tenths."""
-    return sum(_one_width(child) for child in children)
-
-
-def _one_width(element: ET.Element) -> float:
-    tag, parts = element.tag.removeprefix(MATH), [_one_width(child) for child in element]
-    if tag in ("mi", "mn", "mo", "mtext"):
-        return len((element.text or "").strip()) * (1.6 if tag == "mo" else 1.0)
-    if tag in ("mfrac", "mover", "munder", "munderover"):
-        return max(parts, default=0.0)
-    if tag in ("msub", "msup", "msubsup"):
-        return parts[0] + 0.7 * max(parts[1:])
-    return sum(parts)
 
 
 def _plain(text: str) -> Markup:

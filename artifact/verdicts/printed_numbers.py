@@ -7,18 +7,24 @@ from fractions import Fraction
 from typing import Any
 
 
-def comparisons(evidence: Mapping[str, Any]) -> list[tuple[Any, Any, Any, bool | None]]:
-    """(printed, derived, where, agrees) from rows, parallel lists or mappings, or single values."""
+def comparisons(evidence: Mapping[str, Any], verdict: str = "") -> list[tuple[Any, Any, Any, bool | None]]:
+    """(printed, derived, where, agrees) from rows, parallel lists or mappings, or single values.
+
+    Numbers agree when the derived one rounds to the printed one, texts when they are equal. Whether two different texts
+    disagree ("most of 16", "15 of 16") only the check knows: they do where its verdict is ``inconsistent``, else
+    ``agrees`` is None, and so it is where one side has no entry.
+    """
     rows = evidence.get("rows")
     if isinstance(rows, list) and rows and all(isinstance(row, Mapping) and "printed" in row for row in rows):
         return [(r["printed"], r.get("derived"), r.get("where", ""), r.get("agrees")) for r in rows]
     printed, derived = evidence["printed"], evidence["derived"]
     if isinstance(printed, Mapping) and isinstance(derived, Mapping):
-        return [_row(printed.get(key, ""), derived.get(key, ""), key) for key in {**printed, **derived}]
-    if isinstance(printed, list) and isinstance(derived, list) and len(printed) == len(derived):
-        names = labels(evidence)[1]
-        return [_row(p, d, name) for p, d, name in zip(printed, derived, names, strict=True)]
-    return [_row(printed, derived, "")]
+        found = [(printed.get(key, ""), derived.get(key, ""), key) for key in {**printed, **derived}]
+    elif isinstance(printed, list) and isinstance(derived, list) and len(printed) == len(derived):
+        found = list(zip(printed, derived, labels(evidence)[1], strict=True))
+    else:
+        found = [(printed, derived, "")]
+    return [_row(*one, texts_decide=verdict == "inconsistent") for one in found]
 
 
 def labels(evidence: Mapping[str, Any]) -> tuple[str, list[str]]:
@@ -33,8 +39,8 @@ def labels(evidence: Mapping[str, Any]) -> tuple[str, list[str]]:
     return "", [""] * count
 
 
-def _row(printed: Any, derived: Any, where: Any) -> tuple[Any, Any, Any, bool | None]:
-    """Numbers agree when the derived one rounds to the printed one, texts when they are equal; else undecided."""
+def _row(printed: Any, derived: Any, where: Any, texts_decide: bool) -> tuple[Any, Any, Any, bool | None]:
+    """texts_decide: whether texts disagree when they differ."""
     printed, derived = (x[0] if isinstance(x, list) and len(x) == 1 else x for x in (printed, derived))
     left, right = as_float(printed), as_float(derived)
     if left is not None and right is not None:
@@ -42,8 +48,10 @@ def _row(printed: Any, derived: Any, where: Any) -> tuple[Any, Any, Any, bool | 
         precise = isinstance(printed, str) and "/" not in printed
         slack = 0.5000001 * 10 ** -len(digits) if precise else 1e-6 * max(1.0, abs(left))
         return printed, derived, where, abs(left - right) <= slack
-    same = printed == derived if type(printed) is type(derived) and isinstance(printed, str | bool) else None
-    return printed, derived, where, same
+    if type(printed) is not type(derived) or not isinstance(printed, str | bool) or "" in (printed, derived):
+        return printed, derived, where, None
+    same = printed == derived
+    return printed, derived, where, same if same or texts_decide or isinstance(printed, bool) else None
 
 
 def as_float(value: Any) -> float | None:

@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 
+from artifact.report.mathematics import Converter
 from artifact.verdicts import ledger
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -73,6 +74,26 @@ def test_pages_load_without_errors_and_fit_the_screen(visit, name, width):
     assert page.evaluate("[...document.images].filter(i => !i.naturalWidth).map(i => i.src)") == []
     assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
     assert page.problems == []
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [1400, 390])
+def test_no_formula_of_the_ledger_is_wider_than_its_place_or_cut_off(visit, site, tmp_path, width):
+    convert = Converter()
+    texts = [convert.html(claim.statement) + convert.html(claim.how_to_check) for claim in LEDGER]
+    articles = "".join(f'<article class="claim"><div class="statement">{text}</div></article>' for text in texts)
+    head = '<!doctype html><html lang="en"><meta name="viewport" content="width=device-width">'
+    style = f'<style>{(site / "static" / "site.css").read_text(encoding="utf-8")}</style>'
+    (tmp_path / "formulas.html").write_text(f"{head}{style}<main>{articles}</main>", encoding="utf-8")
+    page = visit("glossary.html", width)
+    page.goto((tmp_path / "formulas.html").as_uri())
+    assert page.evaluate("document.querySelectorAll('math').length") > 3000
+    assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
+    beyond = "m => m.getBoundingClientRect().right > m.closest('article').getBoundingClientRect().right"
+    bare = "[...document.querySelectorAll('math')].filter(m => !m.closest('.wide'))"
+    assert page.evaluate(f"{bare}.filter({beyond}).map(m => m.textContent)") == []
+    cut = "[...document.querySelectorAll('.wide')].filter(b => b.scrollHeight > b.clientHeight + 1)"
+    assert page.evaluate(f"{cut}.map(b => b.textContent)") == []
 
 
 @needs_browser
