@@ -359,7 +359,8 @@ def test_a_claim_without_runs_and_figures_has_no_section():
 
 def test_text_is_escaped_and_mathematics_drawn():
     shown = str(render.paragraphs("a < b and $x^2<y$\nsecond", "Lead"))
-    assert shown.startswith("<p><strong>Lead.</strong> a &lt; b and <math display="inline">") and shown.endswith("<p>second</p>")
+    assert shown.startswith('<p><strong>Lead.</strong> a &lt; b and <math display="inline">')
+    assert shown.endswith("<p>second</p>")
     assert render.image(b"png", 'a "b"') == (
         '<figure><img src="data:image/png;base64,cG5n" alt="a &#34;b&#34;"></figure>'
     )

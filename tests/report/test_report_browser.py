@@ -83,7 +83,7 @@ def test_no_formula_of_the_ledger_is_wider_than_its_place_or_cut_off(visit, site
     texts = [convert.html(claim.statement) + convert.html(claim.how_to_check) for claim in LEDGER]
     articles = "".join(f'<article class="claim"><div class="statement">{text}</div></article>' for text in texts)
     head = '<!doctype html><html lang="en"><meta name="viewport" content="width=device-width">'
-    style = f'<style>{(site / "static" / "site.css").read_text(encoding="utf-8")}</style>'
+    style = f"<style>{(site / 'static' / 'site.css').read_text(encoding='utf-8')}</style>"
     (tmp_path / "formulas.html").write_text(f"{head}{style}<main>{articles}</main>", encoding="utf-8")
     page = visit("glossary.html", width)
     page.goto((tmp_path / "formulas.html").as_uri())
