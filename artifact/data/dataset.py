@@ -74,6 +74,24 @@ class Dataset:
             fingerprint="",
         )
 
+    def with_validation(self, size: int, seed: int = 0) -> Dataset:
+        """`size` training images with the class shares of the whole become the test images, and are trained on no more.
+
+        The published test images are left out, so that what is chosen by these has seen none of them.
+        """
+        held = _stratified(self.train_y, size, "validation", numpy_stream(seed, "validation"))
+        kept = torch.ones(len(self.train_y), dtype=torch.bool, device=self.train_y.device)
+        kept[held] = False
+        return dataclasses.replace(
+            self,
+            train_x=self.train_x[kept],
+            train_y=self.train_y[kept],
+            test_x=self.train_x[held],
+            test_y=self.train_y[held],
+            domains=None if self.domains is None else self.domains[kept],
+            fingerprint="",
+        )
+
     def hold_out(self, indices: np.ndarray) -> Dataset:
         """The training images `indices` become the test set (leave one domain out).
 

@@ -44,6 +44,8 @@ class Source:
     torchvision: class that downloads them with checksums, empty where there is none.
     labels: class names, where the files do not carry them. prefixes: IDX file names (train, test).
     share: fraction kept of training and test images (class-stratified, seed 0).
+    validation: training images that are held out and stand in place of the test images (class-stratified, seed 0).
+    file: name of the stored file, where it is that of another entry.
     """
 
     title: str
@@ -58,6 +60,8 @@ class Source:
     labels: str = ""
     prefixes: tuple[str, str] = ("train", "t10k")
     share: float = 1.0
+    validation: int = 0
+    file: str = ""
     scale: float = 255.0
 
     @property
@@ -76,6 +80,13 @@ _EMNIST = Source(
     labels=EMNIST_CLASSES, prefixes=("emnist-byclass-train", "emnist-byclass-test"),
 )  # fmt: skip
 
+_FASHION = Source(
+    "Fashion-MNIST clothing", "idx", 10, (1, 28, 28), (0.2860,), (0.3530,),
+    places=("FashionMNIST/raw", "fashion-mnist", "/usr/share/datasets/fashion-mnist"),
+    url="http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/", torchvision="FashionMNIST",
+    labels=FASHION_CLASSES,
+)  # fmt: skip
+
 #: name -> Source. Normalisation: CIFAR as in the released code; Tiny-ImageNet as in MAN's (ImageNet's constants, also
 #: used with the ImageNet-trained ViT of OfficeHome and DomainNet); EMNIST uses MNIST's constants, as its paper states
 #: none; digits: computed over the 1,437 training images.
@@ -87,14 +98,15 @@ DATASETS: dict[str, Source] = {
         "MNIST handwritten digits", "idx", 10, (1, 28, 28), **MNIST, places=("MNIST/raw", "mnist"),
         url="https://ossci-datasets.s3.amazonaws.com/mnist/", torchvision="MNIST", labels="0,1,2,3,4,5,6,7,8,9",
     ),
-    "fashion-mnist": Source(
-        "Fashion-MNIST clothing", "idx", 10, (1, 28, 28), (0.2860,), (0.3530,),
-        places=("FashionMNIST/raw", "fashion-mnist", "/usr/share/datasets/fashion-mnist"),
-        url="http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/", torchvision="FashionMNIST",
-        labels=FASHION_CLASSES,
+    "fashion-mnist": _FASHION,
+    "fashion-mnist-validation": dataclasses.replace(
+        _FASHION, title="Fashion-MNIST, 10,000 training images in place of the test images", validation=10_000,
+        file="fashion-mnist",
     ),
     "emnist": _EMNIST,
-    "emnist-20": dataclasses.replace(_EMNIST, title="EMNIST by class, 20% sample (Qu et al. 2022)", share=0.2),
+    "emnist-20": dataclasses.replace(
+        _EMNIST, title="EMNIST by class, 20% sample (Qu et al. 2022)", share=0.2, file="emnist"
+    ),
     "cifar10": Source(
         "CIFAR-10 photographs", "cifar", 10, (3, 32, 32), (0.491, 0.482, 0.447), (0.247, 0.243, 0.262),
         places=(".",), url="https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz", torchvision="CIFAR10",
@@ -158,7 +170,7 @@ def load(name: str, root: str | os.PathLike | None = None) -> Dataset:
     if source.share < 1:
         kept = [int(source.share * len(labels)) for labels in (dataset.train_y, dataset.test_y)]
         dataset = dataclasses.replace(dataset.subset(*kept), name=name)
-    return dataset
+    return dataset.with_validation(source.validation) if source.validation else dataset
 
 
 def status(name: str, root: str | os.PathLike | None = None) -> dict[str, object]:
@@ -221,8 +233,7 @@ def import_npz(name: str, path: str | os.PathLike, root: str | os.PathLike | Non
 
 
 def _locate(name: str, source: Source, root: Path) -> Path | None:
-    file_name = "emnist" if name == "emnist-20" else name
-    candidates = [root / f"{file_name}.npz", *(root / place for place in source.places)]
+    candidates = [root / f"{source.file or name}.npz", *(root / place for place in source.places)]
     return next((place for place in candidates if place.is_file() or _present(source, place)), None)
 
 
@@ -361,7 +372,7 @@ def _working_folder(root: Path) -> Iterator[Path]:
 
 def _store(name: str, arrays: Arrays, root: Path) -> Path:
     """Write `<root>/<name>.npz`, then `<name>.sha256` as sha256sum does; each appears complete or not at all."""
-    target = root / f"{'emnist' if name == 'emnist-20' else name}.npz"
+    target = root / f"{describe(name).file or name}.npz"
     kept = {field: arrays[field] for field in FIELDS if field in arrays}  # another may be called as savez's argument is
     with _working_folder(root) as folder:
         try:

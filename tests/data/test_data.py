@@ -138,6 +138,17 @@ def test_debian_package_holds_the_published_images(tmp_path):
     assert data.fingerprint == "9c8a666f4352488e51e24372268a3fa56a805e41574d7c8369b5cf83f270d275"
 
 
+@pytest.mark.skipif(not DEBIAN.is_dir(), reason="Debian's dataset-fashion-mnist is not installed")
+def test_validation_images_are_training_images_that_nothing_trains_on(tmp_path):
+    whole, tuning = load("fashion-mnist", tmp_path), load("fashion-mnist-validation", tmp_path)
+    assert (len(tuning.train_y), len(tuning.test_y), tuning.name) == (50000, 10000, "fashion-mnist-validation")
+    assert (tuning.test_y.bincount() == 1000).all() and (tuning.train_y.bincount() == 5000).all()
+    pictures = [{one.numpy().tobytes() for one in x} for x in (tuning.train_x, tuning.test_x, whole.train_x)]
+    assert pictures[0] | pictures[1] == pictures[2]
+    assert len(pictures[0] & pictures[1]) < 50  # the published training set holds a few pictures twice
+    assert load("fashion-mnist-validation", tmp_path).fingerprint == tuning.fingerprint != whole.fingerprint
+
+
 def test_emnist_is_turned_upright_and_sampled(tmp_path):
     prefixes = ("emnist-byclass-train", "emnist-byclass-test")
     arrays = write_idx(tmp_path / "EMNIST" / "raw", prefixes, (620, 310), 62)
@@ -403,7 +414,7 @@ def test_digits_cannot_be_imported(tmp_path):
 # --- missing data, network
 
 
-@pytest.mark.parametrize("name", [name for name in DATASETS if name not in ("digits", "fashion-mnist")])
+@pytest.mark.parametrize("name", [n for n in DATASETS if n != "digits" and "fashion" not in n])
 def test_missing_data_say_how_to_get_them(tmp_path, name):
     with pytest.raises(UserError) as caught:
         load(name, tmp_path)
