@@ -119,6 +119,19 @@ def load(papers: Sequence[str] = PAPERS, folder: Path = FOLDER) -> tuple[Claim, 
     return claims
 
 
+def judged(path: Path = FOLDER / "protocol.toml") -> dict[str, AnyPredicate]:
+    """Claim id -> the predicate that the protocol's runs decide it by, written before any of them.
+
+    Raises UserError for an entry without a claim or a predicate, a claim named twice, or a predicate that is none.
+    """
+    found: dict[str, AnyPredicate] = {}
+    for entry in _content(path).get("judged", []):
+        if set(entry) != {"claim", "predicate"} or entry["claim"] in found:
+            raise UserError(f"{path.name}: judged", entry.get("claim"), "a claim and its predicate, each claim once")
+        found[entry["claim"]] = parse(entry["predicate"], entry["claim"])
+    return found
+
+
 def select(claims: Iterable[Claim], ids: Sequence[str] = (), papers: Sequence[str] = ()) -> tuple[Claim, ...]:
     """Claims with one of the ids or papers; all of them when both are empty. Raises UserError for an unknown one."""
     claims = tuple(claims)
@@ -141,13 +154,16 @@ def _near(name: str, known: Sequence[str]) -> str:
 
 
 def _read(path: Path) -> list[Claim]:
+    return [_claim(entry, path.stem) for entry in _content(path).get("claim", [])]
+
+
+def _content(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise UserError("ledger", path.name, ", ".join(sorted(entry.name for entry in path.parent.glob("*.toml"))))
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise UserError("ledger", path.name, f"a TOML file ({error})") from None
-    return [_claim(entry, path.stem) for entry in content.get("claim", [])]
 
 
 def _claim(entry: dict[str, Any], paper: str) -> Claim:

@@ -25,10 +25,9 @@ from artifact.verdicts.lookup import Store
 
 TABLES = [(paper.paper, table) for paper, table in experiments.all_tables()]
 NAMES = [f"{paper}/{table.id}" for paper, table in TABLES]
-#: tables of the papers; the campaign's print numbers of one of them a second time
-OWNERS = [
-    (name, table) for name, (paper, table) in zip(NAMES, TABLES, strict=True) if table.csv and paper != "campaign"
-]
+#: tables of the papers; those of the campaign and of the horizon print numbers of one of them a second time
+OURS = ("campaign", "horizon")
+OWNERS = [(name, table) for name, (paper, table) in zip(NAMES, TABLES, strict=True) if table.csv and paper not in OURS]
 printed_table = pytest.mark.parametrize("table", [t for _, t in OWNERS], ids=[name for name, _ in OWNERS])
 each_table = pytest.mark.parametrize("table", [table for _, table in TABLES], ids=NAMES)
 #: the thesis' tables once more in one file

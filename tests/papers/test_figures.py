@@ -464,7 +464,8 @@ def test_pictures_of_another_program_are_drawn_anew(tmp_path, monkeypatch):
 
 def test_a_paper_or_all_names_every_figure():
     assert command._names("kakoun2024") == [
-        f"kakoun2024/{name}" for name in ("fig1.1", "fig3.1", "fig-radii", "fig-centralised", "grid")
+        f"kakoun2024/{name}"
+        for name in ("fig1.1", "fig3.1", "fig-radii", "fig-centralised", "grid", "fig-radii-protocol")
     ]
     assert set(FIGURES) <= set(command._names("all"))
     with pytest.raises(UserError, match="fan2024"):
