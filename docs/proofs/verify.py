@@ -1,0 +1,150 @@
+"""Verifies exported proofs with the standard library alone: python docs/proofs/verify.py docs/proofs/*.json
+
+A step says slack >= 0 (or > 0, or == 0). Facts are computed anew; identities are tested at random rational points in
+exact arithmetic (a false one passes with a chance below 1e-30); multipliers must be non-negative by declared signs.
+"""
+
+import ast
+import json
+import random
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+SIGNED = ("nonnegative", "positive")
+PAIRS = {"unbiased": ("noise", "known"), "mean over clients": ("same", "u"), "sampled mean": ("same", "drawn")}
+EQUALITIES = (*PAIRS, "norm", "sampling without replacement")
+
+
+def value(node, env):  # an expression at a point
+    node = ast.parse(node, mode="eval").body if isinstance(node, str) else node
+    if isinstance(node, ast.Constant):
+        return Fraction(node.value)
+    if isinstance(node, ast.Name):
+        return env[node.id]
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return -value(node.operand, env)
+    a, b = value(node.left, env), value(node.right, env)
+    plain = {ast.Add: a.__add__, ast.Sub: a.__sub__, ast.Mult: a.__mul__, ast.Div: a.__truediv__}
+    return plain[type(node.op)](b) if type(node.op) in plain else a ** int(b)
+
+
+def names(text):
+    return {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
+
+
+def moved(env, values):
+    return {**env, **{name: value(text, env) for name, text in values.items()}}
+
+
+class Verifier:
+    """Replays the steps in order. before: accepted steps; rests: step -> symbols of the hypotheses behind it."""
+
+    def __init__(self, proof):
+        self.signs, self.vectors, self.before, self.norms, self.rests = proof["scalars"], proof["vectors"], {}, {}, {}
+        every = {*self.signs, *(f"dot_{min(a, b)}_{max(a, b)}" for a in self.vectors for b in self.vectors)}
+        number = random.Random(1).randint
+        self.points = [{x: Fraction(number(1, 10**9), number(1, 10**9)) for x in sorted(every)} for _ in range(4)]
+        for step in proof["steps"]:
+            used = self.check(step["rule"], step["slack"], step["relation"], step["arguments"], step["name"])
+            own = names(step["slack"]) if step["rule"] in ("hypothesis", "definition") else set()
+            self.rests[step["name"]] = own.union(*(self.rests.get(name, ()) for name in used))
+            self.before[step["name"]] = step
+
+    def same(self, left, right):
+        assert all(left(env) == right(env) for env in self.points), "the two sides differ"
+
+    def nonnegative(self, node):
+        node = ast.parse(node, mode="eval").body if isinstance(node, str) else node
+        if not isinstance(node, ast.BinOp):
+            return isinstance(node, ast.Constant) or self.signs.get(getattr(node, "id", "")) in SIGNED
+        if isinstance(node.op, ast.Pow):
+            return self.nonnegative(node.left) or value(node.right, {}) % 2 == 0
+        if not isinstance(node.op, ast.Sub) and self.nonnegative(node.left) and self.nonnegative(node.right):
+            return True
+        for slack in (step["slack"] for step in self.before.values() if step["relation"] == ">"):
+            ratios = {value(node, env) / value(slack, env) for env in self.points}
+            if len(ratios) == 1 and ratios.pop() > 0:  # a positive number times a slack that is positive
+                return True
+        return False
+
+    def total(self, terms, target, equality, own):  # own: slacks of a loop's invariants before the turn
+        slacks, found = {**{name: step["slack"] for name, step in self.before.items()}, **own}, [0] * len(self.points)
+        for factor, *used in terms:
+            if not any(name not in own and self.before[name]["relation"] == "==" for name in used):
+                assert self.nonnegative(factor) and not equality, f"multiplier {factor}"
+            for i, env in enumerate(self.points):
+                part = value(factor, env)
+                for name in used:
+                    part *= value(slacks[name], env)
+                found[i] += part
+        assert found == [target(env) for env in self.points], "the sum of the terms differs from the target"
+
+    def check(self, rule, slack, relation, given, name):  # raises, or returns the steps that this one rests on
+        here, before, used = (lambda env: value(slack, env)), self.before, []
+        if rule == "combination":
+            assert relation in (">=", "==")
+            self.total(given["terms"], here, relation == "==", {})
+            used = [step for term in given["terms"] for step in term[1:]]
+        elif rule == "definition":
+            assert not any(given["symbol"] in names(step["slack"]) for step in before.values()), "not new"
+            assert self.nonnegative(given["value"]) and relation == "=="
+            self.same(here, lambda env: env[given["symbol"]] - value(given["value"], env))
+        elif rule == "instance":
+            origin, free, used = before[given["step"]], given["values"], [given["step"]]
+            assert not set(free) & self.rests[given["step"]], "a hypothesis speaks of the scalar"
+            assert all(self.signs[symbol] == "real" or self.nonnegative(text) for symbol, text in free.items())
+            assert relation == origin["relation"]
+            self.same(here, lambda env: value(origin["slack"], moved(env, free)))
+        elif rule == "loop":
+            start, after = ({symbol: pair[i] for symbol, pair in given["state"].items()} for i in (0, 1))
+            own = {key: text for key, (text, _) in given["invariants"].items()}
+            used = [step for _, terms in given["invariants"].values() for term in terms for step in term[1:]]
+            assert not any(set(start) & self.rests.get(step, set()) for step in used), "speaks of the end of the loop"
+            assert own[name] == slack and relation == ">="
+            self.same(lambda env: value(slack, moved(env, start)), lambda env: 0)
+            self.total(given["invariants"][name][1], lambda env: value(slack, moved(env, after)), False, own)
+        elif rule != "hypothesis":
+            assert relation == ("==" if rule in EQUALITIES else ">=")
+            self.same(here, lambda env: self.fact(rule, given, given.get("u", {}), env))
+        return used
+
+    def fact(self, rule, g, u, e):
+        kinds, at, norms = self.vectors, (lambda key: value(g[key], e)), self.norms
+        assert all(kinds[x]["noise"] for x in (g.get("noise", u) if rule in ("unbiased", "independence") else ()))
+        for key, wanted in (("known", ("time", 0)), ("drawn", ("drawn", True)), ("same", ("mean", None))):
+            assert all(kinds[x][wanted[0]] == wanted[1] for x in g.get(key, {})), f"{key} is declared otherwise"
+        mean = {x if kinds[x]["mean"] is None else kinds[x]["mean"]: c for x, c in u.items() if kinds[x]["mean"] != ""}
+        vectors = {**{key: entry for key, entry in g.items() if isinstance(entry, dict)}, "mean": mean}
+
+        def dot(a, b="", v=vectors):
+            pairs = [(f"dot_{min(x, y)}_{max(x, y)}", p, q) for x, p in v[a].items() for y, q in v[b or a].items()]
+            return sum(value(p, e) * value(q, e) * e[atom] for atom, p, q in pairs)
+
+        if rule == "norm":
+            norms[g["size"]] = u
+            assert self.signs[g["size"]] in SIGNED
+            return at("size") ** 2 - dot("u")
+        if rule == "triangle":
+            for x in kinds:
+                parts = sum(value(c, e) * value(norms[size].get(x, "0"), e) for c, size in g["parts"])
+                assert parts == value(norms[g["size"]].get(x, "0"), e), "not the sum of the parts"
+            return sum(abs(value(c, e)) * e[size] for c, size in g["parts"]) - at("size")
+        if rule == "smooth gradient":
+            (change,) = norms[g["change"]]
+            assert norms[g["distance"]] == {kinds[change]["change_along"]: "1"}
+            return at("L") * at("distance") - at("change")
+        if rule == "smooth value":
+            return at("before") + dot("slope", "move") + at("L") / 2 * dot("move") - at("after")
+        if rule == "sampling without replacement":
+            return dot("drawn") - dot("mean") - at("share") * (dot("u") - dot("mean"))
+        if rule in PAIRS:
+            return dot(*PAIRS[rule]) - (0 if rule == "unbiased" else dot("same", "mean"))
+        if rule == "independence":
+            return dot("u") / at("clients") - dot("mean")
+        return {"square": lambda: dot("u"), "scalar square": lambda: at("x") ** 2}[rule]()
+
+
+for path in sys.argv[1:]:
+    Verifier(proof := json.loads(Path(path).read_text(encoding="utf-8")))
+    print(f"verified {path}: {len(proof['steps'])} steps; {proof['title']}")

@@ -1,0 +1,165 @@
+"""FedSAM and FedLESAM, as the package runs them, on random problems: measured values of the theorem's quantities.
+
+Client i has F_i(w) = sum_j p (1 - cos(w_j - c)) + (1 - p) h (w_j - c)^2/2 with its own p in [0, 1], h in [-1, 1] and c
+per coordinate, so L = 1 and clients may be concave while F is bounded below. A minibatch adds <xi, w> with |xi| =
+sigma_l, the same one for ascent and descent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from artifact.algorithms import build
+from artifact.training.rounds import simulate
+
+Array = NDArray[np.float64]
+REACH = 40.0  # half the width of the grid that finds the infimum
+NOISE_RUNS = 4  # runs with independent noise behind one expected value
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Clients of the module's family; share, curvature, centre: [N, d]; start [d]."""
+
+    share: Array
+    curvature: Array
+    centre: Array
+    start: Array
+
+    @classmethod
+    def draw(cls, rng: np.random.Generator, clients: int, size: int) -> Problem:
+        """A problem with a mean curvature of at least 0.1 in every coordinate.
+
+        Two in five start at the least F of the grid, where only drift, perturbation, noise and sampling move the model.
+        """
+        shape = (clients, size)
+        share = rng.choice([0.0, 1.0, 0.5], p=[0.5, 0.2, 0.3]) * rng.uniform(0, 1, shape)
+        curvature = rng.uniform(-0.3, 1, shape)
+        curvature[0] = 1.0
+        share[0] *= 0.5
+        spread = rng.choice([0.0, 0.3, 2.0])
+        centre = rng.normal(0, spread, shape) if spread else np.zeros(shape)
+        start = rng.normal(0, 1, size) * rng.choice([0.1, 1.0, 4.0])
+        if ((1 - share) * curvature).mean(axis=0).min() < 0.1:
+            curvature = abs(curvature)
+        found = cls(share, curvature, centre, start)
+        return replace(found, start=found.minimiser()) if rng.random() < 0.4 else found
+
+    def gradients(self, w: Array, index: Any = slice(None)) -> Array:
+        """Client gradients at their own rows; w [..., d] against clients ``index``."""
+        x = w - self.centre[index]
+        return self.share[index] * np.sin(x) + (1 - self.share[index]) * self.curvature[index] * x
+
+    def value(self, w: Array) -> float:
+        """F(w)."""
+        return float(self._coordinates(w[:, None]).sum())
+
+    def minimiser(self) -> Array:
+        """Minimiser of F [d], coordinate by coordinate: a grid, refined around its best cell."""
+        middle = np.zeros(len(self.start))
+        half = REACH
+        for _ in range(6):
+            grid = middle[:, None] + half * np.linspace(-1, 1, 161)
+            middle, half = grid[np.arange(len(middle)), self._coordinates(grid).argmin(axis=1)], half / 40
+        return middle
+
+    def infimum(self) -> float:
+        """F at the minimiser, or at the start where that is lower."""
+        return min(self.value(self.minimiser()), self.value(self.start))
+
+    def _coordinates(self, points: Array) -> Array:
+        """Mean loss by coordinate; points [d, n] -> [d, n]."""
+        x = points[None] - self.centre[:, :, None]
+        share, curvature = self.share[:, :, None], self.curvature[:, :, None]
+        return (share * (1 - np.cos(x)) + (1 - share) * curvature * x**2 / 2).mean(axis=0)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How a method runs. local: eta_l; server: eta_g; noise: sigma_l."""
+
+    clients: int
+    active: int
+    steps: int
+    rounds: int
+    local: float
+    server: float
+    rho: float
+    noise: float
+
+
+def measured(method: str, problem: Problem, setting: Setting, rng: np.random.Generator) -> dict[str, float]:
+    """Values of the theorem's symbols on one problem; with chance (noise, cohorts) the mean of ``NOISE_RUNS`` runs."""
+    chance = setting.noise > 0 or setting.active < setting.clients
+    paths = [_path(method, problem, setting, rng) for _ in range(NOISE_RUNS if chance else 1)]
+    squares, spreads = [], []
+    for path in paths:
+        gradients = np.stack([problem.gradients(w) for w in path[:-1]])  # [T, N, d]
+        mean = gradients.mean(axis=1)
+        squares.append((mean**2).sum(axis=1).mean())
+        spreads.append(((gradients - mean[:, None]) ** 2).sum(axis=2).mean(axis=1).max())
+    s = setting
+    return {
+        "L": 1.0,
+        "K": s.steps,
+        "N": s.clients,
+        "S": s.active,
+        "T": s.rounds,
+        "eta": s.local,
+        "eta_g": s.server,
+        "A": s.steps * s.local * s.server,
+        "X": (s.steps - 1) * s.local,
+        "kappa": (s.clients - s.active) / (s.active * max(s.clients - 1, 1)),
+        "rho": s.rho,
+        "sigma_g": float(np.sqrt(max(spreads))),
+        "sigma_l": s.noise,
+        "Gamma": float(np.mean(squares)),
+        "Delta": problem.value(problem.start) - problem.infimum(),
+    }
+
+
+def _path(method: str, problem: Problem, s: Setting, rng: np.random.Generator) -> Array:
+    """Server models [T + 1, d] of the package's own class."""
+    size = len(problem.start)
+    directions = rng.normal(size=(s.rounds, s.steps, s.clients, size))
+    noise = torch.as_tensor(s.noise * directions / np.linalg.norm(directions, axis=3, keepdims=True))
+    share, curvature, centre = (torch.as_tensor(x) for x in (problem.share, problem.curvature, problem.centre))
+
+    def gradient(W: Tensor, index: Tensor, t: int, k: int) -> Tensor:
+        x = W - centre[index]
+        return share[index] * torch.sin(x) + (1 - share[index]) * curvature[index] * x + noise[t, k, index]
+
+    cohorts = [rng.choice(s.clients, s.active, replace=False).tolist() for _ in range(s.rounds)]
+    algorithm = build(method, rho=s.rho, server_lr=s.server)
+    start = torch.as_tensor(problem.start)
+    return simulate(algorithm, gradient, start, s.clients, s.rounds, steps=s.steps, lr=s.local, cohorts=cohorts).numpy()
+
+
+def random_runs(method: str, count: int, draw: Any, seed: int = 0) -> list[dict[str, float]]:
+    """``count`` problems; draw(rng) -> ``Setting``. A run that rests at a minimiser is not counted."""
+    rng = np.random.default_rng(seed)
+    found: list[dict[str, float]] = []
+    while len(found) < count:
+        setting = draw(rng)
+        problem = Problem.draw(rng, setting.clients, int(rng.integers(2, 5)))
+        values = measured(method, problem, setting, rng)
+        found += [values] if values["Gamma"] > 1e-8 else []
+    return found
+
+
+def any_setting(rng: np.random.Generator, partial: bool = True, noise: bool = True) -> Setting:
+    """A setting of the general theorem: X <= 1/10, L A <= 1/2, up to 12 rounds."""
+    clients, steps = int(rng.integers(1, 6)), int(rng.choice([1, 1, 2, 4]))
+    active = int(rng.integers(1, clients + 1)) if partial else clients
+    local = rng.choice([1.0, rng.uniform(0.1, 1)]) * (0.1 / (steps - 1) if steps > 1 else 0.5)
+    whole = rng.choice([0.5, 0.25, 0.05]) * rng.choice([1.0, rng.uniform(0.5, 1)])
+    sigma = rng.choice([0.0, 0.0, 0.1, 1.0]) if noise else 0.0
+    rho = rng.choice([0.0, 0.05, 0.5, 2.0])
+    rounds = int(rng.choice([1, 2, 4, 12]))
+    return Setting(clients, active, steps, rounds, local, whole / (steps * local), rho, sigma)

@@ -1,0 +1,159 @@
+"""The theorem and its corollaries as statements: sides, proof, runs of the real classes."""
+
+from __future__ import annotations
+
+from functools import cache, partial
+
+import numpy as np
+import sympy as sp
+
+from theory.inexact import runs, theorem
+from theory.inexact.proof import Case
+from theory.inexact.runs import Setting
+from theory.inexact.theorem import COHORT, NAMED_X, QUANTITIES, SETTING, SMALL_A, SMALL_X, n
+from theory.kit.statement import Condition, Quantity, Run, Statement
+
+COUNT = 1000  # random problems per theorem
+EVERYTHING = ("minibatch noise", "heterogeneity", "any number of clients, local steps and dimensions")
+ALL_ACTIVE = Condition("every client is active in every round", sp.Eq(n.kappa, 0))
+SMALL = (
+    Condition(r"$x\le\frac1{10}$", SMALL_X),
+    Condition(r"$LA\le\frac12$", SMALL_A),
+    NAMED_X,
+)
+
+
+@cache
+def _runs(method: str, partial_cohorts: bool, noise: bool) -> tuple[Run, ...]:
+    draw = partial(runs.any_setting, partial=partial_cohorts, noise=noise)
+    return tuple(runs.random_runs(method, COUNT, draw))
+
+
+@cache
+def _weighted(method: str) -> tuple[Run, ...]:
+    """The runs of the corollary with cohorts, each with its own random weights a, s, theta."""
+    rng = np.random.default_rng(1)
+    weights = (dict(zip(("a", "s", "theta"), np.exp(rng.normal(0, 1, 3)), strict=True)) for _ in range(COUNT))
+    return tuple({**run, **own} for run, own in zip(_runs(method, True, True), weights, strict=True))
+
+
+def printed_setting(rng: np.random.Generator) -> Setting:
+    """The step sizes of Fan et al.: eta_l = 1/(sqrt(T) E L), eta_g = sqrt(EN), T >= max(100, 4EN)."""
+    clients, steps = int(rng.integers(1, 5)), int(rng.choice([1, 1, 1, 2]))
+    rounds = max(int(rng.choice([100, 100, 100, 144])), 4 * clients * steps)
+    rho, noise = rng.choice([0.0, 0.1, 1.0, 3.0]), rng.choice([0.0, 0.0, 0.0, 1.0])
+    return Setting(clients, clients, steps, rounds, 1 / (np.sqrt(rounds) * steps), np.sqrt(steps * clients), rho, noise)
+
+
+@cache
+def _printed(method: str) -> tuple[Run, ...]:
+    found = runs.random_runs(method, COUNT, printed_setting)
+    return tuple({**run, "root_T": np.sqrt(run["T"]), "root_EN": np.sqrt(run["K"] * run["N"])} for run in found)
+
+
+def general(method: str = "fedsam") -> Statement:
+    """The theorem with its weights free."""
+    left, right = theorem.general(Case())
+    weights = {n.a: Quantity("a"), n.s: Quantity("s"), n.theta: Quantity(r"\theta")}
+    return Statement(
+        name="inexact-gradients",
+        left=left,
+        right=right,
+        quantities=QUANTITIES | weights,
+        conditions=(
+            Condition("$x<1$", sp.Lt(n.X, 1)),
+            Condition("$LA<1$", sp.Lt(n.L * n.A, 1)),
+            Condition(r"$a,s,\theta>0$"),
+            NAMED_X,
+        ),
+        prove=theorem.prove_general,
+        runs=partial(_weighted, method),
+        keeps=(*EVERYTHING, "partial participation without replacement"),
+        method=method,
+        intro=SETTING + COHORT,
+    )
+
+
+def sampled(method: str = "fedsam") -> Statement:
+    """The theorem with weights a = s = 1, theta = 1/2, for cohorts drawn without replacement."""
+    left, right = theorem.general(theorem.numbers())
+    return Statement(
+        name="inexact-gradients-cohorts",
+        left=left,
+        right=right,
+        quantities=QUANTITIES,
+        conditions=SMALL,
+        prove=theorem.prove_sampled,
+        runs=partial(_runs, method, True, True),
+        keeps=(*EVERYTHING, "partial participation without replacement"),
+        method=method,
+        intro=SETTING + COHORT,
+    )
+
+
+def full(method: str = "fedsam") -> Statement:
+    """All clients active, minibatch noise."""
+    left, right = theorem.divided(theorem.FULL, theorem.FULL_DIVISOR)
+    return Statement(
+        name="inexact-gradients-all-clients",
+        left=left,
+        right=right,
+        quantities=QUANTITIES,
+        conditions=(ALL_ACTIVE, *SMALL),
+        prove=partial(theorem.prove_divided, theorem.FULL, theorem.FULL_DIVISOR),
+        runs=partial(_runs, method, False, True),
+        keeps=EVERYTHING,
+        method=method,
+        intro=SETTING + ". ",
+    )
+
+
+def exact(method: str = "fedsam") -> Statement:
+    """All clients active, exact gradients: smaller constants."""
+    left, right = theorem.divided(theorem.EXACT, theorem.EXACT_DIVISOR)
+    return Statement(
+        name="inexact-gradients-exact",
+        left=left,
+        right=right,
+        quantities=QUANTITIES,
+        conditions=(ALL_ACTIVE, Condition(r"$\sigma_l=0$", sp.Eq(n.sigma_l, 0)), *SMALL),
+        prove=partial(theorem.prove_divided, theorem.EXACT, theorem.EXACT_DIVISOR),
+        runs=partial(_runs, method, False, False),
+        keeps=EVERYTHING[1:],
+        scope="special case: exact gradients",
+        method=method,
+        intro=SETTING + ". ",
+    )
+
+
+def printed_steps(method: str) -> Statement:
+    """Theorem 1 of Fan et al. with its own step sizes, corrected."""
+    left, right = theorem.printed_steps()
+    return Statement(
+        name=f"inexact-gradients-printed-steps-{method}",
+        left=left,
+        right=right,
+        quantities=QUANTITIES | {n.K: Quantity("E")},
+        conditions=(
+            Condition(r"$\eta_l=\frac1{\sqrt TEL}$", sp.Eq(n.eta, 1 / (sp.sqrt(n.T) * n.K * n.L))),
+            Condition(r"$\eta_g=\sqrt{EN}$", sp.Eq(n.A, n.K * n.eta * sp.sqrt(n.K * n.N))),
+            Condition(r"$T\ge100$", sp.Ge(n.T, 100)),
+            Condition(r"$T\ge4EN$", sp.Ge(n.T, 4 * n.K * n.N)),
+            ALL_ACTIVE,
+        ),
+        prove=theorem.prove_printed_steps,
+        runs=partial(_printed, method),
+        keeps=EVERYTHING,
+        method=method,
+        intro=SETTING + ". ",
+    )
+
+
+STATEMENTS = (
+    general,
+    sampled,
+    full,
+    exact,
+    partial(printed_steps, "fedlesam"),
+    partial(printed_steps, "fedsam"),
+)

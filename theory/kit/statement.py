@@ -1,0 +1,317 @@
+"""A theorem as one object: what is printed is what is proved, run and mutated.
+
+``Statement`` holds left <= right as sympy expressions. Its LaTeX, the target of its proof, the ratio of a run, the
+figure's bound and its mutations all come from these expressions, so a number stands in one place.
+
+A mutation tightens one constant, drops one term or moves one exponent by one. It is *rejected* (the proof fails and a
+known run or instance violates it), *unproved* (the proof fails, nothing known violates it) or it *survives* (the
+proof's facts give it as well, so the statement is not what the proof shows).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from numpy.typing import NDArray
+
+from theory.kit.proof import Proof, Rejected
+from theory.kit.prover import follows
+
+Run = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """How a symbol is printed and what it is.
+
+    latex: as printed. unit: exponents of the unit of the loss and of the unit of length, which a rescaled run changes.
+    measured: its value comes from a run or a law, and so multipliers of a proof may not depend on it.
+    """
+
+    latex: str
+    unit: tuple[int, int] = (0, 0)
+    measured: bool = False
+
+
+@dataclass(frozen=True)
+class Condition:
+    """An assumption. relation: on the statement's symbols, tested on every run; None where runs fulfil it by
+    construction, which ``by`` then says."""
+
+    words: str
+    relation: Any = None
+    by: str = ""
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """A changed statement: what was changed, and both sides after the change."""
+
+    what: str
+    left: sp.Expr
+    right: tuple[sp.Expr, ...]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a mutation: "rejected", "unproved" or "survives"; the largest ratio of a known run under it."""
+
+    what: str
+    result: str
+    worst: float
+
+
+@dataclass(frozen=True)
+class Statement:
+    """left <= sum of right, under conditions.
+
+    name: of the statement; claims of the ledger refer to it.
+    quantities: symbol -> how it is printed.
+    prove: builds the proof of the sides that it is given.
+    runs: measured values of every symbol, one mapping per run of a method's own class, which satisfy the conditions.
+    keeps: what the statement covers (noise, partial participation, ...).
+    scope: "full", "special case: ..." or "vacuous".
+    method: name of the class that ran.
+    intro: the setting, in words and LaTeX.
+    """
+
+    name: str
+    left: sp.Expr
+    right: tuple[sp.Expr, ...]
+    quantities: Mapping[sp.Symbol, Quantity]
+    conditions: tuple[Condition, ...]
+    prove: Callable[[sp.Expr, Sequence[sp.Expr]], Proof]
+    runs: Callable[[], Sequence[Run]]
+    keeps: tuple[str, ...] = ()
+    scope: str = "full"
+    method: str = ""
+    intro: str = ""
+
+    # ------------------------------------------------------------ print
+
+    @property
+    def latex(self) -> str:
+        """The inequality as LaTeX without delimiters."""
+        names = {symbol: quantity.latex for symbol, quantity in self.quantities.items()}
+        return rf"{printed(self.left, names)}\le{'+'.join(printed(term, names) for term in self.right)}"
+
+    @property
+    def text(self) -> str:
+        """Introduction, conditions and inequality, with the mathematics between dollar signs."""
+        where = "; ".join(condition.words for condition in self.conditions if condition.words)
+        return f"{self.intro}If {where}: ${self.latex}$." if where else f"{self.intro}${self.latex}$."
+
+    # ------------------------------------------------------------ proof
+
+    @cached_property
+    def proof(self) -> Proof:
+        """The proof of the statement as it stands."""
+        return self.prove(self.left, self.right)
+
+    @property
+    def label(self) -> str:
+        """ "machine" where the proof object verifies. Raises Rejected where it does not."""
+        self.proof.verify()
+        return "machine"
+
+    # ------------------------------------------------------------ runs
+
+    @cached_property
+    def symbols(self) -> list[sp.Symbol]:
+        used = set(self.left.free_symbols).union(*(term.free_symbols for term in self.right))
+        used |= {s for c in self.conditions if c.relation is not None for s in c.relation.free_symbols}
+        return sorted(used, key=str)
+
+    @cached_property
+    def bank(self) -> dict[str, NDArray[np.float64]]:
+        """Values of every symbol over the runs [n]. Raises ValueError where a run breaks a condition."""
+        runs = list(self.runs())
+        bank = {str(symbol): np.array([float(run[str(symbol)]) for run in runs]) for symbol in self.symbols}
+        for condition in self.conditions:
+            if condition.relation is not None and not np.all(_true(condition.relation, bank)):
+                raise ValueError(f"{self.name}: a run breaks the condition {condition.relation}")
+        return bank
+
+    def ratios(self, left: sp.Expr | None = None, right: Sequence[sp.Expr] | None = None) -> NDArray[np.float64]:
+        """left/right over the runs; inf where the right side is not positive and the left side is."""
+        low = evaluated(self.left if left is None else left, self.bank)
+        high = evaluated(sp.Add(*(self.right if right is None else right)), self.bank)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(high > 0, low / high, np.where(low > high + 1e-12, np.inf, 0.0))
+
+    @cached_property
+    def rescaled(self) -> Statement:
+        """The statement with every run also in other units of loss and length, which changes no truth."""
+        factors = [(a, b) for a in (1.0, 1e-4, 1e4) for b in (1.0, 1e-3, 1e3)]
+
+        def runs() -> list[Run]:
+            units = {str(symbol): quantity.unit for symbol, quantity in self.quantities.items()}
+            return [
+                {name: run[name] * a ** units[name][0] * b ** units[name][1] for name in map(str, self.symbols)}
+                for run in self.runs()
+                for a, b in factors
+            ]
+
+        return replace(self, runs=runs)
+
+    # ------------------------------------------------------------ mutations
+
+    def mutations(self) -> Iterator[Mutation]:
+        """Every constant halved or doubled (whichever tightens), every term dropped, every exponent moved by one."""
+        for place, term in enumerate(self.right):
+            others = self.right[:place], self.right[place + 1 :]
+            yield Mutation(f"without {term}", self.left, others[0] + others[1])
+            for what, changed in _variants(term, term.free_symbols):
+                yield Mutation(what, self.left, (*others[0], changed, *others[1]))
+        for what, changed in _variants(self.left, ()):
+            yield Mutation(f"left side: {what}", changed, self.right)
+
+    def tightens(self, mutation: Mutation) -> bool:
+        """Whether some run has less room under the mutation, by more than rounding."""
+        before, after = self.rescaled.ratios(), self.rescaled.ratios(mutation.left, mutation.right)
+        return bool(np.any(after > before * (1 + 1e-9)))
+
+    def outcomes(self) -> list[Outcome]:
+        """Classification of every mutation that tightens the statement."""
+        found, chosen = [], self._points()
+        for mutation in self.mutations():
+            if not self.tightens(mutation):
+                continue
+            worst = float(self.rescaled.ratios(mutation.left, mutation.right).max())
+            if follows(self.prove(mutation.left, mutation.right), self.proof, chosen):
+                result = "survives"
+            else:
+                result = "rejected" if worst > 1 + 1e-9 else "unproved"
+            found.append(Outcome(mutation.what, result, worst))
+        return found
+
+    def _points(self) -> list[dict[str, float]]:
+        """Parameters (not measured values) at which a proof is asked for other multipliers, in several units.
+
+        The run in which most terms are at work, and of the busy ones those with the extremes of every parameter.
+        """
+        units = {str(symbol): quantity.unit for symbol, quantity in self.quantities.items()}
+        measured = {str(symbol) for symbol, quantity in self.quantities.items() if quantity.measured}
+        free = [str(symbol) for symbol in self.symbols if str(symbol) not in measured]
+        runs = sorted(self.runs(), key=lambda run: -sum(value != 0 for value in run.values()))
+        busy = [run for run in runs if run.get("X", 1) > 0]
+        chosen = [runs[0], *(pick(busy, key=lambda run, name=name: run[name]) for name in free for pick in (min, max))]
+        return [
+            {
+                name: float(value) * factor ** units.get(name, (0, 0))[0]
+                for name, value in run.items()
+                if name not in measured
+            }
+            for run in {id(run): run for run in chosen}.values()
+            for factor in (1.0, 16.0, 1 / 16)
+        ]
+
+    def sharpness(self) -> list[dict[str, float | str]]:
+        """Per term: its proved factor 1 and the smallest factor that no known run violates (other terms unchanged)."""
+        whole = evaluated(sp.Add(*self.right), self.bank)
+        room = whole - evaluated(self.left, self.bank)
+        found = []
+        for term in self.right:
+            size = evaluated(term, self.bank)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                needed = np.where(size > 0, 1 - room / size, -np.inf)
+            constant = float(term.as_coeff_Mul()[0])
+            smallest = max(0.0, float(needed.max()))
+            found.append({"term": str(term), "proved": constant, "needed": constant * smallest})
+        return found
+
+    # ------------------------------------------------------------ evidence
+
+    def evidence(self) -> dict[str, Any]:
+        """What a page or an evidence file says of the statement. Raises where the proof or a run fails."""
+        ratios = self.ratios()
+        if ratios.max() > 1 + 1e-9:
+            raise Rejected(f"{self.name}: a run violates the proved statement, ratio {ratios.max()}")
+        return {
+            "name": self.name,
+            "latex": self.latex,
+            "label": self.label,
+            "scope": self.scope,
+            "keeps": list(self.keeps),
+            "conditions": [c.words or str(c.relation) for c in self.conditions],
+            "steps": len(self.proof.steps),
+            "facts": sorted({s.rule for s in self.proof.steps.values()}),
+            "hypotheses": [f"{s.name}: {s.why}" for s in self.proof.steps.values() if s.rule == "hypothesis"],
+            "runs": {
+                "method": self.method,
+                "evaluations": len(ratios),
+                "worst_ratio": float(ratios.max()),
+                "median_ratio": float(np.median(ratios)),
+            },
+            "constants": self.sharpness(),
+        }
+
+
+def printed(expression: sp.Expr, names: Mapping[sp.Symbol, str]) -> str:
+    """LaTeX in the order in which the expression was written where sympy can keep it."""
+    return sp.latex(expression, symbol_names=dict(names), order="none")
+
+
+def evaluated(expression: sp.Expr, bank: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+    """An expression over the runs [n]."""
+    symbols = sorted(expression.free_symbols, key=str)
+    size = len(next(iter(bank.values())))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = sp.lambdify(symbols, expression, "numpy")(*(bank[str(symbol)] for symbol in symbols))
+    return np.broadcast_to(np.asarray(values, dtype=float), (size,))
+
+
+def _true(relation: Any, bank: Mapping[str, NDArray[np.float64]]) -> NDArray[np.bool_]:
+    """A relation over the runs, with the rounding of machine numbers."""
+    low, high = evaluated(relation.lhs, bank), evaluated(relation.rhs, bank)
+    slack = 1e-9 * np.maximum(1, np.maximum(abs(low), abs(high)))
+    if isinstance(relation, sp.Eq):
+        return abs(low - high) <= slack
+    if isinstance(relation, sp.Ge | sp.Gt):
+        low, high = high, low
+    return low <= high + slack
+
+
+def _variants(expression: sp.Expr, exponents: Any) -> Iterator[tuple[str, sp.Expr]]:
+    """Halved and doubled constants (a factor that is not written is the constant 1), moved exponents."""
+    yield f"half of {expression}", expression / 2
+    for number in sorted(_inner_numbers(expression), key=str):
+        for factor in (sp.Rational(1, 2), sp.Integer(2)):
+            changed = _with_number(expression, number, factor * number)
+            if changed != expression:
+                yield f"{number} -> {factor * number} in {expression}", changed
+    for symbol in sorted(exponents, key=str):
+        yield f"one power of {symbol} more in {expression}", expression * symbol
+        yield f"one power of {symbol} less in {expression}", expression / symbol
+
+
+def _inner_numbers(expression: sp.Expr) -> set[sp.Expr]:
+    """Numbers inside sums of an expression, without exponents, 1 and the overall coefficient."""
+    found: set[sp.Expr] = set()
+
+    def walk(node: sp.Expr, inside: bool) -> None:
+        if node.is_Number:
+            if inside and node not in (1, -1):
+                found.add(node)
+        elif node.is_Pow:
+            walk(node.base, inside)
+        else:
+            for part in node.args:
+                walk(part, inside or node.is_Add)
+
+    walk(expression, False)
+    return found
+
+
+def _with_number(expression: sp.Expr, old: sp.Expr, new: sp.Expr) -> sp.Expr:
+    """The expression with a number inside sums replaced."""
+    if expression.is_Pow:
+        return _with_number(expression.base, old, new) ** expression.exp
+    if not expression.args:
+        return new if expression == old else expression
+    return expression.func(*(_with_number(part, old, new) for part in expression.args))
