@@ -29,7 +29,7 @@ from artifact.papers.measured import curvature
 from artifact.runs import session
 from artifact.runs.store import Run, read_checkpoint
 from artifact.runs.sweep.workers import Data, Settings, perform
-from artifact.training import config
+from artifact.training import config, trainer
 from artifact.training.trainer import Trainer
 
 ROOT = paths.ROOT
@@ -221,15 +221,15 @@ def test_two_processes_may_start_the_same_new_run(tmp_path):
 
 def test_a_run_that_another_process_ends_meanwhile_is_found(tmp_path, monkeypatch):
     """It ends while this process builds its trainer; its checkpoint then holds the model alone."""
-    build, settings, load = session.Trainer, Settings(tmp_path), Data(None)
+    build, settings, load = trainer.Trainer, Settings(tmp_path), Data(None)
     ours = _config(rounds=1, train_size=200, test_size=60)
 
     def slow(*arguments):
-        monkeypatch.setattr(session, "Trainer", build)
+        monkeypatch.setattr(trainer, "Trainer", build)
         assert perform(ours, settings, load, _idle) == ("trained", "")
         return build(*arguments)
 
-    monkeypatch.setattr(session, "Trainer", slow)
+    monkeypatch.setattr(trainer, "Trainer", slow)
     assert perform(ours, settings, load, _idle) == ("found", "")
 
 

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-import matplotlib
 import numpy as np
 from joblib import Parallel, cpu_count, delayed
 
 from artifact.base.errors import UserError
 from artifact.base.files import replacing, write_atomic
+from artifact.base.lazy import pyplot as plt
 from artifact.base.stats import Interval, t_interval
 from artifact.base.tables_as_text import csv_table
 
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
-from matplotlib.ticker import MaxNLocator
+os.environ["MPLBACKEND"] = "Agg"  # read when matplotlib is imported, which happens with the first figure
 
 #: Okabe and Ito's colours, told apart with any colour vision
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
@@ -165,7 +164,7 @@ def curves(panels: Mapping[str, Curves], model: str, title: str, folder: Path, s
                 rows.append([panel, label, int(r), i.n, i.mean, i.low, i.high, column.min(), column.max()])
         axis.set_title(panel)
         axis.set_xlabel("communication round")
-        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axis.xaxis.set_major_locator(plt.MaxNLocator(integer=True))
         axis.grid(alpha=0.3)
     axes[0][0].set_ylabel(f"test accuracy of the {model} model (%)")
     entries: dict[str, Any] = {}

@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special, stats
+from scipy import special
 
 from artifact.base.errors import UserError
+from artifact.base.lazy import stats
 
 #: Page's exact distribution is enumerated up to so many levels; beyond, its normal approximation
 _EXACT_LEVELS = 8

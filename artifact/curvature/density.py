@@ -7,11 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import torch
-from scipy.stats import t as student
-from torch import Tensor
 
 from artifact.base.errors import UserError
+from artifact.base.lazy import Tensor, stats, torch
 from artifact.curvature.hessian import HessianOperator
 from artifact.curvature.lanczos import Krylov, random_unit
 from artifact.curvature.risk import Loss, Risk
@@ -40,7 +38,7 @@ class SpectralDensity:
 
     def interval(self, level: float = 0.95) -> tuple[Tensor, Tensor]:
         """Pointwise Student t interval of the density: two tensors [G]."""
-        half = float(student.ppf((1 + level) / 2, self.probes - 1)) * self.standard_error
+        half = float(stats.t.ppf((1 + level) / 2, self.probes - 1)) * self.standard_error
         return self.density - half, self.density + half
 
 

@@ -21,11 +21,10 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-import torch
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
-from torch import Tensor
 
 from artifact.base.errors import UserError
+from artifact.base.lazy import Tensor, torch
 from artifact.curvature.hessian import HessianOperator
 from artifact.curvature.lanczos import Krylov, random_unit
 from artifact.curvature.probe import SCORES, OwnSpace, Pairs, Probe, excludes, rayleigh_ritz

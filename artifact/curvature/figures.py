@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
-from torch import Tensor
 
 from artifact.base.errors import UserError
+from artifact.base.lazy import Tensor, pyplot
 
 _LEVELS = 24
 
@@ -32,7 +30,7 @@ def _levels(arrays: Mapping[str, np.ndarray], ceiling: float | None) -> np.ndarr
 
 def contours(
     surfaces: Mapping[str, Tensor], grid: tuple[Tensor, Tensor], labels: tuple[str, str], ceiling: float | None = None
-) -> Figure:
+) -> pyplot.Figure:
     """Contour plots of {method: [G1, G2]} side by side on one scale. grid: the coordinates of both axes."""
     arrays = _arrays(surfaces, 2)
     levels = _levels(arrays, ceiling)
@@ -54,7 +52,7 @@ def contours(
 
 def surfaces_3d(
     surfaces: Mapping[str, Tensor], grid: tuple[Tensor, Tensor], labels: tuple[str, str], ceiling: float | None = None
-) -> Figure:
+) -> pyplot.Figure:
     """The same as surfaces in space, on one height and colour scale."""
     arrays = _arrays(surfaces, 2)
     levels = _levels(arrays, ceiling)
@@ -72,7 +70,7 @@ def surfaces_3d(
     return figure
 
 
-def profiles(lines: Mapping[str, Tensor], grid: Tensor, label: str) -> Figure:
+def profiles(lines: Mapping[str, Tensor], grid: Tensor, label: str) -> pyplot.Figure:
     """Loss along one direction, {method: [G]}, on shared axes."""
     figure = _figure(5, 3.6)
     panel = figure.subplots()
@@ -83,8 +81,11 @@ def profiles(lines: Mapping[str, Tensor], grid: Tensor, label: str) -> Figure:
     return figure
 
 
-def _figure(width: float, height: float) -> Figure:
+def _figure(width: float, height: float) -> pyplot.Figure:
     """A figure outside matplotlib's global state."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 
-import torch
-from torch import Tensor
-
 from artifact.base.errors import UserError
+from artifact.base.lazy import Tensor, torch
 from artifact.curvature.risk import MEMORY, Loss, Risk, as_risk, check_weights
 
 
@@ -36,7 +34,7 @@ class HessianOperator:
     """
 
     def __init__(self, loss: Loss | Risk, w: Tensor, block: slice | None = None):
-        self.risk, self.w = as_risk(loss), w.detach() if isinstance(w, Tensor) else w
+        self.risk, self.w = as_risk(loss), w.detach() if isinstance(w, torch.Tensor) else w
         require_deterministic(self.risk, self.w)
         self.kept = self.risk.linearise(self.w)
         self.block = slice(None) if block is None else block

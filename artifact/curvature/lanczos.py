@@ -6,9 +6,8 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from artifact.base.lazy import Tensor, torch
 from artifact.base.random import stream
 
 _GROWTH = 32

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from artifact.base import flat
 from artifact.base.errors import UserError
+from artifact.base.lazy import Tensor, torch
 from artifact.base.random import stream
 from artifact.curvature.eigen import top_eigenvalues
 from artifact.curvature.hessian import require_deterministic
 from artifact.curvature.lanczos import random_unit
 from artifact.curvature.risk import MEMORY, Loss, Risk, as_risk
 
-Grid = Tensor | np.ndarray | Sequence
+Grid: TypeAlias = "Tensor | np.ndarray | Sequence"
 
 
 def landscape(

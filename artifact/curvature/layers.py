@@ -13,15 +13,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor, nn
-
 from artifact.base.errors import UserError
+from artifact.base.lazy import Tensor, nn, torch
 from artifact.curvature.eigen import EigenResult, top_eigenvalues
 from artifact.curvature.risk import EmpiricalRisk, evaluating
 from artifact.models import activations
-
-_LAYERS = (nn.Linear, nn.Conv2d)
 
 
 @dataclass(frozen=True)
@@ -47,7 +43,9 @@ class LayerCurvature:
 
 def layer_slices(risk: EmpiricalRisk) -> dict[str, slice]:
     """Weight tensors of all linear and convolution layers: {module name: slice of the flat vector}."""
-    layers = {name for name, module in risk.model.named_modules() if isinstance(module, _LAYERS)}
+    layers = {
+        name for name, module in risk.model.named_modules() if isinstance(module, (torch.nn.Linear, torch.nn.Conv2d))
+    }
     parts = ((name.rpartition("."), part) for name, part in risk.layout.slices())
     return {owner: part for (owner, _, tensor), part in parts if tensor == "weight" and owner in layers}
 

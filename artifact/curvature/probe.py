@@ -12,9 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from artifact.base.lazy import Tensor, torch
 from artifact.curvature.hessian import HessianOperator
 from artifact.curvature.lanczos import Krylov, random_unit
 

@@ -16,17 +16,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import TypeAlias
 
 import numpy as np
-import torch
-from torch import Tensor, nn
-from torch.func import functional_call, vmap
-from torch.nn import functional
 
 from artifact.base import flat
 from artifact.base.errors import UserError
+from artifact.base.lazy import Tensor, nn, torch
 
-Loss = Callable[[Tensor], Tensor]
+Loss: TypeAlias = "Callable[[Tensor], Tensor]"
 #: Bytes that one pass over a piece of the data may take.
 MEMORY = 1 << 30
 #: Samples per pass on a CPU at most: larger passes measure slower there (seconds per product on 1000 samples at 250,
@@ -36,7 +34,7 @@ _CPU_BATCH = 256
 
 def check_weights(w: Tensor) -> None:
     """Raises UserError unless w is a finite float32 or float64 vector."""
-    if not isinstance(w, Tensor) or w.dim() != 1 or w.dtype not in (torch.float32, torch.float64):
+    if not isinstance(w, torch.Tensor) or w.dim() != 1 or w.dtype not in (torch.float32, torch.float64):
         given = f"{type(w).__name__} {list(getattr(w, 'shape', ()))} {getattr(w, 'dtype', '')}"
         raise UserError("w", given, "a tensor [P] in float32 or float64")
     if not torch.isfinite(w).all():
@@ -128,8 +126,8 @@ class Risk:
 
 
 def _scalar(value: Tensor) -> Tensor:
-    if not isinstance(value, Tensor) or value.numel() != 1:
-        shape = list(value.shape) if isinstance(value, Tensor) else type(value).__name__
+    if not isinstance(value, torch.Tensor) or value.numel() != 1:
+        shape = list(value.shape) if isinstance(value, torch.Tensor) else type(value).__name__
         raise UserError("loss", shape, "a function that returns one number as a tensor")
     return value.reshape(())
 
@@ -194,10 +192,12 @@ class EmpiricalRisk(Risk):
         memory: int = MEMORY,
         buffers: dict[str, Tensor] | None = None,
     ):
-        self.model, self.loss, self.data = model, loss or functional.cross_entropy, data
+        self.model, self.loss, self.data = model, loss or torch.nn.functional.cross_entropy, data
         self.layout = flat.Layout.of(flat.parameters(model))
         self.buffers, self.memory, self.batch = buffers or {}, memory, batch
-        self.tensors = isinstance(data, tuple | list) and len(data) == 2 and all(isinstance(t, Tensor) for t in data)
+        self.tensors = (
+            isinstance(data, tuple | list) and len(data) == 2 and all(isinstance(t, torch.Tensor) for t in data)
+        )
         self._check()
 
     @classmethod
@@ -256,7 +256,7 @@ class EmpiricalRisk(Risk):
             raise UserError("w", w.shape[-1], f"the model's {self.layout.numel} parameters")
         state = {name: self._like(b, w) for name, b in self.model.named_buffers() if b is not None}
         state |= {name: self._like(b, w) for name, b in self.buffers.items()}
-        return functional_call(self.model, (self.layout.views(w), state), (self._like(x, w),))
+        return torch.func.functional_call(self.model, (self.layout.views(w), state), (self._like(x, w),))
 
     @staticmethod
     def _like(x: Tensor, w: Tensor) -> Tensor:
@@ -292,7 +292,7 @@ class EmpiricalRisk(Risk):
         if not W.is_cuda:
             return super().values(W)
         W = W.detach()
-        return self._mean(W.new_zeros(len(W)), lambda piece: vmap(piece, chunk_size=16)(W))
+        return self._mean(W.new_zeros(len(W)), lambda piece: torch.func.vmap(piece, chunk_size=16)(W))
 
     def graph_bytes(self, w: Tensor) -> float:
         each = self._bytes_per_sample() * w.element_size() / 8
@@ -303,7 +303,7 @@ class EmpiricalRisk(Risk):
         numbers, one = [], self.data[0][:1]
 
         def count(_module: nn.Module, _inputs: tuple, output: object) -> None:
-            if isinstance(output, Tensor):
+            if isinstance(output, torch.Tensor):
                 numbers.append(output.numel())
 
         handles = [m.register_forward_hook(count) for m in self.model.modules() if not list(m.children())]

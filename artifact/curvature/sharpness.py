@@ -6,11 +6,9 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor
-
 from artifact.base import flat
 from artifact.base.errors import UserError
+from artifact.base.lazy import Tensor, torch
 from artifact.base.random import numpy_stream
 from artifact.curvature.hessian import require_deterministic
 from artifact.curvature.lanczos import random_unit

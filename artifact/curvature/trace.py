@@ -5,11 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import torch
-from scipy.stats import t as student
-from torch import Tensor
-
 from artifact.base.errors import UserError
+from artifact.base.lazy import Tensor, stats, torch
 from artifact.base.random import stream
 from artifact.curvature.eigen import EigenResult
 from artifact.curvature.hessian import HessianOperator
@@ -32,7 +29,7 @@ class TraceResult:
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Student t interval of the value at this confidence level."""
-        half = float(student.ppf((1 + level) / 2, len(self.samples) - 1)) * self.standard_error
+        half = float(stats.t.ppf((1 + level) / 2, len(self.samples) - 1)) * self.standard_error
         return self.value - half, self.value + half
 
     def __str__(self) -> str:

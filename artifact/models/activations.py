@@ -11,21 +11,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-
-import torch
-from torch import Tensor, nn
+from typing import TypeAlias
 
 from artifact.base.errors import UserError
+from artifact.base.lazy import Tensor, nn, torch
 
 #: what torch calls after a module: (module, inputs, output)
-Hook = Callable[[nn.Module, tuple, Tensor], None]
+Hook: TypeAlias = "Callable[[nn.Module, tuple, Tensor], None]"
 
-_NON_LINEARITIES = (nn.ReLU, nn.LeakyReLU, nn.ELU, nn.GELU, nn.SiLU, nn.Tanh, nn.Sigmoid, nn.Softplus)
+_NON_LINEARITIES = ("ReLU", "LeakyReLU", "ELU", "GELU", "SiLU", "Tanh", "Sigmoid", "Softplus")  # of torch.nn
 
 
 def hidden_layers(model: nn.Module) -> tuple[str, ...]:
     """Names of the modules whose outputs are hidden activations, in order of registration (here: of execution)."""
-    return tuple(name for name, module in model.named_modules() if isinstance(module, _NON_LINEARITIES))
+    kinds = tuple(getattr(torch.nn, name) for name in _NON_LINEARITIES)
+    return tuple(name for name, module in model.named_modules() if isinstance(module, kinds))
 
 
 def input_shapes(

@@ -20,6 +20,7 @@ from artifact import algorithms
 from artifact.base import plots
 from artifact.base.errors import UserError
 from artifact.base.files import write_atomic
+from artifact.base.lazy import pyplot as plt
 from artifact.base.options import DATA_ROOT, STORE, Place, profile_option
 from artifact.base.tables_as_text import csv_table, markdown_table
 from artifact.papers import experiments, table_results, tables
@@ -271,8 +272,6 @@ def draw(paper: Paper, table: Table, profile: str, found: list[Beside], folder: 
 
 def forest(found: list[Beside], title: str, folder: Path, stem: str) -> list[Path]:
     """Paired differences with their intervals, one panel per column; filled markers where the interval excludes 0."""
-    import matplotlib.pyplot as plt
-
     places = _by_place([beside for beside in found if beside.comparison is not None])
     if not places:
         return []

@@ -12,6 +12,7 @@ import numpy as np
 
 from artifact.base import plots
 from artifact.base.files import write_atomic
+from artifact.base.lazy import pyplot as plt
 from artifact.base.options import AS_JSON, DATA_ROOT, STORE, Place, profile_option
 from artifact.base.stats import Interval, t_interval
 from artifact.base.tables_as_text import csv_table, markdown_table
@@ -113,8 +114,6 @@ def _both(paper: float | None, released: float | None) -> str:
 
 def draw_differences(differences: list[Difference], title: str, folder: Path, stem: str) -> list[Path]:
     """Paired difference per method with its interval; zero means that the discrepancies change nothing."""
-    import matplotlib.pyplot as plt
-
     figure, axis = plt.subplots(figsize=(7.5, 0.36 * len(differences) + 1.4))
     plots.forest(axis, [(d.label, d.comparison.difference) for d in differences])
     axis.set_xscale("symlog", linthresh=1)
@@ -128,8 +127,6 @@ def draw_perturbation(
     entries: list[Entry], paper: str, released: str, title: str, folder: Path, stem: str
 ) -> list[Path]:
     """One method's perturbation over rounds in both variants: its norm over rho, and where it points."""
-    import matplotlib.pyplot as plt
-
     figure, axes = plt.subplots(1, 3, figsize=(13, 3.8))
     for label, colour, style in ((paper, plots.COLOURS[0], "-"), (released, plots.COLOURS[1], "--")):
         runs = [run for e in entries if e.cell.row.label == label for run in e.runs]

@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import click
-import torch
-from torch import Tensor
 
 from artifact import curvature
 from artifact.base.errors import UserError
 from artifact.base.files import require_writable, write_atomic
+from artifact.base.lazy import Tensor, torch
 from artifact.base.options import DATA_ROOT, Place
 from artifact.base.plots import save
 from artifact.curvature import EmpiricalRisk, figures

@@ -15,12 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import click
-import torch
-from torch import Tensor
 
 from artifact import curvature
 from artifact.base.errors import UserError
 from artifact.base.files import write_atomic
+from artifact.base.lazy import Tensor, torch
 from artifact.base.memory import peak_memory
 from artifact.base.options import DATA_ROOT, Place
 from artifact.curvature import EigenResult, EmpiricalRisk

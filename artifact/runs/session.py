@@ -12,18 +12,19 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
 from safetensors import SafetensorError
-from torch import Tensor
 from tqdm import tqdm
 
 from artifact import data
 from artifact.base.errors import UserError
+from artifact.base.lazy import Tensor, torch
 from artifact.runs.store import CHECKPOINT_SECONDS, EVALUATED, LAST, Run, diverged, dumps, read_checkpoint
 from artifact.training.config import RunConfig
-from artifact.training.trainer import Trainer
+
+if TYPE_CHECKING:
+    from artifact.training.trainer import Trainer
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,8 @@ def execute(
         return Outcome(run, summarise(run), found=True)
     if run.started and not resume:
         raise UserError("resume", False, f"--resume, because {run.key} is there and unfinished, or another --out")
+    from artifact.training.trainer import Trainer  # the engine comes with the first run that is not looked up
+
     trainer = Trainer(config, dataset)
     with run.locked():  # before anything is written: another process may be about to start the same run
         if run.done:  # by another process, while this one built the trainer

@@ -6,16 +6,18 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from artifact.base.errors import UserError
+from artifact.base.lazy import Tensor
 from artifact.data import Dataset
 from artifact.runs.session import load_data, require_checkpoint_of
 from artifact.runs.store import GLOBAL_MODEL, Run, read_checkpoint
 from artifact.training import config
 from artifact.training.config import RunConfig
-from artifact.training.trainer import Trainer
+
+if TYPE_CHECKING:
+    from artifact.training.trainer import Trainer
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,8 @@ def open_target(
     recorded = dataset.fingerprint if run is None else run.config().get("data_fingerprint")
     if recorded != dataset.fingerprint:
         raise UserError("data", dataset.fingerprint, f"{recorded}, the data of {run.key}")
+    from artifact.training.trainer import Trainer  # the engine comes with the first model that is measured
+
     trainer = Trainer(made, dataset)
     if "w" not in tensors or len(tensors["w"]) != len(trainer.w):
         raise UserError("checkpoint", str(path), f"a model {made.model} with {len(trainer.w)} parameters")

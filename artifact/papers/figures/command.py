@@ -6,11 +6,11 @@ import hashlib
 import json
 from collections.abc import Sequence
 from functools import cache, partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import click
-import matplotlib
 import numpy as np
 
 from artifact.base import paths, plots
@@ -117,7 +117,7 @@ def _everything() -> str:
 
 
 def _hash(paths: Sequence[Path]) -> str:
-    digest = hashlib.sha256(f"{matplotlib.__version__} {np.__version__}".encode())
+    digest = hashlib.sha256(f"{version('matplotlib')} {np.__version__}".encode())
     for path in paths:
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]

@@ -8,13 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure as Canvas
-from matplotlib.ticker import MaxNLocator
 
 from artifact.base import plots
+from artifact.base.lazy import pyplot as plt
 from artifact.papers.figures import partitions, schematics, surface_figures, surfaces, training
 from artifact.papers.figures.records import Record
 from artifact.papers.figures.series import UNTRAINED
@@ -44,7 +41,7 @@ def draw(title: str, records: Sequence[Record], per_row: int, folder: Path, stem
     return plots.save(compose(title, records, per_row), folder, stem)
 
 
-def compose(title: str, records: Sequence[Record], per_row: int) -> Canvas:
+def compose(title: str, records: Sequence[Record], per_row: int) -> plt.Figure:
     """A figure of panels, at most ``per_row`` beside each other; panels without data say why."""
     surface = any(record["kind"] == "landscape" for record in records)
     canvas = _landscapes(records) if surface else _grid(records, per_row)
@@ -53,7 +50,7 @@ def compose(title: str, records: Sequence[Record], per_row: int) -> Canvas:
     return canvas
 
 
-def _grid(records: Sequence[Record], per_row: int) -> Canvas:
+def _grid(records: Sequence[Record], per_row: int) -> plt.Figure:
     columns = min(per_row, len(records))
     rows = math.ceil(len(records) / columns)
     height = _HEIGHT + (0.9 if any(r["kind"] == "sketch" for r in records) else 0.0)
@@ -100,7 +97,7 @@ def _title(record: Record, width: int = 60) -> str:
     return "\n".join(lines + textwrap.wrap(record["setting"], width))
 
 
-def _draw_one(axis: Axes, record: Record, records: Sequence[Record]) -> None:
+def _draw_one(axis: plt.Axes, record: Record, records: Sequence[Record]) -> None:
     kind = record["kind"]
     if kind == "sketch":
         schematics.draw(axis, record)
@@ -120,7 +117,7 @@ def _draw_one(axis: Axes, record: Record, records: Sequence[Record]) -> None:
         training.draw(axis, record)
 
 
-def _empty(axis: Axes, record: Record) -> None:
+def _empty(axis: plt.Axes, record: Record) -> None:
     if record["not_run"]:
         reason = f"not run at this profile: {record['not_run']}"
     elif record.get("state", "").startswith("finished"):
@@ -131,7 +128,7 @@ def _empty(axis: Axes, record: Record) -> None:
     axis.set_axis_off()
 
 
-def _landscapes(records: Sequence[Record]) -> Canvas:
+def _landscapes(records: Sequence[Record]) -> plt.Figure:
     """Surfaces in space, the rise's contours below them, the rise against radius at the end; schematics underneath."""
     measured = [r for r in records if r["kind"] == "landscape"]
     others = [r for r in records if r["kind"] != "landscape"]
@@ -142,7 +139,7 @@ def _landscapes(records: Sequence[Record]) -> Canvas:
     contours = [c for i, r in enumerate(measured) for c in _surface_column(canvas, grid, i, r, heights, rises)]
     if contours:
         label = "rise over the loss at +\n(top colour: this or more)"
-        ticks = MaxNLocator(6).tick_values(*rises)
+        ticks = plt.MaxNLocator(6).tick_values(*rises)
         shown = [tick for tick in ticks if rises[0] <= tick <= rises[1]]
         canvas.colorbar(contours[-1][1], ax=[a for a, _ in contours], label=label, ticks=shown, shrink=0.9)
         lines = {line["label"]: line for r in measured for line in r["lines"]}
@@ -170,13 +167,13 @@ def _scales(measured: Sequence[Record]) -> tuple[tuple[float, float], tuple[floa
 
 
 def _surface_column(
-    canvas: Canvas,
+    canvas: plt.Figure,
     grid: Any,
     column: int,
     record: Record,
     heights: tuple[float, float],
     rises: tuple[float, float],
-) -> list[tuple[Axes, Any]]:
+) -> list[tuple[plt.Axes, Any]]:
     """One model's surface and contours; none where it was not measured. Returns the contours' axes and colours."""
     if record["surface"] is None:
         axis = canvas.add_subplot(grid[:2, column])
@@ -190,7 +187,7 @@ def _surface_column(
     return [(below, surface_figures.draw_contour(below, record, rises))]
 
 
-def _legend(canvas: Canvas) -> float:
+def _legend(canvas: plt.Figure) -> float:
     """One legend below all panels, each label once; returns where it ends, in figure coordinates."""
     entries: dict[str, Any] = {}
     for axis in canvas.axes:
@@ -206,7 +203,7 @@ def _legend(canvas: Canvas) -> float:
     return -0.01 - (rows * 0.21 + 0.2) / canvas.get_figheight()
 
 
-def _statements(canvas: Canvas, records: Sequence[Record], top: float) -> None:
+def _statements(canvas: plt.Figure, records: Sequence[Record], top: float) -> None:
     """The decided statements under the legend, in two columns where the figure is wide; then how to read it."""
     wide = canvas.get_figwidth() > 12
     width = int(canvas.get_figwidth() * (8 if wide else 17))
@@ -249,5 +246,5 @@ def _halves(blocks: Sequence[list[str]]) -> list[list[str]]:
     return [left, right]
 
 
-def _text(canvas: Canvas, x: float, y: float, lines: Sequence[str]) -> None:
+def _text(canvas: plt.Figure, x: float, y: float, lines: Sequence[str]) -> None:
     canvas.text(x, y, "\n".join(lines), va="top", ha="left", fontsize=7.5, parse_math=False, linespacing=1.2)

@@ -7,9 +7,9 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 
 from artifact.base import plots
+from artifact.base.lazy import pyplot as plt
 from artifact.base.stats import t_interval
 from artifact.data.partition import partition
 from artifact.papers.figures.series import PanelAt
@@ -81,7 +81,7 @@ def _concentrated(label: str, own: list[np.ndarray], other: str, tables: list[np
     return from_interval(f"{label}: labels more concentrated than with {other}", t_interval(differences), "of entropy")
 
 
-def draw_bars(axes: Axes, record: Mapping[str, Any]) -> None:
+def draw_bars(axes: plt.Axes, record: Mapping[str, Any]) -> None:
     """Class totals side by side."""
     number = len(record["lines"])
     for position, line in enumerate(record["lines"]):
@@ -95,7 +95,7 @@ def draw_bars(axes: Axes, record: Mapping[str, Any]) -> None:
     axes.set_ylim(0, 1.02 * max(max(line["totals"]) for line in record["lines"]))
 
 
-def draw_map(axes: Axes, record: Mapping[str, Any], highest: int) -> Any:
+def draw_map(axes: plt.Axes, record: Mapping[str, Any], highest: int) -> Any:
     """Clients across, classes up; colour from 0 to ``highest`` samples, the same in all panels of a figure."""
     table = np.array(record["counts"])
     image = axes.imshow(table.T, aspect="auto", interpolation="nearest", origin="lower", vmin=0, vmax=highest)

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 
 from artifact.base.errors import UserError
+from artifact.base.lazy import pyplot as plt
 from artifact.base.registered import registered
 
 
@@ -20,7 +20,7 @@ def computed(name: str) -> dict[str, Any]:
     return known[name]()
 
 
-def draw(axes: Axes, record: Mapping[str, Any]) -> None:
+def draw(axes: plt.Axes, record: Mapping[str, Any]) -> None:
     """Contours of the field, lines, arrows and points with a legend of their own."""
     if record["field"] is not None:
         field = record["field"]

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.ticker import LogLocator
 
 from artifact.base import plots
+from artifact.base.lazy import pyplot as plt
 from artifact.base.stats import t_interval
 from artifact.papers.figures.statements import Statement, decide, from_interval, measured
 from artifact.papers.figures.surfaces import GRID, RADII, Entry
@@ -74,7 +73,7 @@ def rise_of(surface: Sequence[Sequence[float | None]]) -> np.ndarray:
     return values - values[len(values) // 2, len(values) // 2]
 
 
-def draw_surface(axes: Axes, record: Mapping[str, Any], scale: tuple[float, float]) -> None:
+def draw_surface(axes: plt.Axes, record: Mapping[str, Any], scale: tuple[float, float]) -> None:
     """A surface in space on the figure's scale; ``overlay`` lies over it as a grid."""
     a, b = np.meshgrid(GRID, GRID, indexing="ij")
     axes.plot_surface(a, b, clipped(record["surface"], scale), cmap="viridis", vmin=scale[0], vmax=scale[1], alpha=0.9)
@@ -91,7 +90,7 @@ def draw_surface(axes: Axes, record: Mapping[str, Any], scale: tuple[float, floa
     axes.tick_params(labelsize=7, pad=-2)
 
 
-def draw_contour(axes: Axes, record: Mapping[str, Any], scale: tuple[float, float]) -> Any:
+def draw_contour(axes: plt.Axes, record: Mapping[str, Any], scale: tuple[float, float]) -> Any:
     """Contours of the rise over the model's own loss, so that models of different loss are told apart by flatness."""
     levels = np.linspace(*scale, _LEVELS)
     values = clipped(rise_of(record["surface"]), scale).T
@@ -108,7 +107,7 @@ def clipped(surface: Sequence[Sequence[float | None]], scale: tuple[float, float
     return np.clip(np.nan_to_num(values, nan=scale[1]), *scale)
 
 
-def draw_rises(axes: Axes, lines: Sequence[Mapping[str, Any]]) -> None:
+def draw_rises(axes: plt.Axes, lines: Sequence[Mapping[str, Any]]) -> None:
     """Mean rise against radius with the band over seeds: the flatter model is the lower line."""
     for position, line in enumerate(lines):
         look, values = plots.style(line["label"], position), np.array(line["values"])
@@ -138,14 +137,14 @@ def spectrum_lines(entries: Sequence[Entry]) -> list[dict[str, Any]]:
     ]
 
 
-def draw_spectrum(axes: Axes, record: Mapping[str, Any]) -> None:
+def draw_spectrum(axes: plt.Axes, record: Mapping[str, Any]) -> None:
     for position, line in enumerate(record["lines"]):
         look, values = plots.style(line["label"], position), np.array(line["values"])
         label, every = f"{line['label']} (n={len(values)})", max(1, len(line["x"]) // 8)
         axes.plot(line["x"], values.mean(0), **look.plot(), markevery=every, markersize=4.5, linewidth=1.3, label=label)
         axes.fill_between(line["x"], values.min(0), values.max(0), color=look.colour, alpha=0.12, linewidth=0)
     axes.set_yscale("log")
-    axes.yaxis.set_minor_locator(LogLocator(subs=(2, 5)))
+    axes.yaxis.set_minor_locator(plt.LogLocator(subs=(2, 5)))
     for set_formatter in (axes.yaxis.set_major_formatter, axes.yaxis.set_minor_formatter):
         set_formatter(lambda value, _: f"{value:g}")
     axes.set_xlabel("index of the eigenvalue, largest first")
@@ -184,7 +183,7 @@ def density_statements(lines: Sequence[Mapping[str, Any]]) -> list[Statement]:
     return statements
 
 
-def draw_density(axes: Axes, record: Mapping[str, Any], floor: float = 1e-5) -> None:
+def draw_density(axes: plt.Axes, record: Mapping[str, Any], floor: float = 1e-5) -> None:
     for position, line in enumerate(record["lines"]):
         look = plots.style(line["label"], position)
         density, low, high = (np.clip(np.array(line[name], float), floor, None) for name in ("density", "low", "high"))

@@ -15,12 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from artifact import curvature
 from artifact.base.files import write_atomic
 from artifact.base.flat import Layout
+from artifact.base.lazy import Tensor, torch
 from artifact.curvature import EmpiricalRisk
 from artifact.papers.figures.series import PanelAt, Stored, runs_of
 from artifact.runs.store import Run

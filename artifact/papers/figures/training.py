@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
 
 from artifact.base import plots
+from artifact.base.lazy import pyplot as plt
 from artifact.base.stats import t_interval
 from artifact.papers.figures.series import PanelAt, Series, Stored, runs_of
 from artifact.papers.figures.statements import Statement, measured
@@ -106,7 +105,7 @@ def _swept(panel: PanelAt, quantity: str, stored: Stored) -> list[dict[str, Any]
 # ---- drawing ---------------------------------------------------------------------------------------------------------
 
 
-def draw(axes: Axes, record: Mapping[str, Any]) -> None:
+def draw(axes: plt.Axes, record: Mapping[str, Any]) -> None:
     """Mean over seeds with the band from the smallest to the largest; of curves the raw mean lies thin behind."""
     smoothed = record["kind"] == "curves"
     for position, line in enumerate(record["lines"]):
@@ -130,7 +129,7 @@ def draw(axes: Axes, record: Mapping[str, Any]) -> None:
         axes.set_xticks(positions(record, record["ticks"]), [f"{x:g}" for x in record["ticks"]])
         axes.minorticks_off()
     elif not record["log"]:
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))  # rounds
+        axes.xaxis.set_major_locator(plt.MaxNLocator(integer=True))  # rounds
     axes.set_xlabel(record["x_label"])
     axes.set_ylabel(record["y_label"])
     axes.grid(alpha=0.3)

@@ -13,16 +13,17 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import BaseContext
 from pathlib import Path
-from typing import Protocol
-
-import torch
+from typing import TYPE_CHECKING, Protocol
 
 from artifact import algorithms, data
 from artifact.base.errors import UserError
+from artifact.base.lazy import torch
 from artifact.runs import session
 from artifact.runs.store import Run
 from artifact.training.config import RunConfig
-from artifact.training.trainer import Trainer
+
+if TYPE_CHECKING:
+    from artifact.training.trainer import Trainer
 
 #: a run whose worker died that often is given up
 DEATHS = 3
@@ -182,7 +183,7 @@ def context() -> BaseContext:
     kinds = multiprocessing.get_all_start_methods()
     chosen = multiprocessing.get_context("forkserver" if "forkserver" in kinds else "spawn")
     if "forkserver" in kinds:
-        chosen.set_forkserver_preload(["artifact.runs.sweep.workers"])
+        chosen.set_forkserver_preload(["artifact.runs.sweep.workers", "artifact.training.trainer"])
     return chosen
 
 
