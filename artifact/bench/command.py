@@ -16,7 +16,7 @@ from artifact.accelerate.choose import BACKENDS, measured_for
 from artifact.base import paths
 from artifact.base.errors import UserError
 from artifact.base.files import write_atomic
-from artifact.base.options import Place
+from artifact.base.options import Place, refuse_given
 from artifact.bench import results
 from artifact.bench.cases import (
     CASES,
@@ -107,17 +107,16 @@ def ratio_line(result: dict[str, Any]) -> str:
 
 def write_backends(turns: int, models: Iterable[str]) -> str:
     """Time every backend per model with FedSAM and write the fastest of each to ``backends.toml``; its text."""
-    candidates, result = BACKENDS_OF[device().type], {}
+    candidates, fastest = BACKENDS_OF[device().type], {}
     for model in models:
         kinds = candidates.get(model.split("-")[0], candidates["*"])
-        one = measure([model], ["fedsam"], kinds, turns, evaluate=False)
-        result = one | {"rows": [*result.get("rows", ()), *one["rows"]]}
-    fastest: dict[str, tuple[str, str]] = {}
-    for model in dict.fromkeys(r["model"] for r in result["rows"]):
-        rows = [r for r in result["rows"] if r["model"] == model and r["backend"] == r["contender"]]
-        best = min(rows, key=lambda r: r["train"]["median"])
-        timings = ", ".join(f"{r['backend']} {1000 * r['train']['median']:.0f} ms" for r in rows)
-        fastest[model] = (best["backend"], timings)
+        result = measure([model], ["fedsam"], kinds, turns, evaluate=False)
+        # a backend that does not know the model has given its work to another one
+        seconds = {
+            row["backend"]: row["train"]["median"] for row in result["rows"] if row["backend"] == row["contender"]
+        }
+        timings = ", ".join(f"{backend} {1000 * value:.0f} ms" for backend, value in seconds.items())
+        fastest[model] = min(seconds, key=seconds.__getitem__), timings
     text = merge(BACKENDS_FILE.read_text(encoding="utf-8"), measured_for(device()), fastest, result)
     write_atomic(BACKENDS_FILE, text)
     return text
@@ -144,7 +143,7 @@ def merge(text: str, section: str, fastest: dict[str, tuple[str, str]], result: 
 
 @click.command("bench", help="Measure seconds per round of models, methods and backends.")
 @click.option("--model", "models", multiple=True, type=click.Choice(list(CASES)), help="Default: all.")
-@click.option("--algorithm", "algorithms", multiple=True, default=METHODS, show_default=True)
+@click.option("--algorithm", "algorithms", multiple=True, default=METHODS, show_default=True, help="Methods.")
 @click.option(
     "--backend",
     "kinds",
@@ -166,7 +165,7 @@ def merge(text: str, section: str, fastest: dict[str, tuple[str, str]], result: 
 @click.option("--visited", is_flag=True, help="Every client has state already, as after many rounds (memory).")
 @click.option("--reference", type=Place(), help="Checkout of the released FL-Simulator to time too.")
 @click.option(
-    "--write", is_flag=True, help="Write the fastest backend of each model to artifact/accelerate/backends.toml."
+    "--write", is_flag=True, help="Time FedSAM by every backend; write the fastest of each model to backends.toml."
 )
 @results.OUT
 @click.option("--json", "as_json", is_flag=True, help="Print the JSON result.")
@@ -184,7 +183,14 @@ def bench(
 ) -> None:
     if reference is not None and not (reference / "server" / "server.py").is_file():
         raise UserError("reference", str(reference), "a checkout of woodenchild95/FL-Simulator")
+    if write:
+        why = "nothing with --write, which times FedSAM by every backend"
+        refuse_given(why, "algorithms", "kinds", "cores", "visited", "reference", "out", "as_json")
     chosen = available(models or CASES)
+    if not chosen:
+        raise UserError(
+            "model", ", ".join(models or CASES), "models whose data are here; artifact data fetch gets them"
+        )
     if write:
         click.echo(write_backends(turns, chosen))
         return

@@ -102,11 +102,14 @@ def _trainer(model: str, kind: str) -> Trainer:
 
 
 def _shares(trainer: Trainer) -> dict[str, float]:
-    """Processor time of a round by kind of operation, as shares; what no operation accounts for is last."""
+    """The time of a round by kind of operation, as shares; what no operation accounts for is last.
+
+    The profiler has the wall time of an operation, so the whole is wall time too: on a busy machine both wait alike.
+    """
     with profiler(activities=[ProfilerActivity.CPU]) as record, _watched_loops() as in_loops:
-        began = time.process_time()
+        began = time.perf_counter()
         trainer.play_round()
-        whole = time.process_time() - began
+        whole = time.perf_counter() - began
     sums = dict.fromkeys(KINDS, 0.0)
     for event in record.key_averages():
         kind = next((kind for kind, parts in KINDS.items() if any(part in event.key for part in parts)), None)

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import time
+import tomllib
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ import torch
 from artifact.__main__ import main
 from artifact.base import devices
 from artifact.base.errors import UserError
-from artifact.bench import cases
+from artifact.bench import cases, command
 from artifact.bench.command import line, ratio_line
 from artifact.bench.flops import limits, round_flops
 from artifact.bench.measure import (
@@ -26,6 +27,7 @@ from artifact.bench.measure import (
     tree_seconds,
 )
 from artifact.runs.session import load_data
+from artifact.runs.store import environment
 from artifact.training.config import make
 from artifact.training.trainer import Trainer
 
@@ -162,3 +164,42 @@ def test_a_place_that_cannot_be_written_is_refused_before_anything_is_measured(m
     (tmp_path / "file").touch()
     assert main(["bench", "--out", str(tmp_path / "file" / "x.json")]) == 2
     assert capsys.readouterr().err.startswith("error: out: ")
+
+
+def test_the_fastest_backend_of_each_model_is_written(monkeypatch, tmp_path):
+    """What a backend does that does not know the model, and so gives it to another one, does not count."""
+    monkeypatch.setattr(command, "BACKENDS_FILE", tmp_path / "backends.toml")
+    command.BACKENDS_FILE.write_text('# head\n\n[cpu]\n"*" = "batched"\n')
+    monkeypatch.setattr(command, "measured_for", lambda _device: "cpu")
+    known = {"lenet": ("loop", "batched"), "mlp-200": ("explicit", "loop")}
+
+    def measured(models, algorithms, kinds, turns, **_asked):
+        rows = [
+            {
+                "contender": kind,
+                "backend": kind if kind in known[models[0]] else "loop",
+                "train": {"median": s, "n": turns},
+            }
+            for s, kind in enumerate(kinds, 2)
+        ]
+        rows[-1]["train"]["median"] = 1.0  # batched of LeNet; onednn of the MLP, which is loop's work
+        return {"environment": environment(torch.device("cpu")), "rows": rows}
+
+    monkeypatch.setattr(command, "measure", measured)
+    text = command.write_backends(3, ["lenet", "mlp-200"])
+    assert command.BACKENDS_FILE.read_text() == text and "medians of 3 turns" in text
+    assert tomllib.loads(text) == {"cpu": {"*": "batched", "lenet": "batched", "mlp-*": "loop"}}
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["--write", "--cores", "1"], ("cores", "nothing with --write")),
+        (["--model", "lenet"], ("model", "lenet", "whose data are here")),
+    ],
+)
+def test_what_bench_cannot_do_is_one_line(words, named, monkeypatch, capsys):
+    monkeypatch.setattr(command, "available", lambda models: [])
+    assert main(["bench", *words]) == 2
+    error = capsys.readouterr().err
+    assert len(error.splitlines()) == 1 and all(word in error for word in named)

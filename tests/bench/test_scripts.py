@@ -73,6 +73,7 @@ def test_profile_adds_up_and_knows_the_layers(digits, tmp_path):
     result = round_profile.measure(["mlp-200"], ["explicit"])
     (one,) = result["profiles"]
     assert sum(one["shares"].values()) == pytest.approx(1) and one["shares"]["matrix products"] > 0
+    assert min(one["shares"].values()) >= 0  # also on a busy machine
     assert [(layer["layer"], layer["weight"]) for layer in one["layers"]] == [("fc1", "200x64"), ("fc2", "10x200")]
     assert all(layer["forward_gflops"] > 0 and layer["backward_gflops"] > 0 for layer in one["layers"])
     assert one["floor"] == pytest.approx(4 * sum(layer["milliseconds"] for layer in one["layers"]) / 1000)
