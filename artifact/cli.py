@@ -52,7 +52,7 @@ COMMANDS = {
         "artifact.papers.sweep_command:sweep_command",
         "Train all runs that a PAPER, PAPER/TABLE, PAPER/FIGURE or all need.",
     ),
-    "compare": ("artifact.papers.compare:compare_command", "Compare a method of your own with those of PAPER/TABLE."),
+    "compare": ("artifact.papers.compare:compare_command", "Compare a method of your own with PAPER/TABLE."),
     "costs": ("artifact.papers.costs:costs_command", "Count gradients, traffic and client memory of every method."),
     "readme": ("artifact.report.markdown_blocks:readme_command", "Fill the generated blocks of Markdown files."),
     "report": ("artifact.report.command:report_command", "Build the static report site; it opens offline."),

@@ -88,7 +88,7 @@ def draw_scenario(name: str, path: Path) -> None:
 
 
 def scenario_json(name: str) -> str:
-    """The numbers of one counter-example loss, of which the report draws its charts, to five digits."""
+    """The numbers of one counter-example loss, to five digits; the report draws its charts from them."""
     return json.dumps(_short(as_data(SCENARIOS[name]())), indent=None, separators=(",", ":")) + "\n"
 
 

@@ -271,7 +271,7 @@ def jobs_for(claims: Iterable[Claim]) -> list[Job]:
 def run_claims(
     claims: Sequence[Claim], *, each: Callable[[Outcome], None] = lambda outcome: None, **options: Any
 ) -> list[Outcome]:
-    """Outcomes in ledger order. each: called for an outcome as soon as it is known. options: those of ``run_jobs``."""
+    """Outcomes in ledger order. each: called for an outcome as soon as it is known. options: see ``run_jobs``."""
     papers = sorted({claim.paper for claim in claims}, key=PAPERS.index)
     errors = import_theory(papers)
     by_id = {claim.id: claim for claim in claims}

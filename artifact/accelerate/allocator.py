@@ -38,7 +38,7 @@ def keep_freed_memory() -> bool:
 def returning(size: int) -> Iterator[None]:
     """What is allocated inside goes back to the kernel when it is freed, if blocks are of a large ``size`` in bytes.
 
-    The few matrices [S, P] at the two ends of a round would leave gaps in the heap of several times their size.
+    The few matrices [S, P] at the two ends of a round would leave gaps in the heap, larger than they are.
     """
     mallopt = _mallopt() if size >= LARGE else None
     if mallopt is None:

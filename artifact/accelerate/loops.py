@@ -28,7 +28,7 @@ def compiled() -> ModuleType | None:
 
 
 def loops_for(*tensors: Tensor, dtypes: Collection[torch.dtype] | None = None) -> ModuleType | None:
-    """The compiled loops if they may work on these tensors, of which the first is the largest; else None.
+    """The compiled loops if they may work on these tensors, largest first; else None.
 
     dtypes: types that the wanted loop knows; float32 and float64 by default.
     """

@@ -95,7 +95,7 @@ class ClientRows:
     def load(self, tensors: Mapping[str, Tensor]) -> None:
         """Inverse of ``tensors``; rows are taken over as they are, to be read only.
 
-        Raises ValueError for tensors that are not those of so many clients with so long rows.
+        Raises ValueError for tensors of another number of clients or with rows of another length.
         """
         index = tensors["index"].tolist() if "index" in tensors else []
         if len(index) != self.shape[0]:

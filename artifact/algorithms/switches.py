@@ -2,7 +2,7 @@
 
 A switch is a mixin with an id. ``artifact.algorithms.build`` puts the mixins of the wanted ids before the method's
 class, so a variant is a set of ids and never a second implementation. ``applies_to`` names the classes whose
-equation it replaces; ids are those of ``claims/discrepancies.csv``.
+equation it replaces; ids stand in ``claims/discrepancies.csv``.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def released_ids(algorithm: type, source: str) -> frozenset[str]:
 def mixins(algorithm: type, ids: frozenset[str], source: str) -> tuple[type, ...]:
     """Mixins of the ids that concern a class, in the order in which they are declared; two ids may share one.
 
-    Where repositories differ in the number of one id, those of the source come in.
+    Where repositories differ in the number of one id, the source's mixins are taken.
     """
     found = []
     for id, group in SWITCHES.items():

@@ -82,7 +82,7 @@ class Partition:
         return np.stack([np.bincount(labels[part], minlength=classes) for part in self.indices])
 
     def atypicality(self, labels: np.ndarray | torch.Tensor) -> np.ndarray:
-        """[clients] in [0, 1): total-variation distance of a client's class shares from those of all clients' data."""
+        """[clients] in [0, 1): total-variation distance of a client's class shares from the shares over all data."""
         counts = self.counts(labels)
         shares, all_shares = counts / counts.sum(1, keepdims=True), counts.sum(0) / counts.sum()
         return 0.5 * np.abs(shares - all_shares).sum(1)

@@ -45,7 +45,7 @@ class Source:
     labels: class names, where the files do not carry them. prefixes: IDX file names (train, test).
     share: fraction kept of training and test images (class-stratified, seed 0).
     validation: training images that are held out and stand in place of the test images (class-stratified, seed 0).
-    file: name of the stored file, where it is that of another entry.
+    file: name of the stored file, where another entry's is read.
     """
 
     title: str

@@ -292,7 +292,7 @@ def _vit(input_shape: tuple, classes: int) -> Model:
     return VisionTransformer(classes, _vit_state())
 
 
-#: name -> (shape of an input, classes) -> the network; the names are those of ``registry.MODELS``
+#: name -> (shape of an input, classes) -> the network; the names stand in ``registry.MODELS``
 BUILDERS: dict[str, Callable[[tuple, int], Model]] = {
     "mlp": _mlp_dropout,
     "mlp-200": lambda s, c: _dense({}, s, (200,), c),
@@ -310,7 +310,7 @@ BUILDERS: dict[str, Callable[[tuple, int], Model]] = {
 
 
 def needs_two_samples(model: Model) -> bool:
-    """Whether BatchNorm meets a single pixel per channel, of which one image gives it no variance."""
+    """Whether BatchNorm meets a single pixel per channel; a batch of one image then has no variance."""
     was_training = model.training
     model.eval()  # running statistics stay, and dropout needs no draws
     shapes = input_shapes(model, torch.zeros(1, *model.input_shape), (BatchNorm,))

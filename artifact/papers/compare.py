@@ -91,8 +91,8 @@ def settings_of(method: str, hyper: tuple[str, ...]) -> dict[str, float | bool]:
 def with_own_row(table: Table, profile: str, method: str, settings: dict[str, Any]) -> Table:
     """The table with the own method as its only row.
 
-    Its settings win over those of the profile, the column and the exceptions; of these only the ones for all rows
-    concern it: a pattern that means some of the table's rows may fit its name by chance.
+    Its settings win over the profile's, the column's and the exceptions'. Only exceptions for all rows concern it,
+    because a pattern that means some of the table's rows may fit its name by chance.
     """
     label = algorithms.ALGORITHMS[method].__name__
     row = Line(id=slug(label), label=label, settings={"algorithm": method}, at={profile: settings})
@@ -112,7 +112,7 @@ def narrowed(table: Table, profile: str, columns: tuple[str, ...]) -> Table:
     Raises UserError where that leaves nothing.
     """
     if table.given is not None:
-        raise UserError("table", f"{table.paper}/{table.id}", "a table of which something is trained")
+        raise UserError("table", f"{table.paper}/{table.id}", "a table whose cells are trained")
     cells = experiments.cells(table, profile)
     metrics = tuple(m for m in table.metrics if m.quantity in QUANTITIES and m.to is None)
     run_here = [c for c in table.columns if any(not cell.not_run for cell in cells if cell.column is c)]
@@ -292,7 +292,7 @@ def forest(found: list[Beside], title: str, folder: Path, stem: str) -> list[Pat
 # ---- command ---------------------------------------------------------------------------------------------------------
 
 
-@click.command("compare", help="Compare a method of your own with those of PAPER/TABLE.")
+@click.command("compare", help="Compare a method of your own with PAPER/TABLE.")
 @click.argument("name")
 @click.option("--add", required=True, type=Place(), help="Python file that defines the method.")
 @click.option("--algorithm", help="Which method of the file, where it defines several.")

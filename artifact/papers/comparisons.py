@@ -130,14 +130,14 @@ def _labelled(numbers: Numbers, text: str, within: str) -> str:
 
 
 def _differences(predicate: Predicate, numbers: Numbers, a: str, b: Place, within: str) -> BySeed:
-    """Seed -> how much better a is than b, or than the best of several."""
+    """Seed -> how much better a is than b, or than the best of all that b names."""
     mine, theirs = numbers.values(a, within), _best_of(predicate, numbers, b, within)
     sign = 1 if predicate.better == "higher" else -1
     return {seed: sign * (mine[seed] - theirs[seed]) for seed in numbers.shared(mine, theirs)}
 
 
 def _best_of(predicate: Predicate, numbers: Numbers, names: Place, within: str) -> BySeed:
-    """Seed -> the value, of several the best one at that seed."""
+    """Seed -> the value at that seed; where more than one name is given, the best of their values."""
     if isinstance(names, str):
         return numbers.values(names, within)
     found = [numbers.values(name, within) for name in names]
@@ -256,7 +256,7 @@ def _cost(predicate: Cost, numbers: Numbers) -> list[Node]:
 
 
 def _cheaper(predicate: Cost, numbers: Numbers, a: str, b: str, within: str) -> Node:
-    """factor times the cost of b exceeds that of a."""
+    """factor times the cost of b exceeds the cost of a."""
     cell, _ = (numbers.cell(name, within) for name in (a, b))
     quantity = cell.metric.quantity
     times = f"{predicate.factor:g} times " if predicate.factor != 1 else ""

@@ -114,7 +114,7 @@ class Profile(Declared):
 
 
 class Given(Declared):
-    """A table of which nothing is trained: its cells are the lines of its CSV.
+    """A table that needs no training: its cells are the lines of its CSV.
 
     rows, columns: CSV fields that label them together.  fields: the CSV's fields with values.  claims: ids of the
     ledger that decide the table.  command: what prints ours beside it.
@@ -179,7 +179,7 @@ class Panel(Declared):
     """One panel of a figure.
 
     of: ``TABLE/COLUMN`` of the same paper whose runs it draws.
-    rows: lines; with ``of`` those of the table, all by default.  settings: on top of the paper's or of that column's.
+    rows: lines; with ``of`` the table's rows, all by default.  settings: on top of the paper's or the column's.
     x, values: the setting that a sweep varies and what it takes, for all profiles or one by one.  divide: setting that
     the value is divided by for the axis.  levels: lines that are not swept, drawn across.
     y: what is drawn of a round's metrics, e.g. ``server.accuracy``; the last ten evaluated rounds' mean in a sweep.
@@ -281,7 +281,7 @@ def _inherit(table: Mapping[str, Any], tables: Mapping[str, Any], defaults: Mapp
 
 
 def _over(below: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """Own entries over those of a table or panel; settings, remarks, reasons and profiles are merged."""
+    """A line's own entries over its table's or panel's; settings, remarks, reasons and profiles are merged."""
     merged = {**below, **own}
     for name in {"settings", "ours", "not_run"} & merged.keys():
         merged[name] = below.get(name, {}) | own.get(name, {})

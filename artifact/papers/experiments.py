@@ -74,13 +74,13 @@ class Cell:
 
     @cached_property
     def members(self) -> tuple[Line, ...]:
-        """The columns that the cell averages over at this profile: its own, or those of its pool that are run here."""
+        """The columns that the cell averages over at this profile: its own, or its pool as far as it is run here."""
         pool = self.column.pool or (self.column,)
         return tuple(c for c in pool if not self._not_run(c)) or pool
 
     @cached_property
     def configs_by_member(self) -> tuple[tuple[RunConfig, ...], ...]:
-        """[members][seeds]; empty for a cell of which nothing is trained."""
+        """[members][seeds]; empty for a cell that needs no training."""
         if self.table.given is not None:
             return ()
         table, probes = self.table, self.metric.probes

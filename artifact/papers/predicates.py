@@ -5,7 +5,7 @@ A predicate names a table or panel, the rows and columns that it compares by lab
 as typed ``[claim.predicate]`` tables. A panel's ``checks`` are short sentences that stand for predicates on its lines;
 with lines A and B, and values v of the swept setting:
 
-- ``A > B at v``: the value of A at v lies above that of B.
+- ``A > B at v``: the value of A at v lies above the value of B.
 - ``A > B``: A lies above B; per seed the mean over the points of both, of a curve its mean height, paired by seed.
 - ``A > B from v``: the same over the points from v on; left out where none is drawn.
 - ``rising`` or ``rising: A, B``: the mean change per step of the sweep is positive.
@@ -77,7 +77,7 @@ class Ordering(Predicate):
 
 
 class Difference(Predicate):
-    """In every pair the first is better than the second, or than the best of several at each seed.
+    """In every pair the first is better than the second; a second of more names counts by the best at each seed.
 
     mean: of each pair's average over ``within`` instead of at every place.  equal: the pairs are equal within the
     margin.

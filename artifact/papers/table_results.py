@@ -135,7 +135,7 @@ def make(
 ) -> None:
     """Train what the settings' store lacks for the tables, on all cores, each run resumable.
 
-    Where a table shows curvature, that of runs without a record is measured and stored beside them. everything: also
+    Where a table shows curvature, runs without a record of it are measured. everything: also
     the cells that the profile marks as not run here.
     """
     configs = [c for table in tables for c in needed_runs.configs(f"{table.paper}/{table.id}", profile, everything)]

@@ -59,7 +59,7 @@ class Record:
 
     @property
     def second(self) -> str:
-        """The verdict of the stored runs beside that of a check, where they give one."""
+        """The verdict of the stored runs, where they give one beside the check's."""
         found = self.experiment["verdict"] if self.experiment and self.claim.decided_by == "checks" else ""
         return "" if found == "not-run" else found
 

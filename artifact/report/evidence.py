@@ -131,7 +131,7 @@ def _measured(evidence: Mapping[str, Any]) -> Iterator[Part]:
 
 
 def _intervals(evidence: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    """Rows name, mean, low, high of one interval or of several named ones."""
+    """Rows (name, mean, low, high): one for a single interval, one each for named ones."""
     interval = evidence["interval"]
     if isinstance(interval, Mapping) and "low" not in interval:
         for name, entry in interval.items():

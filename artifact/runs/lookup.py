@@ -54,7 +54,7 @@ def unfinished_runs(store: Path) -> dict[str, Run]:
 
 
 def find_run(run_config: RunConfig, stored: Stored) -> Run | None:
-    """The finished run of a config, with at least its probes; of several the one with the fewest.
+    """The finished run of a config that has at least its probes; where there are more, the one with the fewest probes.
 
     A run that was made again for a probe keeps its earlier twin, whose model may have been measured since.
     """

@@ -1,6 +1,6 @@
 """Replay a case file: explicit data, batches and cohorts in, trajectory out.
 
-The format is that of the conformance vectors: a model that is a chain of fully connected layers with ReLU between,
+``tests/vectors/FORMAT.md`` describes the format: a model that is a chain of fully connected layers with ReLU between,
 clients that own consecutive rows, batches in order without shuffling, explicit lists of active clients.
 """
 

@@ -160,7 +160,7 @@ def _restore(run: Run, trainer: Trainer) -> None:
 
 
 def require_checkpoint_of(run: Run, metadata: Mapping[str, str], own: Mapping[str, Any]) -> None:
-    """Raises UserError where a checkpoint's metadata are those of another run than the one with the config ``own``.
+    """Raises UserError where a checkpoint was written by another run than the one with the config ``own``.
 
     Only fields of ``RunConfig`` count; one that came later than the checkpoint or the run has its default.
     """

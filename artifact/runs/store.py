@@ -237,7 +237,7 @@ class Run:
     def metrics(self) -> list[dict[str, Any]]:
         """One dict per completed round; a half-written last line of a killed run is left out.
 
-        Raises UserError for a damaged line of a finished run, and for one whose lines are not those of all its rounds.
+        Raises UserError for a damaged line of a finished run, and for one in which a round is missing.
         In an unfinished one the rounds end at the damage: its damaged end may come after the checkpoint, from which
         the run goes on.
         """

@@ -62,8 +62,8 @@ def open_target(
     """The model behind a reference, on the run's own data and partition.
 
     load: gives the data of a config, for callers that keep them, in place of ``data_root``.
-    Raises UserError for what is no checkpoint of ours, for one of another run than the folder's, and for data that are
-    not those of the run.
+    Raises UserError for what is no checkpoint of ours, for one of another run than the folder's, and for data on
+    which the run was not trained.
     """
     path, run = find(reference, store)
     tensors, metadata = read_checkpoint(path, GLOBAL_MODEL)  # the clients' state can be a hundred times as large

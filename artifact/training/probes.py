@@ -49,7 +49,7 @@ class Round:
     """What the probes may read of a round.
 
     method, C: the method and its cohort.  w: [P] the model sent.  weights: [m] N_i / N.  atypicality: [m] distance of
-    each client's class shares from those of all data.
+    each client's class shares from the shares over all data.
     client_gradients: w -> [m, P] gradient of every client's loss.  risk: F, or its restriction to so many samples.
     cohort_of: round -> its active clients.  last_seen: [S, P] models that the cohort last received, nan before a first
     visit; kept for FedLESAM only.  uncounted: context in which gradients are no cost of the method.  radius: of the
@@ -251,8 +251,9 @@ class RatiosProbe(Probe):
 
     mean, lowest, highest over the cohort of r_i = <gbar, G_i> / ||G_i||, gbar the size-weighted mean over the cohort;
     cosine: mean of the normalised form, <gbar, G_i> / (||gbar|| ||G_i||).  negative: share of r_i below zero.
-    atypical: correlation over the cohort of r_i with the distance of the client's class shares from those of all data
-    (Sec. 3.5: clients of another kind get smaller radii); None where one of them is constant.
+    atypical: correlation over the cohort of r_i with the client's atypicality, the distance of its class shares
+    from the shares over all data (Sec. 3.5: clients of another kind get smaller radii); None where one
+    of them is constant.
     """
 
     def results(self, end):

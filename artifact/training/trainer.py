@@ -54,7 +54,7 @@ def draw_cohort(seed: int, t: int, clients: int, size: int, rule: str) -> Tensor
 
 
 def _leaving_out(dataset: Dataset) -> str:
-    """The splits of a data set whose test images are those of a domain."""
+    """Which splits are allowed for a data set that has no test images but those of its domains."""
     return f"domain:NAME with one of {', '.join(dataset.domain_names)} ({dataset.name} has no test set of its own)"
 
 

@@ -24,7 +24,7 @@ class Tail:
     """How the runs of a table's column or of a figure's panel end.
 
     slope: accuracy points per ten rounds over the last ten evaluated rounds, mean over the lines, interval over the
-    seeds.  gain: mean of those of these rounds that lie after halfway, minus the accuracy halfway through training,
+    seeds.  gain: mean over the rounds among these that lie after halfway, minus the accuracy halfway through training,
     likewise; None where no round near the middle was evaluated.  rising: lines whose own slope has an interval above
     zero.  cells: lines with at least two seeds.  what: data and rounds of the runs.  keys: of the runs.
     """

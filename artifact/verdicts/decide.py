@@ -78,8 +78,8 @@ def decide(claim: Claim, profile: str = PROFILE, store: Store | Path | None = No
     zero, not beyond the margin.  contradicted: on the other side of zero.  inconclusive: none of these.  not-run: a
     needed cell lacks runs (fewer than two paired seeds), or no predicate can be stated on cells.
     A conjunction ("A beats B and C") is tested part by part at the full level (intersection-union test), so its error
-    is at most that of one part; it is contradicted when one part is, at a level divided by the number of parts (Holm's
-    first step). ``at_least`` = u of k parts: both rules in between (``artifact.base.hypotheses``).
+    is at most the error of one part; it is contradicted when one part is, at a level divided by the number of parts
+    (Holm's first step). ``at_least`` = u of k parts: both rules in between (``artifact.base.hypotheses``).
     """
     store = store if isinstance(store, Store) else open_store(profile, store)
     if claim.predicate is None:
@@ -144,7 +144,7 @@ def _decided(claim: Claim, predicate: AnyPredicate, profile: str, evidence: Evid
 
 
 def in_figures(interval: Interval) -> str:
-    """``+1.2 [+0.3, +2.1]``; an end of which nothing is known is open."""
+    """``+1.2 [+0.3, +2.1]``; an unknown end is printed as open."""
     low, high = ("open" if math.isinf(end) else f"{end:+.3g}" for end in (interval.low, interval.high))
     return f"{interval.mean:+.3g} [{low}, {high}]"
 
@@ -167,7 +167,7 @@ def _comparisons(leaves: Sequence[Comparison]) -> list[dict[str, Any]]:
 
 
 def _command(claim: Claim, profile: str) -> str:
-    """What makes the runs; a panel's runs are those of its figure, several tables' those of their paper."""
+    """The command that makes the runs: of the table, of the panel's figure, or of the whole paper."""
     if claim.predicate is None:
         return ""
     tables = {tuple(name.split("/")[:2]) for name in (claim.predicate.table, *claim.predicate.also)}

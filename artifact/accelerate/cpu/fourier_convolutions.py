@@ -4,7 +4,7 @@ A kernel of k x k taps takes k^2 multiplications per output and pair of channels
 an image has about half as many frequencies as pixels: of LeNet's second convolution (5 x 5 taps, 10 x 10 outputs from
 14 x 14 pixels) less than a fifth of the multiplications is left, of a pass with all transforms about a quarter. The
 transforms are products with small matrices of cosines and sines: at some tens of pixels one matrix product over all
-images and channels is faster than fast Fourier transforms. The result is that of the convolution up to rounding.
+images and channels is faster than fast Fourier transforms. The result equals the convolution's up to rounding.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def waves(circle: Sequence[int], points: Sequence[range], like: Tensor, weighted
 
 @dataclass(frozen=True)
 class Plan:
-    """The transforms of one convolution; those of its kernels are weighted."""
+    """The transforms of one convolution; its kernels' transforms are weighted."""
 
     images: Waves
     kernels: Waves

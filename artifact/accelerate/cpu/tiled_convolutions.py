@@ -4,7 +4,7 @@ A convolution of few channels gives the kernels of a library little to do at a t
 max-pooling, a tile, share most of their pixels: they see one patch of the image and are its product with a matrix that
 holds the kernel once per output, shifted, and zeros elsewhere. With 5 x 5 taps and windows of 2 x 2 nearly a third of
 the matrix is zeros, but one large product over all tiles runs at the processor's full rate, patches overlap less than
-those of single outputs, and what the pooling compares lies in different rows: it is a maximum of matrices.
+patches of single outputs, and the pooling compares different rows: it is a maximum of matrices.
 
 The batch is innermost, [R, C, H, W, B] for R clients: patches are cut and joined in runs of B numbers, and to the fully
 connected layers behind it the last image is a matrix of columns.
@@ -240,7 +240,7 @@ class TiledNetwork:
         return out
 
     def _shares(self, uniforms: Tensor) -> tuple[Tensor, ...]:
-        """Each block's uniform numbers, then those of the fully connected layers."""
+        """Each block's uniform numbers, then the fully connected layers' own."""
         units = [block.units for block in self.blocks]
         return uniforms.split([*units, uniforms.shape[-1] - sum(units)], -1)
 

@@ -72,7 +72,7 @@ def _grid(records: Sequence[Record], per_row: int) -> plt.Figure:
 
 
 def _maps(records: Sequence[Record]) -> dict[int, list[int]]:
-    """Positions of the heat maps by their number of classes: those of one number share a colour scale."""
+    """Positions of the heat maps by their number of classes: maps with as many classes share a colour scale."""
     groups: dict[int, list[int]] = {}
     for position, record in enumerate(records):
         if record["kind"] == "heatmap":

@@ -118,7 +118,7 @@ def state(panel: PanelAt, stored: Stored, store: Path) -> str:
 
 
 def states(profile: str, store: Path | None = None, selection: str = "") -> dict[str, str]:
-    """Panel id -> state, for every declared panel (or those of a selection) at a profile."""
+    """Panel id -> state, for every declared panel, or the selected ones, at a profile."""
     root = store or experiments.STORES[profile]
     stored = finished_runs(root)
     return {panel.id: state(panel, stored, root) for panel in select(selection, profile)}

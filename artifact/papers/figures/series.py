@@ -160,7 +160,10 @@ def select(selection: str, profile: str) -> list[PanelAt]:
 
 
 def configs(selection: str, profile: str, everything: bool = False) -> list[RunConfig]:
-    """The runs that the selected panels need; some of several. everything: also what the profile does not run here."""
+    """The runs that the selected panels need; panels may share runs.
+
+    everything: also the runs that the profile leaves out here.
+    """
     series = [s for panel in select(selection, profile) for s in panel.series if everything or not s.not_run]
     return [config for s in series for config in s.configs]
 
@@ -168,6 +171,6 @@ def configs(selection: str, profile: str, everything: bool = False) -> list[RunC
 def runs_of(series: Series, stored: Stored) -> list[Run]:
     """Finished runs of a series in the order of its seeds.
 
-    None where a profile does not run the series and would borrow those of a panel on other data.
+    None where a profile does not run the series and would borrow another panel's runs, on other data.
     """
     return [] if series.not_run and series.replaced else find_runs(series.configs, stored)

@@ -133,7 +133,7 @@ def _measured(kind: str, folder: Path, first: bool, top: int, data_root: Path | 
 def load(folder: Path, data_root: Path | None = None) -> tuple[EmpiricalRisk, Tensor]:
     """A run's training loss on ``SAMPLES`` images and its last server model [P].
 
-    Raises UserError as ``sharpness.open_target`` does: also where the data are not those of the run.
+    Raises UserError as ``sharpness.open_target`` does: also where the run was trained on other data.
     """
     target = open_target(str(folder), folder.parent, load=_data(data_root))
     return target.trainer.risk(SAMPLES), target.w

@@ -239,7 +239,7 @@ def _ending(code: int | None) -> str:
 class LocalPool:
     """A pool of worker processes, one per core; a job whose worker dies is tried again, ``DEATHS`` times in all.
 
-    doubled: two workers per core, of which one computes while the other waits for the disk.
+    doubled: two workers per core: one computes while the other waits for the disk.
     """
 
     def __init__(self, size: int, settings: Settings, doubled: bool = False):
