@@ -11,7 +11,8 @@ import ctypes
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
+
+from artifact.base.cache import cache
 
 #: numbers of mallopt's parameters in glibc's malloc.h, and the default of the second
 _TRIM_THRESHOLD, _MMAP_MAX, _MMAPS = -1, -4, 65536

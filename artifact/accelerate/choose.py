@@ -18,9 +18,9 @@ from __future__ import annotations
 
 import os
 import tomllib
-from functools import cache
 from importlib.resources import files
 
+from artifact.base.cache import cache
 from artifact.base.devices import vector_unit
 from artifact.base.lazy import torch
 

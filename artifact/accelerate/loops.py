@@ -8,10 +8,10 @@ environment without numba) stays with torch.
 from __future__ import annotations
 
 from collections.abc import Collection
-from functools import cache
 from importlib import import_module
 from types import ModuleType
 
+from artifact.base.cache import cache
 from artifact.base.lazy import Tensor, torch
 
 #: numbers below which calling torch a few times costs nothing worth saving

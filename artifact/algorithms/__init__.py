@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import hashlib
 import importlib.util
 import inspect
@@ -25,6 +24,7 @@ from artifact.algorithms.robust import FedRobust
 from artifact.algorithms.sam import FedASAM, FedGAMMA, FedSAM, GlobalFedSAM, MoFedSAM
 from artifact.algorithms.switches import EXCLUSIVE, SAME_EQUATION, SOURCES, SWITCHES, mixins, released_ids
 from artifact.algorithms.variates import FedDC, Scaffold
+from artifact.base.cache import cache
 from artifact.base.errors import UserError, fault
 
 #: name -> class
@@ -162,7 +162,7 @@ def _home(name: str) -> str:
     return HOME.get(name, "fl-simulator")
 
 
-@functools.cache
+@cache
 def _adapter(algorithm: type[FedAvg]) -> TypeAdapter:
     return TypeAdapter(algorithm)
 
@@ -250,6 +250,7 @@ def register_file(path: str | Path) -> list[str]:
     digest = hashlib.sha256(content.replace(b"\r\n", b"\n")).hexdigest()[:16]
     name = f"added {digest}"
     spec = importlib.util.spec_from_file_location(name, path)
+    assert spec and spec.loader  # as for every .py file
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # where dataclasses and pydantic look up annotations that are texts
     try:

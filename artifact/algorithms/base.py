@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 from pydantic import ConfigDict, Field
 
@@ -23,7 +23,8 @@ from artifact.algorithms.client_rows import ClientRows
 from artifact.algorithms.cohort import Cohort, Context
 from artifact.base.lazy import Tensor, torch
 
-State: TypeAlias = "dict[str, Tensor | ClientRows]"
+#: server vectors [P] and client rows [m, P], by name; equations read both, so their type is left to the equations
+State = dict[str, Any]
 Gradient: TypeAlias = "Callable[[Tensor], Tensor]"
 Positive = Annotated[float, Field(gt=0)]
 NonNegative = Annotated[float, Field(ge=0)]
@@ -105,10 +106,10 @@ class FedProx(FedAvg):
 
     lam: NonNegative = 0.01
 
-    def direction(self, g, c):
+    def direction(self, g: Tensor, c: Context) -> Tensor:
         return g - self.lam * c.w  # g + lam (w - w^t), its w-part in the penalty
 
-    def penalty(self, c):
+    def penalty(self, c: Context) -> Tensor | float:
         return self.lam
 
 
@@ -124,10 +125,10 @@ class FedAdam(FedAvg):
     beta2: Fraction = 0.99
     tau: Positive = 0.01
 
-    def init(self, w, m):
+    def init(self, w: Tensor, m: int) -> State:
         return {"m": torch.zeros_like(w), "v": torch.zeros_like(w)}
 
-    def finish(self, state, c, w, W, C):
+    def finish(self, state: State, c: Context, w: Tensor, W: Tensor, C: Cohort) -> Tensor:
         Delta = C.mean(W - w)
         state["m"] = self.beta1 * state["m"] + (1 - self.beta1) * Delta
         state["v"] = self.beta2 * state["v"] + (1 - self.beta2) * Delta**2

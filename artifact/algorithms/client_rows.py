@@ -85,7 +85,8 @@ class ClientRows:
 
         index: number of the row of each client, -1 for the default.
         """
-        index, first, rows = torch.full((self.shape[0],), -1), {}, {}
+        index, rows = torch.full((self.shape[0],), -1), {}
+        first: dict[int, int] = {}
         for client in self.written:
             row = self._rows[client]
             index[client] = number = first.setdefault(id(row), client)
@@ -100,10 +101,13 @@ class ClientRows:
         index = tensors["index"].tolist() if "index" in tensors else []
         if len(index) != self.shape[0]:
             raise ValueError(f"an index of {len(index)} clients, not {self.shape[0]}")
-        rows = {client: tensors.get(f"row.{number}") for client, number in enumerate(index) if number >= 0}
-        for client, row in rows.items():
-            if row is None or row.shape != self.default.shape or row.dtype != self.default.dtype:
-                raise ValueError(f"no row of {self.shape[1]} numbers for client {client}")
+        rows: dict[int, Tensor] = {}
+        for client, number in enumerate(index):
+            if number >= 0:
+                row = tensors.get(f"row.{number}")
+                if row is None or row.shape != self.default.shape or row.dtype != self.default.dtype:
+                    raise ValueError(f"no row of {self.shape[1]} numbers for client {client}")
+                rows[client] = row
         self._private.clear()
         self._rows = rows
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, TypeGuard
 
 from artifact.accelerate.loops import loops_for
 from artifact.base.devices import sent
@@ -129,7 +130,7 @@ def _sgd_step(W: Tensor, d: Tensor, omega: Tensor | float, lr: float) -> Tensor:
     return torch.sub(W, moved, out=moved)
 
 
-class Context:
+class Context(SimpleNamespace):
     """What the cohort carries through the local steps of one round.
 
     Shared entries are vectors [P] or plain numbers, entries of the clients are rows [S, ...] (two axes or more).
@@ -144,7 +145,7 @@ class Context:
         self.clip_total = False
         self.optimiser = LocalOptimiser()
         self.applied: Tensor | None = None  # direction of the last step, after clipping
-        self.e: Tensor | None = None  # perturbation of the last step
+        self.e: Any = None  # [S, P], perturbation of the last step; None for methods without one
         vars(self).update(entries)
 
     def clip_gradient(self, g: Tensor) -> Tensor:
@@ -205,5 +206,5 @@ class Context:
                 vars(self)[name] = whole
 
 
-def _is_row(value: Any, size: int) -> bool:
+def _is_row(value: Any, size: int) -> TypeGuard[Tensor]:
     return torch.is_tensor(value) and value.dim() >= 2 and value.shape[0] == size

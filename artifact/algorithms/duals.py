@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from artifact.algorithms.base import FedAvg, Fraction, NonNegative, Positive, rows
+from artifact.algorithms.base import Cohort, Context, FedAvg, Fraction, Gradient, NonNegative, Positive, State, rows
 from artifact.algorithms.sam import FedSAM
 from artifact.base.flat import unit
-from artifact.base.lazy import torch
+from artifact.base.lazy import Tensor, torch
 
 
 @dataclass(frozen=True)
@@ -19,37 +19,37 @@ class FedDyn(FedAvg):
 
     lam: Positive = 0.1
 
-    def init(self, w, m):
+    def init(self, w: Tensor, m: int) -> State:
         return super().init(w, m) | {"dual": torch.zeros_like(w), "dual_i": rows(m, w)}
 
-    def begin(self, state, w, C):
+    def begin(self, state: State, w: Tensor, C: Cohort) -> dict:
         return super().begin(state, w, C) | {"dual_i": state["dual_i"][C.clients], "coefficient": self.client_lam(C)}
 
-    def client_lam(self, C):
+    def client_lam(self, C: Cohort) -> Tensor | float:
         return self.lam
 
-    def direction(self, g, c):
+    def direction(self, g: Tensor, c: Context) -> Tensor:
         return g - c.dual_i - c.coefficient * c.w  # g - lambda_i + lam (w - w^t), its w-part in the penalty
 
-    def penalty(self, c):
+    def penalty(self, c: Context) -> Tensor | float:
         return c.coefficient
 
-    def finish(self, state, c, w, W, C):
+    def finish(self, state: State, c: Context, w: Tensor, W: Tensor, C: Cohort) -> Tensor:
         Delta = W - w
         total = C.sum(Delta)
         state["dual_i"][C.clients] = self.client_dual(c, Delta)
         return self.server_dual(state, w, total, C)
 
-    def client_dual(self, c, Delta):
+    def client_dual(self, c: Context, Delta: Tensor) -> Tensor:
         """lambda_i <- lambda_i - lam Delta_i, written over Delta: a large model's [S, P] is half a gigabyte."""
         return torch.sub(c.dual_i, Delta.mul_(c.coefficient), out=Delta)
 
-    def server_dual(self, state, w, total, C):
+    def server_dual(self, state: State, w: Tensor, total: Tensor, C: Cohort) -> Tensor:
         """lambda <- lambda - (lam/m) sum_S Delta_i;  w^{t+1} = (1/n) sum_S w_{K_i} - lambda / lam."""
         state["dual"] = state["dual"] - self.lam / C.m * total
         return w + self.mean_update(total, C) - state["dual"] / self.lam
 
-    def mean_update(self, total, C):
+    def mean_update(self, total: Tensor, C: Cohort) -> Tensor:
         """(1/n) sum_S Delta_i, from the sum over the cohort."""
         return total / len(C.clients)
 
@@ -70,24 +70,24 @@ class FedSpeed(FedDynSAM):
 
     mixing: Fraction = 1.0
 
-    def step(self, W, G, c):
+    def step(self, W: Tensor, G: Gradient, c: Context) -> Tensor:
         g1 = G(W)
         c.e = self.rho * unit(self.ascent(g1, c), self.stabiliser)
         g2 = G(W + c.e)
         g = c.clip_gradient(self.quasi_gradient(g1, g2))
         return c.descend(W, self.direction(g, c), self.penalty(c))
 
-    def quasi_gradient(self, g1, g2):
+    def quasi_gradient(self, g1: Tensor, g2: Tensor) -> Tensor:
         return (1 - self.mixing) * g1 + self.mixing * g2
 
-    def ascent(self, g1, c):
+    def ascent(self, g1: Tensor, c: Context) -> Tensor:
         return g1
 
-    def finish(self, state, c, w, W, C):
+    def finish(self, state: State, c: Context, w: Tensor, W: Tensor, C: Cohort) -> Tensor:
         dual_i = state["dual_i"][C.clients] = self.client_dual(c, W - w)  # ghat_i
         return self.server_speed(state, c, w, W, dual_i, C)
 
-    def server_speed(self, state, c, w, W, dual_i, C):
+    def server_speed(self, state: State, c: Context, w: Tensor, W: Tensor, dual_i: Tensor, C: Cohort) -> Tensor:
         return C.mean(W - dual_i / c.coefficient)  # xhat_i = w_{K_i} - lam_s ghat_i, lam_s = 1/lam of the client
 
 
@@ -102,32 +102,32 @@ class FedSMOO(FedDyn):
 
     stabiliser = 0.0
 
-    def init(self, w, m):
+    def init(self, w: Tensor, m: int) -> State:
         return super().init(w, m) | {"s": torch.zeros_like(w), "mu": rows(m, w)}
 
-    def begin(self, state, w, C):
+    def begin(self, state: State, w: Tensor, C: Cohort) -> dict:
         return super().begin(state, w, C) | {"s": C.broadcast(state["s"]), "mu": state["mu"][C.clients]}
 
-    def perturbation(self, W, G, c):
+    def perturbation(self, W: Tensor, G: Gradient, c: Context) -> Tensor:
         q = self.corrected(G(W), c)  # line 8
         c.e = self.rho * unit(q, self.stabiliser)
         c.mu = self.step_dual(c)  # line 9, at every local step
         return c.e
 
-    def corrected(self, g, c):
+    def corrected(self, g: Tensor, c: Context) -> Tensor:
         return g - c.mu - c.s
 
-    def step_dual(self, c):
+    def step_dual(self, c: Context) -> Tensor:
         return c.mu + c.e - c.s
 
-    def finish(self, state, c, w, W, C):
+    def finish(self, state: State, c: Context, w: Tensor, W: Tensor, C: Cohort) -> Tensor:
         w_next = super().finish(state, c, w, W, C)
         mu = state["mu"][C.clients] = self.round_dual(c)
         state["s"] = self.rho * unit(C.sum(self.estimate(mu, c.e)) / len(C.clients), self.stabiliser)  # line 17
         return w_next
 
-    def round_dual(self, c):
+    def round_dual(self, c: Context) -> Tensor:
         return c.mu
 
-    def estimate(self, mu, e):
+    def estimate(self, mu: Tensor, e: Tensor) -> Tensor:
         return mu - e  # stilde_i; index K is never computed, so the last perturbation stands in (SMOO-3)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from artifact.algorithms.base import FedAvg, NonNegative, rows
+from artifact.algorithms.base import Cohort, Context, FedAvg, Gradient, NonNegative, State, rows
 from artifact.algorithms.duals import FedDyn
 from artifact.algorithms.variates import Scaffold
 from artifact.base.flat import unit
-from artifact.base.lazy import torch
+from artifact.base.lazy import Tensor, torch
 
 
 @dataclass(frozen=True)
@@ -20,32 +20,32 @@ class FedLESAM(FedAvg):
 
     rho: NonNegative = 0.01
 
-    def init(self, w, m):
+    def init(self, w: Tensor, m: int) -> State:
         never = torch.zeros(m, 1, dtype=torch.bool, device=w.device)
         return super().init(w, m) | {"w_old": rows(m, w), "visited": never}
 
-    def begin(self, state, w, C):
+    def begin(self, state: State, w: Tensor, C: Cohort) -> dict:
         return super().begin(state, w, C) | {"e": self.radius * self.ascent(self.estimate(state, w, C), C)}
 
     @property
-    def radius(self):
+    def radius(self) -> float:
         return self.rho
 
-    def estimate(self, state, w, C):
+    def estimate(self, state: State, w: Tensor, C: Cohort) -> Tensor:
         """w_i^old - w^t [S, P], the descent that the client saw, reversed; zero on a first visit."""
         return state["visited"][C.index] * (state["w_old"][C.clients] - w)
 
-    def ascent(self, estimate, C):
+    def ascent(self, estimate: Tensor, C: Cohort) -> Tensor:
         return unit(estimate)
 
-    def perturbation(self, W, G, c):
+    def perturbation(self, W: Tensor, G: Gradient, c: Context) -> Tensor:
         return c.e
 
-    def finish(self, state, c, w, W, C):
+    def finish(self, state: State, c: Context, w: Tensor, W: Tensor, C: Cohort) -> Tensor:
         self.remember(state, w, C)
         return super().finish(state, c, w, W, C)
 
-    def remember(self, state, w, C):
+    def remember(self, state: State, w: Tensor, C: Cohort) -> None:
         state["w_old"][C.clients], state["visited"][C.index] = w, True  # w_i^old <- w^t
 
 
@@ -59,7 +59,7 @@ class FedLESAMS(FedLESAM, Scaffold):
     rho: NonNegative = 0.1
     correction_weight: NonNegative = 1.0
 
-    def correction(self, c):
+    def correction(self, c: Context) -> Tensor:
         return self.correction_weight * super().correction(c)
 
 

@@ -5,14 +5,14 @@ Sources: FL-Simulator @502bec6 (code of FedSMOO), the FedLESAM repository @d6663
 
 from __future__ import annotations
 
-from artifact.algorithms.base import FedAvg, FedProx
+from artifact.algorithms.base import Cohort, Context, FedAvg, FedProx, State
 from artifact.algorithms.duals import FedDyn, FedSMOO, FedSpeed
 from artifact.algorithms.lesam import FedLESAM, FedLESAMS
 from artifact.algorithms.momentum import FedCM, MimeLite
 from artifact.algorithms.sam import FedSAM, MoFedSAM
 from artifact.algorithms.switches import SOURCES, switch
 from artifact.algorithms.variates import FedDC, Scaffold
-from artifact.base.lazy import torch
+from artifact.base.lazy import Tensor, torch
 
 FORK = ("fl-simulator", "fedlesam")
 #: the norm to which every released code clips where nothing else is asked for (GEN-1)
@@ -20,12 +20,12 @@ RELEASED_CLIP = 10.0
 
 
 @switch("GEN-1", "released", FedAvg, "gradient and linear correction are clipped to norm 10 as one vector", SOURCES)
-class ClipTotal:
+class ClipTotal(FedAvg):
     clip_total = True
 
 
 @switch("MAN-1", "released", FedAvg, "MAN's penalty is added with half its coefficient", ("fedman",))
-class HalfPenalty:
+class HalfPenalty(FedAvg):
     man_scale = 0.5
 
 
@@ -37,19 +37,19 @@ class HalfPenalty:
     FORK,
     when=lambda algorithm: not issubclass(algorithm, MimeLite),  # its momentum is of full gradients
 )
-class StepsOfFirstClient:
-    def elapsed(self, C):
+class StepsOfFirstClient(FedAvg):
+    def elapsed(self, C: Cohort) -> Tensor | float:
         return C.K_first * C.lr
 
 
 @switch("SAM-4", "released", FedSpeed, "1e-7 is added to the norm that the ascent divides by", ("fedman",))
 @switch("SAM-4", "released", (FedSAM, FedSMOO, FedSpeed), "1e-7 is added to the norm that the ascent divides by", FORK)
-class Stabilised:
+class Stabilised(FedAvg):
     stabiliser = 1e-7
 
 
 @switch("SAM-4", "released", FedSAM, "1e-16 is added to the norm that the ascent divides by", ("fedman",))
-class StabilisedSlightly:
+class StabilisedSlightly(FedSAM):
     stabiliser = 1e-16
 
 
@@ -61,15 +61,15 @@ class StabilisedSlightly:
     ("fedman",),
     when=lambda algorithm: algorithm.finish is FedAvg.finish,
 )
-class WeightedMean:
+class WeightedMean(FedAvg):
     by_size = True
 
-    def finish(self, state, c, w, W, C):
+    def finish(self, state: State, c: Context, w: Tensor, W: Tensor, C: Cohort) -> Tensor:
         return w + C.sum(W - w, C.p)
 
 
 @switch("PROX-2", "released", FedDC, "both halves of the proximal term are clipped together", ("fedman",))
-class PenaltyInsideClip:
+class PenaltyInsideClip(FedAvg):
     penalty_inside_clip = True
 
 
@@ -79,34 +79,36 @@ class WeakPenaltyInsideClip(PenaltyInsideClip):
 
 
 @switch("DYN-3", "released", (FedDyn, FedDC), "the penalty is inverse to the client's relative size", ("fedman",))
-class PenaltyBySize:
-    def client_lam(self, C):
+class PenaltyBySize(FedAvg):
+    lam: float
+
+    def client_lam(self, C: Cohort) -> Tensor | float:
         return self.lam / C.relative_size
 
 
 @switch("SCAF-6", "released", Scaffold, "variates by relative size, un-decayed rate, equal steps for all", ("fedman",))
-class VariatesBySize:
+class VariatesBySize(Scaffold):
     equal_steps = True
 
-    def begin(self, state, w, C):
+    def begin(self, state: State, w: Tensor, C: Cohort) -> dict:
         return super().begin(state, w, C) | {"relative_size": C.relative_size}
 
-    def sent_variate(self, c):
+    def sent_variate(self, c: Context) -> Tensor:
         return c.c / c.relative_size
 
-    def elapsed(self, C):
+    def elapsed(self, C: Cohort) -> Tensor | float:
         return C.K_mean * C.first_lr
 
-    def server_variate(self, c, c_plus, c_i, C):
+    def server_variate(self, c: Tensor, c_plus: Tensor, c_i: Tensor, C: Cohort) -> Tensor:
         return c + C.sum(c_plus - c_i, C.relative_size) / C.m
 
-    def server(self, w, Delta, C):
+    def server(self, w: Tensor, Delta: Tensor, C: Cohort) -> Tensor:
         return w + Delta
 
 
 @switch("DC-2", "released", FedDC, "server: mean of active models plus mean of ALL clients' drift", ("fedman",))
-class DriftOfAllClients:
-    def server_drift(self, state, W, h, C):
+class DriftOfAllClients(FedDC):
+    def server_drift(self, state: State, W: Tensor, h: Tensor, C: Cohort) -> Tensor:
         return C.mean(W) + state["h"].mean(0)
 
 
@@ -117,70 +119,70 @@ class DriftOfAllClients:
     "variates use the un-decayed rate, E*ceil(mean N/B) steps and relative sizes",
     ("fedman",),
 )
-class DriftVariatesBySize:
-    def sent_variate(self, g, C):
+class DriftVariatesBySize(FedDC):
+    def sent_variate(self, g: Tensor, C: Cohort) -> Tensor:
         return g / C.relative_size
 
-    def elapsed(self, C):
+    def elapsed(self, C: Cohort) -> Tensor | float:
         return C.K_mean * C.first_lr
 
-    def variate_weight(self, C):
+    def variate_weight(self, C: Cohort) -> Tensor | float:
         return C.relative_size
 
 
 @switch(
     "SPEED-1", "released", FedSpeed, "only the perturbed gradient is used, the mixing weight is never read", SOURCES
 )
-class PerturbedGradientOnly:
-    def quasi_gradient(self, g1, g2):
+class PerturbedGradientOnly(FedSpeed):
+    def quasi_gradient(self, g1: Tensor, g2: Tensor) -> Tensor:
         return g2
 
 
 @switch("SPEED-2", "released", FedSpeed, "server: FedDyn's dual over all clients instead of the active ones", SOURCES)
-class SpeedServerOfFedDyn:
-    def server_speed(self, state, c, w, W, dual_i, C):
+class SpeedServerOfFedDyn(FedSpeed):
+    def server_speed(self, state: State, c: Context, w: Tensor, W: Tensor, dual_i: Tensor, C: Cohort) -> Tensor:
         return self.server_dual(state, w, C.sum(W - w), C)
 
 
 @switch("SPEED-3", "released", FedSpeed, "the ascent adds the previous step's clipped direction", ("fedman",))
-class ContaminatedAscent:
-    def ascent(self, g1, c):
+class ContaminatedAscent(FedSpeed):
+    def ascent(self, g1: Tensor, c: Context) -> Tensor:
         return g1 if c.applied is None else g1 + c.applied
 
 
 @switch("MOSAM-3", "released", MoFedSAM, "the weight of the fresh gradient is not applied", ("fedlesam",))
-class UnweightedGradient:
-    def direction(self, g, c):
+class UnweightedGradient(MoFedSAM):
+    def direction(self, g: Tensor, c: Context) -> Tensor:
         return g + (1 - self.beta) * c.momentum
 
 
 @switch(
     "SMOO-5", "released", FedSMOO, "s is formed from mu_i alone, the perturbation's term is dropped", ("fl-simulator",)
 )
-class EstimateFromDualOnly:
-    def estimate(self, mu, e):
+class EstimateFromDualOnly(FedSMOO):
+    def estimate(self, mu: Tensor, e: Tensor) -> Tensor:
         return mu
 
 
-class _LastGlobalUpdate:
+class _LastGlobalUpdate(FedLESAM):
     """Every client gets w^t - w^{t-1}: one more model down, no client memory."""
 
-    def init(self, w, m):
+    def init(self, w: Tensor, m: int) -> State:
         state = super().init(w, m)
         del state["w_old"], state["visited"]
         return state | {"w_previous": w.clone()}
 
-    def estimate(self, state, w, C):
+    def estimate(self, state: State, w: Tensor, C: Cohort) -> Tensor:
         return C.broadcast(state["w_previous"] - w).expand(len(C.clients), -1)
 
-    def remember(self, state, w, C):
+    def remember(self, state: State, w: Tensor, C: Cohort) -> None:
         state["w_previous"] = w.clone()
 
 
-class _ScalarPerTensor:
+class _ScalarPerTensor(FedLESAM):
     """Tensor j is shifted by q_j / (sum_j' |q_j'| + 1e-7), q_j the j-th ENTRY of the flat update."""
 
-    def ascent(self, estimate, C):
+    def ascent(self, estimate: Tensor, C: Cohort) -> Tensor:
         tensors = len(C.layout.sizes)
         entries = estimate[:, :tensors]
         scalars = entries / (entries.abs().sum(-1, keepdim=True) + 1e-7)
@@ -196,5 +198,5 @@ switch(
 
 
 @switch("LESAMS-2", "released", FedLESAMS, "the control variates are scaled by the proximal coefficient", ("fedlesam",))
-class ScaledCorrection:
+class ScaledCorrection(FedLESAMS):
     defaults = {"correction_weight": 0.1}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from artifact.algorithms.base import FedAvg, Positive
-from artifact.base.lazy import torch
+from artifact.algorithms.base import Cohort, Context, FedAvg, Positive, State
+from artifact.base.lazy import Tensor, torch
 
 
 @dataclass(frozen=True)
@@ -20,20 +21,20 @@ class FedRobust(FedAvg):
     ascent_lr: Positive = 0.05
     shift_penalty: Positive = 1.0
 
-    def begin(self, state, w, C):
+    def begin(self, state: State, w: Tensor, C: Cohort) -> dict:
         if "Lambda" not in state:  # the width of the input is known to the cohort, not to init
             identity = torch.eye(C.input_channels, dtype=w.dtype, device=w.device)
             state["Lambda"] = identity.repeat(C.m, 1, 1)
             state["delta"] = torch.zeros(C.m, C.input_channels, dtype=w.dtype, device=w.device)
         return {"Lambda": state["Lambda"][C.index], "delta": state["delta"][C.index]}
 
-    def step(self, W, G, c):
+    def step(self, W: Tensor, G: Any, c: Context) -> Tensor:
         g, g_Lambda, g_delta = G.affine(W, c.Lambda, c.delta)  # one backward pass gives all three
         identity = torch.eye(c.delta.shape[-1], dtype=W.dtype, device=W.device)
         c.Lambda = c.Lambda + self.ascent_lr * (g_Lambda - 2 * self.shift_penalty * (c.Lambda - identity))
         c.delta = c.delta + self.ascent_lr * (g_delta - 2 * self.shift_penalty * c.delta)
         return c.descend(W, c.clip_gradient(g))
 
-    def finish(self, state, c, w, W, C):
+    def finish(self, state: State, c: Context, w: Tensor, W: Tensor, C: Cohort) -> Tensor:
         state["Lambda"][C.index], state["delta"][C.index] = c.Lambda, c.delta
         return super().finish(state, c, w, W, C)

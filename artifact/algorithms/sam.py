@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from artifact.algorithms.base import FedAvg, NonNegative
+from artifact.algorithms.base import Cohort, Context, FedAvg, Gradient, NonNegative, State
 from artifact.algorithms.momentum import FedCM
 from artifact.algorithms.variates import Scaffold
 from artifact.base.flat import norm, unit
-from artifact.base.lazy import torch
+from artifact.base.lazy import Tensor, torch
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class FedSAM(FedAvg):
     #: added to the norm that the ascent divides by (SAM-4)
     stabiliser = 0.0
 
-    def perturbation(self, W, G, c):
+    def perturbation(self, W: Tensor, G: Gradient, c: Context) -> Tensor:
         return self.rho * unit(G(W), self.stabiliser)
 
 
@@ -37,13 +37,13 @@ class FedASAM(FedSAM):
     rho: NonNegative = 0.5
     eta_asam: NonNegative = 0.2
 
-    def begin(self, state, w, C):
+    def begin(self, state: State, w: Tensor, C: Cohort) -> dict:
         is_weight = torch.ones_like(w, dtype=torch.bool)
         for name, part in C.layout.slices():
             is_weight[part] = "weight" in name
         return super().begin(state, w, C) | {"is_weight": is_weight}
 
-    def perturbation(self, W, G, c):
+    def perturbation(self, W: Tensor, G: Gradient, c: Context) -> Tensor:
         T = torch.where(c.is_weight, W.abs() + self.eta_asam, torch.ones_like(W))
         Tg = T * G(W)
         return self.rho * T * unit(Tg, self.stabiliser)
@@ -73,25 +73,25 @@ class GlobalFedSAM(FedSAM):
 
     by_size = True
 
-    def begin(self, state, w, C):
+    def begin(self, state: State, w: Tensor, C: Cohort) -> dict:
         Gfull = C.full_gradient(w)  # [S, P], phase 1
         gbar = C.sum(Gfull, self.shares(C))  # gbar = sum_j p_j G_j
         return {"r": C.broadcast(self.ratio(Gfull, gbar, C)), "Gfull": Gfull}
 
-    def shares(self, C):
+    def shares(self, C: Cohort) -> Tensor:
         """[S, 1], the weights p_j of the mean gradient, of r_k and of the server's mean."""
         return C.p
 
-    def ratio(self, Gfull, gbar, C):
+    def ratio(self, Gfull: Tensor, gbar: Tensor, C: Cohort) -> Tensor:
         r = self.projection(Gfull, gbar, C)
         return r / norm(gbar).clamp_min(torch.finfo(r.dtype).tiny) if self.normalised else r
 
-    def projection(self, Gfull, gbar, C):
+    def projection(self, Gfull: Tensor, gbar: Tensor, C: Cohort) -> Tensor:
         """[S, 1], sum_j p_j ||G_j|| cos(G_j, G_i) = <gbar, G_i> / ||G_i||."""
         return (unit(Gfull) * gbar).sum(-1, keepdim=True)
 
-    def perturbation(self, W, G, c):
+    def perturbation(self, W: Tensor, G: Gradient, c: Context) -> Tensor:
         return c.r * super().perturbation(W, G, c)
 
-    def finish(self, state, c, w, W, C):
+    def finish(self, state: State, c: Context, w: Tensor, W: Tensor, C: Cohort) -> Tensor:
         return w + self.server_lr * C.sum(W - w, self.shares(C))  # theta^{t+1} = sum_S p_i theta_i

@@ -9,6 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
+
+from artifact.algorithms.base import FedAvg
+
+Mixin = TypeVar("Mixin", bound=type[FedAvg])
 
 SOURCES = ("fl-simulator", "fedlesam", "fedman")
 
@@ -26,12 +31,12 @@ class Switch:
     id: str
     kind: str
     explanation: str
-    applies_to: tuple[type, ...]
+    applies_to: tuple[type[FedAvg], ...]
     sources: tuple[str, ...]
-    mixin: type
-    when: Callable[[type], bool] | None = None
+    mixin: type[FedAvg]
+    when: Callable[[type[FedAvg]], bool] | None = None
 
-    def concerns(self, algorithm: type) -> bool:
+    def concerns(self, algorithm: type[FedAvg]) -> bool:
         return issubclass(algorithm, self.applies_to) and (self.when is None or self.when(algorithm))
 
 
@@ -41,15 +46,15 @@ SWITCHES: dict[str, list[Switch]] = {}
 def switch(
     id: str,
     kind: str,
-    applies_to: type | tuple[type, ...],
+    applies_to: type[FedAvg] | tuple[type[FedAvg], ...],
     explanation: str,
     sources: tuple[str, ...] = (),
-    when: Callable[[type], bool] | None = None,
-) -> Callable[[type], type]:
+    when: Callable[[type[FedAvg]], bool] | None = None,
+) -> Callable[[Mixin], Mixin]:
     """Decorate a mixin with the discrepancy that it stands for; an id may have one mixin per family or source."""
     targets = applies_to if isinstance(applies_to, tuple) else (applies_to,)
 
-    def register(mixin: type) -> type:
+    def register(mixin: Mixin) -> Mixin:
         SWITCHES.setdefault(id, []).append(Switch(id, kind, explanation, targets, tuple(sources), mixin, when))
         return mixin
 
@@ -99,14 +104,14 @@ OPTIONS = {
 }
 
 
-def released_ids(algorithm: type, source: str) -> frozenset[str]:
+def released_ids(algorithm: type[FedAvg], source: str) -> frozenset[str]:
     """Ids that a method's released form has in one repository."""
     return frozenset(
         s.id for group in SWITCHES.values() for s in group if source in s.sources and s.concerns(algorithm)
     )
 
 
-def mixins(algorithm: type, ids: frozenset[str], source: str) -> tuple[type, ...]:
+def mixins(algorithm: type[FedAvg], ids: frozenset[str], source: str) -> tuple[type[FedAvg], ...]:
     """Mixins of the ids that concern a class, in the order in which they are declared; two ids may share one.
 
     Where repositories differ in the number of one id, the source's mixins are taken.

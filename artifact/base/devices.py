@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from functools import cache
 from typing import Any
 
+from artifact.base.cache import cache
 from artifact.base.lazy import Tensor, torch
 
 #: streams among which the clients of a GPU's loop are dealt out

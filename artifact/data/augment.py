@@ -6,12 +6,13 @@ The random numbers come in from outside, so the same draws give the same images 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 
 import torch
 from torch import Tensor
 
 from artifact.accelerate.loops import loops_for
+from artifact.base.cache import cache
 from artifact.data.dataset import Dataset
 
 
@@ -30,8 +31,8 @@ def _line(
     mean: tuple[float, ...], std: tuple[float, ...], scale: float, device: torch.device, dtype: torch.dtype
 ) -> tuple[Tensor, Tensor]:
     """Slope and shift [C, 1, 1] of the normalisation; kept on the device, which they would otherwise hold up."""
-    own, spread = (torch.tensor(values, dtype=torch.float64) for values in (mean, std))
-    return tuple(t.to(device, dtype)[:, None, None] for t in (1.0 / (scale * spread), -own / spread))
+    own, spread = (torch.tensor(values, dtype=torch.float64)[:, None, None] for values in (mean, std))
+    return (1.0 / (scale * spread)).to(device, dtype), (-own / spread).to(device, dtype)
 
 
 def augment(images: Tensor, uniforms: Tensor, padding: int = 4, always_crop: bool = False) -> Tensor:

@@ -14,13 +14,14 @@ import math
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from artifact.algorithms import hyperparameters
 from artifact.base import paths
+from artifact.base.cache import cache
 from artifact.base.errors import UserError
 from artifact.papers.declared import (
     PROFILES,

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 import re
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import nbformat
 
 from artifact.base import paths
+from artifact.base.cache import cache
 from artifact.base.errors import UserError
 from artifact.verdicts.ledger import PAPERS
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 
+from artifact.base.cache import cache
 from artifact.base.errors import UserError
 from artifact.base.stats import Interval
 from artifact.papers import experiments, table_results, variants

@@ -12,13 +12,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from artifact.base.cache import cache
 from artifact.models.networks import plain_convolution
 
 #: images of a batch for which multiplications are counted

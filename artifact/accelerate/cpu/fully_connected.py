@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 
 import torch
 from torch import Tensor, nn
 
+from artifact.base.cache import cache
 from artifact.base.flat import Layout
 from artifact.models.networks import Chain, Dropout
 

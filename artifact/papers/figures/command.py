@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from functools import cache, partial
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import click
 import numpy as np
 
 from artifact.base import paths, plots
+from artifact.base.cache import cache
 from artifact.base.files import write_atomic
 from artifact.base.options import DATA_ROOT, STORE, Place, profile_option
 from artifact.papers import experiments

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from artifact.base import plots
+from artifact.base.cache import cache
 from artifact.base.lazy import pyplot as plt
 from artifact.base.stats import t_interval
 from artifact.data.partition import partition

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import json
 import math
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from artifact import curvature
+from artifact.base.cache import cache
 from artifact.base.files import write_atomic
 from artifact.base.flat import Layout
 from artifact.base.lazy import Tensor, torch
