@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
@@ -60,14 +61,14 @@ class EigenResult:
     space: Tensor | None = None
     space_trace: float = math.nan
 
-    def rows(self) -> list[dict[str, object]]:
+    def rows(self) -> list[dict[str, Any]]:
         """One plain record per eigenvalue, for printing and JSON; an unconverged one has the value None.
 
         interval: an eigenvalue lies in it; converged or not, that is known.
         """
         return [
             {"value": x if good else None, "converged": good, "residual": r, "interval": [x - r, x + r]}
-            for x, r, good in zip(*(t.tolist() for t in (self.values, self.residuals, self.converged)), strict=True)
+            for x, r, good in zip(self.values.tolist(), self.residuals.tolist(), self.converged.tolist(), strict=True)
         ]
 
     def __str__(self) -> str:
@@ -108,14 +109,16 @@ def top_eigenvalues(
     V, own = _solve(operator, k, which, tol, max_iterations, seed)
     iterations = operator.products
     steps = min(max_iterations, max(1, memory // (operator.size * w.element_size())))
-    for attempt in range(k + 1):
+    attempt = 0
+    while True:
         pairs, witness = rayleigh_ritz(operator, V, which, k, tol), None
         if not pairs.any_converged:
             break
         witness = _witness(operator, pairs, own, (seed, attempt), steps)
-        if not witness.found_more:
+        if attempt == k or not isinstance(witness, Probe) or not witness.found_more:
             break
         V = torch.cat([pairs.vectors, witness.vector()])
+        attempt += 1
     result = _result(pairs, operator, iterations, witness)
     if not keep_space or witness is None:
         return result
@@ -156,7 +159,7 @@ def power_iteration(
     return _result(pairs, operator, iterations, witness)
 
 
-def block_top_eigenvalue(loss: Loss | Risk, w: Tensor, slice: slice, k: int = 1, **options) -> EigenResult:
+def block_top_eigenvalue(loss: Loss | Risk, w: Tensor, slice: slice, k: int = 1, **options: Any) -> EigenResult:
     """Top eigenvalues of the diagonal block of the Hessian that belongs to ``slice`` of w, e.g. one layer.
 
     Options as in ``top_eigenvalues``; vectors are [k, length of the slice].
@@ -231,13 +234,14 @@ def _solve(
 
 def _plain_lanczos(krylov: Krylov, k: int, which: str, tol: float, steps: int) -> tuple[Tensor, bool]:
     """Outermost k Ritz vectors [k, n], filled up by random ones where the space is smaller, and whether all settled."""
-    done = False
-    while not done and krylov.steps < steps and not krylov.exhausted:
+    while True:
         krylov.extend()
         values, S = krylov.tridiagonal()
         best = np.argsort(-SCORES[which](values))[:k]
         slack = krylov.beta[-1] * np.abs(S[-1, best])
         done = len(best) == k and bool((slack <= tol / 2 * np.abs(values[best])).all())
+        if done or krylov.exhausted or krylov.steps >= steps:
+            break
     V = krylov.vectors(S[:, best])
     fill = [random_unit(V.shape[1], V, 0, "curvature/fill", i)[None] for i in range(k - len(V))]
     return torch.cat([V, *fill]), done
@@ -270,18 +274,19 @@ def _arpack(operator: HessianOperator, k: int, which: str, tol: float, budget: i
 
 def _iterate(operator: HessianOperator, v: Tensor, shift: float, tol: float, budget: int) -> tuple[Tensor, float]:
     """Power iteration on H - shift I from the unit vector v; returns a unit vector and its Rayleigh quotient of H."""
-    last, last_product, value = None, None, 0.0
+    last: tuple[Tensor, Tensor] | None = None
+    best, value = v, 0.0
     for _ in range(max(1, budget)):
         product = operator(v[None])[0]
         best, value, residual = v, float(v @ product), float((product - (v @ product) * v).norm())
         if last is not None:
-            pair = _two_vectors(last, last_product, v, product, shift)
+            pair = _two_vectors(*last, v, product, shift)
             if pair is not None and pair[2] < residual:
                 best, value, residual = pair
         if residual <= max(tol / 2 * abs(value), 16 * torch.finfo(v.dtype).eps * float(product.norm())):
             break
         step = product - shift * v
-        last, last_product, v = v, product, step / step.norm()
+        last, v = (v, product), step / step.norm()
     return best, value
 
 

@@ -36,17 +36,17 @@ def contours(
     levels = _levels(arrays, ceiling)
     figure = _figure(4 * len(arrays) + 1, 3.6)
     panels = figure.subplots(1, len(arrays), sharex=True, sharey=True, squeeze=False)[0]
+    drawn = []
     for panel, (name, values) in zip(panels, arrays.items(), strict=True):
         clipped = np.clip(np.nan_to_num(values, nan=levels[-1], posinf=levels[-1]), None, levels[-1])
-        drawn = panel.contourf(np.asarray(grid[0]), np.asarray(grid[1]), clipped.T, levels=levels, cmap="viridis")
-        panel.contour(
-            np.asarray(grid[0]), np.asarray(grid[1]), clipped.T, levels=levels[::3], colors="k", linewidths=0.4
-        )
+        a, b = np.asarray(grid[0]), np.asarray(grid[1])
+        drawn.append(panel.contourf(a, b, clipped.T, levels=levels, cmap="viridis"))
+        panel.contour(a, b, clipped.T, levels=levels[::3], colors="k", linewidths=0.4)
         panel.plot(0, 0, "w+")
         panel.set_title(name, fontsize="small")
         panel.set(xlabel=labels[0], aspect="equal")
     panels[0].set_ylabel(labels[1])
-    figure.colorbar(drawn, ax=list(panels), label="loss (top colour: this or more)", format="%.2g")
+    figure.colorbar(drawn[-1], ax=list(panels), label="loss (top colour: this or more)", format="%.2g")
     return figure
 
 
@@ -58,15 +58,16 @@ def surfaces_3d(
     levels = _levels(arrays, ceiling)
     figure = _figure(4 * len(arrays) + 1, 4)
     a, b = np.meshgrid(np.asarray(grid[0]), np.asarray(grid[1]), indexing="ij")
-    panels = []
+    panels, drawn = [], []
     for index, (name, values) in enumerate(arrays.items(), 1):
         panel = figure.add_subplot(1, len(arrays), index, projection="3d")
         clipped = np.clip(np.nan_to_num(values, nan=levels[-1], posinf=levels[-1]), None, levels[-1])
-        drawn = panel.plot_surface(a, b, clipped, cmap="viridis", vmin=levels[0], vmax=levels[-1], linewidth=0)
+        limits = {"vmin": levels[0], "vmax": levels[-1]}
+        drawn.append(panel.plot_surface(a, b, clipped, cmap="viridis", linewidth=0, **limits))
         panel.set_title(name, fontsize="small")
         panel.set(xlabel=labels[0], ylabel=labels[1], zlim=(levels[0], levels[-1]))
         panels.append(panel)
-    figure.colorbar(drawn, ax=panels, shrink=0.7, label="loss (cut off at the top)")
+    figure.colorbar(drawn[-1], ax=panels, shrink=0.7, label="loss (cut off at the top)")
     return figure
 
 

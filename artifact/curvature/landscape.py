@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -81,7 +81,7 @@ def filter_normalised_directions(layout: flat.Layout, w: Tensor, count: int = 2,
     return directions
 
 
-def eigenvector_directions(loss: Loss | Risk, w: Tensor, count: int = 2, **options) -> Tensor:
+def eigenvector_directions(loss: Loss | Risk, w: Tensor, count: int = 2, **options: Any) -> Tensor:
     """The Hessian's top eigenvectors [count, P] as directions; options as in ``top_eigenvalues``.
 
     Raises UserError when they did not converge: a surface along a vector that is not an eigenvector shows nothing.

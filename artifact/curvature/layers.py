@@ -9,9 +9,11 @@ penalty, from the same taps, over the whole data set.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from artifact.base.errors import UserError
 from artifact.base.lazy import Tensor, nn, torch
@@ -55,7 +57,7 @@ def _watch_inputs(model: nn.Module, names: list[str]) -> Iterator[dict[str, Tens
     """Collects [B, ...] inputs of the named modules while the model runs."""
     inputs: dict[str, Tensor] = {}
 
-    def hook_for(name: str):
+    def hook_for(name: str) -> Callable[[nn.Module, tuple], None]:
         def hook(_module: nn.Module, args: tuple) -> None:
             inputs[name] = args[0].detach()
 
@@ -72,12 +74,13 @@ def _watch_inputs(model: nn.Module, names: list[str]) -> Iterator[dict[str, Tens
 
 def input_norms(risk: EmpiricalRisk, w: Tensor) -> dict[str, tuple[float, int]]:
     """Mean over the data of ||input of the layer||^2, and units per sample: {module name: (mean, units)}."""
-    names, sums, units, samples = list(layer_slices(risk)), {}, {}, 0
+    names, samples = list(layer_slices(risk)), 0
+    sums, units = dict.fromkeys(names, 0.0), dict.fromkeys(names, 0)
     for count, x, _ in risk.batches():
         with evaluating(risk.model), _watch_inputs(risk.model, names) as inputs, torch.no_grad():
             risk.outputs(w, x)
         for name, value in inputs.items():
-            sums[name] = sums.get(name, 0.0) + float(value.double().square().sum())
+            sums[name] += float(value.double().square().sum())
             units[name] = value[0].numel()
         samples += count
     return {name: (sums[name] / samples, units[name]) for name in names}
@@ -85,17 +88,20 @@ def input_norms(risk: EmpiricalRisk, w: Tensor) -> dict[str, tuple[float, int]]:
 
 def activation_terms(risk: EmpiricalRisk, w: Tensor) -> dict[str, float]:
     """A_l of every tapped layer, the mean over data and units of a_l^2: {module name: A_l} (``models.activations``)."""
-    sums, samples = {}, 0
+    sums: defaultdict[str, float] = defaultdict(float)
+    samples = 0
     for count, x, _ in risk.batches():
         with evaluating(risk.model), torch.no_grad(), activations.mean_square_activations(risk.model) as squares:
             risk.outputs(w, x)
         for name, value in squares.items():
-            sums[name] = sums.get(name, 0.0) + count * float(value)
+            sums[name] += count * float(value)
         samples += count
     return {name: total / samples for name, total in sums.items()}
 
 
-def layer_curvature(risk: EmpiricalRisk, w: Tensor, layers: list[str] | None = None, **options) -> list[LayerCurvature]:
+def layer_curvature(
+    risk: EmpiricalRisk, w: Tensor, layers: list[str] | None = None, **options: Any
+) -> list[LayerCurvature]:
     """Block top eigenvalue, input activation norm and their ratio for each layer; see ``LayerCurvature``.
 
     layers: module names (None: every linear and convolution layer); options as in ``top_eigenvalues``. Along training,

@@ -106,10 +106,8 @@ class OwnSpace:
     """The solver's own Krylov space as the witness that nothing lies beyond one eigenpair.
 
     It says nothing about how often the eigenvalue occurs, so it can vouch for the outermost one only. Its start was
-    drawn at random and nothing was chosen by it. Attributes as of ``Probe``.
+    drawn at random and nothing was chosen by it. ``outermost`` and ``ceiling`` are as of ``Probe``.
     """
-
-    found_more = False
 
     def __init__(self, krylov: Krylov, pairs: Pairs):
         self.krylov, self.outermost = krylov, pairs.limit

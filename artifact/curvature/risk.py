@@ -14,6 +14,7 @@ on 100: it would pay after 68, 32 and 470 products, about what an eigenvalue and
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
@@ -169,6 +170,14 @@ def as_risk(loss: Loss | Risk) -> Risk:
     return loss if isinstance(loss, Risk) else FunctionRisk(loss)
 
 
+def _pair(data: object) -> tuple[Tensor, Tensor] | None:
+    """Data that are two tensors, as such."""
+    match data:
+        case (torch.Tensor() as x, torch.Tensor() as y):
+            return x, y
+    return None
+
+
 class EmpiricalRisk(Risk):
     """Mean of ``loss(model(x), y)`` over a data set, as a function of the model's flat parameter vector.
 
@@ -195,9 +204,8 @@ class EmpiricalRisk(Risk):
         self.model, self.loss, self.data = model, loss or torch.nn.functional.cross_entropy, data
         self.layout = flat.Layout.of(flat.parameters(model))
         self.buffers, self.memory, self.batch = buffers or {}, memory, batch
-        self.tensors = (
-            isinstance(data, tuple | list) and len(data) == 2 and all(isinstance(t, torch.Tensor) for t in data)
-        )
+        #: the pair (inputs, targets), None for batches
+        self.tensors = _pair(data)
         self._check()
 
     @classmethod
@@ -217,12 +225,12 @@ class EmpiricalRisk(Risk):
         parts = [(x, y) for x, y in loader]
         if not parts:
             raise UserError("data", "a loader without samples", "at least one batch (inputs, targets)")
-        data = tuple(torch.cat(column) for column in zip(*parts, strict=True))
-        return cls(model, loss, data, memory=memory)
+        inputs, targets = zip(*parts, strict=True)
+        return cls(model, loss, (torch.cat(inputs), torch.cat(targets)), memory=memory)
 
     def _check(self) -> None:
-        if self.tensors:
-            x, y = self.data
+        if self.tensors is not None:
+            x, y = self.tensors
             if len(x) != len(y) or len(x) == 0:
                 raise UserError("data", f"{len(x)} inputs, {len(y)} targets", "equally many, at least one")
         elif isinstance(self.data, Iterator) or not isinstance(self.data, Iterable):
@@ -234,7 +242,7 @@ class EmpiricalRisk(Risk):
 
     def __len__(self) -> int:
         """Number of samples."""
-        return len(self.data[0]) if self.tensors else sum(len(x) for x, _ in self.data)
+        return len(self.tensors[0]) if self.tensors else sum(len(x) for x, _ in self.data)
 
     @property
     def weights(self) -> Tensor:
@@ -243,12 +251,11 @@ class EmpiricalRisk(Risk):
 
     def subset(self, indices: Tensor | np.ndarray) -> EmpiricalRisk:
         """The same risk over some samples, e.g. one client's: indices [n] into the data."""
-        if not self.tensors:
+        if self.tensors is None:
             raise UserError("data", "batches", "a pair of tensors, to take a subset of")
         index = torch.as_tensor(np.asarray(indices), dtype=torch.long)
-        chosen = tuple(t[index.to(t.device)] for t in self.data)
-        options = {"batch": self.batch, "memory": self.memory, "buffers": self.buffers}
-        return EmpiricalRisk(self.model, self.loss, chosen, **options)
+        x, y = (t[index.to(t.device)] for t in self.tensors)
+        return EmpiricalRisk(self.model, self.loss, (x, y), batch=self.batch, memory=self.memory, buffers=self.buffers)
 
     def outputs(self, w: Tensor, x: Tensor) -> Tensor:
         """The model with parameters w [P] on inputs [B, ...]."""
@@ -264,14 +271,14 @@ class EmpiricalRisk(Risk):
 
     def batches(self) -> Iterator[tuple[int, Tensor, Tensor]]:
         """Yields (samples, inputs, targets)."""
-        if not self.tensors:
+        if self.tensors is None:
             for x, y in self.data:
                 yield len(x), x, y
             return
-        x, y = self.data
+        x, y = self.tensors
         if self.batch is None:
             most = len(x) if x.is_cuda else _CPU_BATCH
-            self.batch = int(min(most, max(1, self.memory // self._bytes_per_sample())))
+            self.batch = int(min(most, max(1, self.memory // self._bytes_per_sample(x))))
         for start in range(0, len(x), self.batch):
             part = slice(start, start + self.batch)
             yield len(x[part]), x[part], y[part]
@@ -295,12 +302,14 @@ class EmpiricalRisk(Risk):
         return self._mean(W.new_zeros(len(W)), lambda piece: torch.func.vmap(piece, chunk_size=16)(W))
 
     def graph_bytes(self, w: Tensor) -> float:
-        each = self._bytes_per_sample() * w.element_size() / 8
-        return len(self.data[0]) * each if self.tensors else float("inf")
+        if self.tensors is None:
+            return math.inf
+        x, _ = self.tensors
+        return len(x) * self._bytes_per_sample(x) * w.element_size() / 8
 
-    def _bytes_per_sample(self) -> int:
+    def _bytes_per_sample(self, x: Tensor) -> int:
         """Activations of one sample in float64, times 4 for the two backward passes and their temporaries."""
-        numbers, one = [], self.data[0][:1]
+        numbers, one = [], x[:1]
 
         def count(_module: nn.Module, _inputs: tuple, output: object) -> None:
             if isinstance(output, torch.Tensor):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from artifact.base import flat
 from artifact.base.errors import UserError
@@ -119,14 +120,14 @@ def _ascend(
     rise, length = float(risk(w + delta)) - base, 1024.0 * rho
     for _ in range(steps):
         direction = flat.unit(risk.gradient(w + delta))
-        while length > 1e-9 * rho:
+        while True:
             candidate = _project(delta + length * direction, rho)
             higher = float(risk(w + candidate)) - base
             if higher > rise:
                 break
             length /= 4
-        else:
-            break
+            if length <= 1e-9 * rho:
+                return rise, delta
         gain, delta, rise = higher - rise, candidate, higher
         length = min(4 * length, 1024.0 * rho)
         if gain <= tol * abs(rise):
@@ -143,15 +144,15 @@ def m_sharpness(
     (None: all). Raises UserError for a bad radius, and when the data hold no group of m samples.
     """
     _check_radius(rho)
-    if not risk.tensors or not 1 <= m <= len(risk.data[0]):
+    if risk.tensors is None or not 1 <= m <= len(risk):
         raise UserError("m", m, "1 to the number of samples, with data given as a pair of tensors")
-    order = numpy_stream(seed, "curvature/m-sharpness").permutation(len(risk.data[0]))
+    order = numpy_stream(seed, "curvature/m-sharpness").permutation(len(risk))
     count = len(order) // m if groups is None else min(groups, len(order) // m)
     parts = (risk.subset(order[i * m : (i + 1) * m]) for i in range(count))
     return torch.tensor([sam_sharpness(part, w, rho).value for part in parts], dtype=torch.float64)
 
 
-def sharpness_along(loss: Loss | Risk, path: Iterable[Tensor], rho: float, **options) -> Tensor:
+def sharpness_along(loss: Loss | Risk, path: Iterable[Tensor], rho: float, **options: Any) -> Tensor:
     """Global sharpness along training (Fan et al. 2024, Figure 2, right): ``sam_sharpness`` of every model -> [T].
 
     path: models [P], e.g. one per evaluated round; loss: the global risk over all clients' data.

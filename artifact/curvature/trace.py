@@ -79,8 +79,9 @@ def trace(
         terms = (Z * operator(Z)).double()
         values = torch.cat([values, terms.sum(1).cpu() + exact])
         rounding = max(rounding, torch.finfo(w.dtype).eps * float(terms.abs().sum(1).max() + abs(exact)))
-        enough = relative_error is not None and len(values) >= _LEAST
-        if enough and _standard_error(values) <= relative_error * abs(float(values.mean())):
+        if relative_error is None or len(values) < _LEAST:
+            continue
+        if _standard_error(values) <= relative_error * abs(float(values.mean())):
             break
     return TraceResult(float(values.mean()), math.hypot(_standard_error(values), rounding), values)
 

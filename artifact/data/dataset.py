@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -47,12 +48,13 @@ class Dataset:
     @property
     def input_shape(self) -> tuple[int, int, int]:
         """(C, H, W) of one image."""
-        return tuple(self.train_x.shape[1:])
+        channels, height, width = self.train_x.shape[1:]
+        return channels, height, width
 
     def to(self, device: str | torch.device) -> Dataset:
         """The same data with every tensor on `device`; the fingerprint is kept."""
         tensors = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        moved = {name: value.to(device) for name, value in tensors.items() if isinstance(value, torch.Tensor)}
+        moved: dict[str, Any] = {n: t.to(device) for n, t in tensors.items() if isinstance(t, torch.Tensor)}
         return dataclasses.replace(self, **moved)
 
     def subset(self, train: int | None = None, test: int | None = None, seed: int = 0) -> Dataset:
@@ -131,5 +133,5 @@ def _fingerprint(data: Dataset) -> str:
     for tensor in (data.train_x, data.train_y, data.test_x, data.test_y, data.domains):
         if tensor is not None:
             digest.update(repr((tuple(tensor.shape), str(tensor.dtype))).encode())
-            digest.update(np.ascontiguousarray(tensor.cpu().numpy()))
+            digest.update(np.ascontiguousarray(tensor.cpu().numpy()).data)
     return digest.hexdigest()

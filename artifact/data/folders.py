@@ -121,9 +121,11 @@ def _decode(paths: Iterable[Path], count: int, size: int) -> np.ndarray:
     pixels = np.empty((count, size, size, 3), np.uint8)
     for row, path in zip(pixels, paths, strict=True):
         try:
-            with Image.open(path) as image:
-                image = image.convert("RGB")
-                row[:] = image if image.size == (size, size) else image.resize((size, size), Image.Resampling.BILINEAR)
+            with Image.open(path) as file:
+                image = file.convert("RGB")
+            if image.size != (size, size):
+                image = image.resize((size, size), Image.Resampling.BILINEAR)
+            row[:] = np.asarray(image)
         except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
             raise UserError("data file", str(path), f"a readable image ({error})") from error
     return pixels

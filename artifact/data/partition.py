@@ -62,7 +62,7 @@ class Partition:
         digest = hashlib.sha256()
         for part in (*self.indices, self.held_out):
             digest.update(f"{len(part)};".encode())
-            digest.update(np.ascontiguousarray(part, dtype="<i8"))
+            digest.update(np.ascontiguousarray(part, dtype="<i8").data)
         object.__setattr__(self, "fingerprint", digest.hexdigest())
 
     @property
@@ -111,7 +111,7 @@ def partition(
         raise UserError("clients", clients, f"1 to {len(labels)}, the number of samples")
     rng = numpy_stream(seed, "partition")
     if kind == "domain":
-        return _leave_one_out(spec, value, clients, sigma, domains, domain_names, rng)
+        return _leave_one_out(spec, str(value), clients, sigma, domains, domain_names, rng)
     if kind == "iid" and value == "stratified":
         if sigma:
             raise UserError("sizes", sizes, "equal, with iid:stratified")

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -29,8 +30,8 @@ from artifact.data.folders import Arrays
 
 #: arrays of a stored file, the last three optional
 FIELDS = ("train_x", "train_y", "test_x", "test_y", "classes", "domains", "domain_names")
-IMAGENET = {"mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)}
-MNIST = {"mean": (0.1307,), "std": (0.3081,)}
+IMAGENET = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # mean, std
+MNIST = (0.1307,), (0.3081,)
 FASHION_CLASSES = "T-shirt/top,Trouser,Pullover,Dress,Coat,Sandal,Shirt,Sneaker,Bag,Ankle boot"
 EMNIST_CLASSES = ",".join("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 
@@ -75,7 +76,7 @@ class Source:
 
 
 _EMNIST = Source(
-    "EMNIST by class (letters and digits)", "idx", 62, (1, 28, 28), **MNIST,
+    "EMNIST by class (letters and digits)", "idx", 62, (1, 28, 28), *MNIST,
     places=("EMNIST/raw", "emnist"), url="https://biometrics.nist.gov/cs_links/EMNIST/gzip.zip", torchvision="EMNIST",
     labels=EMNIST_CLASSES, prefixes=("emnist-byclass-train", "emnist-byclass-test"),
 )  # fmt: skip
@@ -95,7 +96,7 @@ DATASETS: dict[str, Source] = {
         "scikit-learn handwritten digits", "digits", 10, (1, 8, 8), (0.3054,), (0.3760,), scale=16.0
     ),
     "mnist": Source(
-        "MNIST handwritten digits", "idx", 10, (1, 28, 28), **MNIST, places=("MNIST/raw", "mnist"),
+        "MNIST handwritten digits", "idx", 10, (1, 28, 28), *MNIST, places=("MNIST/raw", "mnist"),
         url="https://ossci-datasets.s3.amazonaws.com/mnist/", torchvision="MNIST", labels="0,1,2,3,4,5,6,7,8,9",
     ),
     "fashion-mnist": _FASHION,
@@ -116,16 +117,16 @@ DATASETS: dict[str, Source] = {
         places=(".",), url="https://www.cs.toronto.edu/~kriz/cifar-100-python.tar.gz", torchvision="CIFAR100",
     ),
     "tiny-imagenet": Source(
-        "Tiny-ImageNet photographs", "tiny", 200, (3, 64, 64), **IMAGENET,
+        "Tiny-ImageNet photographs", "tiny", 200, (3, 64, 64), *IMAGENET,
         places=("tiny-imagenet-200", "tiny-imagenet"), url="http://cs231n.stanford.edu/tiny-imagenet-200.zip",
     ),
     "officehome": Source(
-        "OfficeHome objects in 4 domains", "domains", 65, (3, 224, 224), **IMAGENET,
+        "OfficeHome objects in 4 domains", "domains", 65, (3, 224, 224), *IMAGENET,
         places=("OfficeHomeDataset_10072016", "officehome", "office_home"),
         url="https://www.hemanthdv.org/officeHomeDataset.html",
     ),
     "domainnet": Source(
-        "DomainNet objects in 6 domains", "domains", 345, (3, 64, 64), **IMAGENET,
+        "DomainNet objects in 6 domains", "domains", 345, (3, 64, 64), *IMAGENET,
         places=("domainnet", "domain_net", "DomainNet"), url="https://ai.bu.edu/M3SDA/",
     ),
 }  # fmt: skip
@@ -270,7 +271,7 @@ def _read(source: Source, place: Path) -> Arrays:
     }
 
 
-def _torchvision(source: Source, folder: Path, **options: bool):
+def _torchvision(source: Source, folder: Path, **options: bool) -> Any:
     """torchvision's reader. CIFAR is stored as pickles: torchvision opens them only with the published MD5 sums."""
     from torchvision import datasets
 
@@ -334,15 +335,18 @@ def _dataset(name: str, source: Source, arrays: Arrays) -> Dataset:
     _check(arrays, source)
     given = arrays.get("classes")
     names = source.labels.split(",") if source.labels else map(str, range(source.classes))
-    tensors = {}
+    images, labels = {}, {}
     for split in ("train", "test"):
-        images = arrays[f"{split}_x"].reshape(-1, *source.shape[1:], source.shape[0])
-        tensors[f"{split}_x"] = torch.from_numpy(images.transpose(0, 3, 1, 2).copy())
-        tensors[f"{split}_y"] = torch.from_numpy(arrays[f"{split}_y"].astype(np.int64))
+        pixels = arrays[f"{split}_x"].reshape(-1, *source.shape[1:], source.shape[0])
+        images[split] = torch.from_numpy(pixels.transpose(0, 3, 1, 2).copy())
+        labels[split] = torch.from_numpy(arrays[f"{split}_y"].astype(np.int64))
     domains = arrays.get("domains")
     return Dataset(
         name=name,
-        **tensors,
+        train_x=images["train"],
+        train_y=labels["train"],
+        test_x=images["test"],
+        test_y=labels["test"],
         classes=tuple(map(str, given)) if given is not None else tuple(names),
         scale=source.scale,
         mean=source.mean,
@@ -373,7 +377,8 @@ def _working_folder(root: Path) -> Iterator[Path]:
 def _store(name: str, arrays: Arrays, root: Path) -> Path:
     """Write `<root>/<name>.npz`, then `<name>.sha256` as sha256sum does; each appears complete or not at all."""
     target = root / f"{describe(name).file or name}.npz"
-    kept = {field: arrays[field] for field in FIELDS if field in arrays}  # another may be called as savez's argument is
+    # other fields may have the name of savez's own argument
+    kept: dict[str, Any] = {field: arrays[field] for field in FIELDS if field in arrays}
     with _working_folder(root) as folder:
         try:
             with open(folder / target.name, "wb") as file:

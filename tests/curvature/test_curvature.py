@@ -257,6 +257,7 @@ def test_risk_does_not_depend_on_how_the_data_are_cut(network):
         assert float(other(w)) == pytest.approx(float(risk(w)), rel=1e-13)
         assert torch.allclose(other.gradient(w), risk.gradient(w), atol=1e-14)
         assert torch.allclose(other.hvp(w, V), risk.hvp(w, V), atol=1e-13)
+        assert torch.allclose(other.linearise(w)(V), risk.hvp(w, V), atol=1e-13)  # as eigenvalues are found
 
 
 def test_clients_average_to_the_whole(network):
