@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import importlib.util
 import inspect
 import math
 import sys
 import typing
 from collections.abc import Iterable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from pydantic import PydanticUserError, TypeAdapter, ValidationError
@@ -249,12 +249,10 @@ def register_file(path: str | Path) -> list[str]:
     content = path.read_bytes()
     digest = hashlib.sha256(content.replace(b"\r\n", b"\n")).hexdigest()[:16]
     name = f"added {digest}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec and spec.loader  # as for every .py file
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # where dataclasses and pydantic look up annotations that are texts
+    sys.modules[name] = module = ModuleType(name)  # where dataclasses and pydantic look up annotations that are texts
+    module.__file__ = str(path.absolute())
     try:
-        exec(spec.loader.source_to_code(content, path.absolute()), vars(module))  # leaves no __pycache__ behind
+        exec(compile(content, module.__file__, "exec", dont_inherit=True), vars(module))  # leaves no __pycache__ behind
     except UserError:
         raise
     except (Exception, SystemExit) as error:  # the user's own code may raise anything

@@ -58,8 +58,8 @@ def data_split(
     as_json: bool,
 ) -> None:
     dataset = data.load(name, data_root)
-    domains = {"domains": dataset.domains, "domain_names": dataset.domain_names}
-    parts = data.partition(spec, dataset.train_y, clients, seed, sizes=sizes, **domains)
+    domains, names = dataset.domains, dataset.domain_names
+    parts = data.partition(spec, dataset.train_y, clients, seed, sizes=sizes, domains=domains, domain_names=names)
     if figure is not None:
         from artifact.data.figures import partition_heatmap
 

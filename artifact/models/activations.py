@@ -11,13 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TypeAlias
 
 from artifact.base.errors import UserError
 from artifact.base.lazy import Tensor, nn, torch
-
-#: what torch calls after a module: (module, inputs, output)
-Hook: TypeAlias = "Callable[[nn.Module, tuple, Tensor], None]"
 
 _NON_LINEARITIES = ("ReLU", "LeakyReLU", "ELU", "GELU", "SiLU", "Tanh", "Sigmoid", "Softplus")  # of torch.nn
 
@@ -79,14 +75,14 @@ def mean_square_activations(
         raise UserError("layers", unknown[0], ", ".join(hidden_layers(model)))
     squares: dict[str, Tensor] = {}
 
-    def record(name: str) -> Hook:
+    def record(name: str) -> Callable[[nn.Module, tuple, Tensor], None]:
         def hook(_module: nn.Module, _inputs: tuple, output: Tensor) -> None:
             calls = sum(key.split("#")[0] == name for key in squares)
             squares[name if calls == 0 else f"{name}#{calls + 1}"] = mean_square(output)
 
         return hook
 
-    def record_variance(name: str) -> Hook:
+    def record_variance(name: str) -> Callable[[nn.Module, tuple, Tensor], None]:
         def hook(_module: nn.Module, _inputs: tuple, output: Tensor) -> None:
             squares[f"variance of {name}"] = batch_variance(output)
 

@@ -19,6 +19,7 @@ import pickle
 import re
 from collections.abc import Callable
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 
 import torch
@@ -199,21 +200,17 @@ def _cnn_mnist(input_shape: tuple, classes: int) -> Model:
 
 def _cnn_fmnist(input_shape: tuple, classes: int) -> Model:
     features: Layers = {}
-    inside = input_shape[0]
-    for index, outside in enumerate((16, 32), 1):
+    for index, (inside, outside) in enumerate(pairwise((input_shape[0], 16, 32)), 1):
         features |= {f"conv{index}": nn.Conv2d(inside, outside, 5, padding=2), f"norm{index}": BatchNorm(outside)}
         features |= {f"relu{index}": nn.ReLU(), f"pool{index}": nn.MaxPool2d(2)}
-        inside = outside
     return _dense(features, input_shape, (), classes)
 
 
 def _five_by_five(input_shape: tuple, channels: tuple[int, int]) -> Layers:
     features: Layers = {}
-    inside = input_shape[0]
-    for index, outside in enumerate(channels, 1):
+    for index, (inside, outside) in enumerate(pairwise((input_shape[0], *channels)), 1):
         features |= {f"conv{index}": nn.Conv2d(inside, outside, 5), f"relu{index}": nn.ReLU()}
         features[f"pool{index}"] = nn.MaxPool2d(2)
-        inside = outside
     return features
 
 
@@ -236,11 +233,9 @@ def _cnn_emnist(input_shape: tuple, classes: int) -> Model:
 
 def _convnet_tiny(input_shape: tuple, classes: int) -> Model:
     features: Layers = {}
-    inside = input_shape[0]
-    for index in (1, 2, 3):
+    for index, inside in enumerate((input_shape[0], 64, 64), 1):
         features |= {f"conv{index}": nn.Conv2d(inside, 64, 3, padding=1), f"norm{index}": nn.GroupNorm(4, 64)}
         features |= {f"relu{index}": nn.ReLU(), f"pool{index}": nn.MaxPool2d(2)}
-        inside = 64
     return _dense(features, input_shape, (512, 384), classes)
 
 
