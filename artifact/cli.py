@@ -6,7 +6,6 @@ what another command needs. ``COMMANDS`` says where each one lives.
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import json
 from collections.abc import Callable, Sequence
@@ -112,11 +111,10 @@ def _algorithms() -> list[dict[str, Any]]:
         {
             "name": name,
             "title": (cls.__doc__ or "").split("\n")[0],
-            "options": {f.name: algorithms.SPECIAL.get(name, ((), {}))[1].get(f.name, f.default) for f in fields},
+            "options": algorithms.defaults(name),
             "released": sorted(algorithms.resolve(name, "released", None, ())) if algorithms.has_code(name) else [],
         }
         for name, cls in algorithms.ALGORITHMS.items()
-        for fields in [dataclasses.fields(cls)]
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import io
 import json
@@ -25,8 +26,10 @@ from artifact.cli import COMMANDS, commands
 from artifact.data.sources import import_npz
 from artifact.models.registry import MODELS
 from artifact.runs import session
+from artifact.runs.command import described
 from artifact.runs.store import read_checkpoint
 from artifact.training import config
+from artifact.training.config import RunConfig
 
 ROOT = paths.ROOT
 SMALL = "run --model mlp-16 --rounds 2 --clients 4 --cohort 2 --train-size 100 --test-size 50 --quiet"
@@ -104,8 +107,10 @@ BAD = [
     (f"{FEDAVG} --momentumm 0.5", ("option", "--momentumm", "--momentum")),
     (f"{FEDAVG} stray", ("stray",)),
     (f"{FEDAVG} --add {{missing}}.py", ("add", "missing.py", "existing")),
-    (f"{FEDAVG} --add {{broken}}", ("add", "broken.py", "SyntaxError")),
-    (f"{FEDAVG} --add={{empty}}", ("add", "empty.py", "method")),
+    (f"{FEDAVG} --add {{broken}}", ("add", "broken.py", "SyntaxError", "line 1)")),
+    (f"{FEDAVG} --add={{empty}}", ("add", "empty.py", "method", "no class")),
+    (f"{FEDAVG} --add={{raising}}", ("add", "raising.py", "ZeroDivisionError", "line 2)")),
+    (f"{FEDAVG} --add={{stranger}}", ("add", "stranger.py", "method", "Mine in line 2")),
     (f"{FEDAVG} --dataset mnist --data {{folder}}", ("dataset", "mnist", "data fetch mnist")),
     (f"{FEDAVG} --dataset cifar10 --data {{corrupted}}", ("cifar10.npz", "undamaged")),
     (f"{FEDAVG} --dataset cifar10 --data {{altered}}", ("cifar10.npz", "sha256", "fetch it again")),
@@ -165,6 +170,10 @@ BAD = [
 ]
 
 
+#: files that are no method's, beside the broken and the empty one
+FAULTY = (("raising", "x = 1\nx / 0\n"), ("stranger", "x = 1\nclass Mine:\n    pass\n"))
+
+
 def _cifar(path: Path, **changes) -> Path:
     """A CIFAR-10 file of eight random images, with changed fields."""
     rng = np.random.default_rng(0)
@@ -207,7 +216,7 @@ def places(tmp_path_factory) -> dict[str, Path]:
     paths = {name: folder / name for name in ("missing", "folder", "file", "corrupted", "altered")}
     paths["folder"].mkdir()
     paths["file"].write_text("a file, not a folder")
-    for name, text in (("broken", "class FedFoo(:\n"), ("empty", "x = 1\n")):
+    for name, text in (("broken", "class FedFoo(:\n"), ("empty", "x = 1\n"), *FAULTY):
         paths[name] = folder / f"{name}.py"
         paths[name].write_text(text)
     paths["case"] = _case(folder / "case.npz")
@@ -442,9 +451,9 @@ def test_the_recorded_command_of_ones_own_method_finds_its_run(mine, tmp_path, c
         ("return self.share", "return unknown", ("add", "mine.py", "NameError", "unknown", "line 9")),
         ("return self.share * g", "pass", ("add", "mine.py")),
         ("self.share * g", "g.mean(-1)", ("add", "mine.py")),
-        ("@dataclass(frozen=True)\n", "", ("mine", "@dataclass(frozen=True)")),
+        ("@dataclass(frozen=True)\n", "", ("mine", "@dataclass(frozen=True)", "mine.py, line 5")),
         ("share", "lr", ("hyper-parameter", "lr", "mine")),
-        ("@dataclass", "raise SystemExit(0)\n@dataclass", ("add", "mine.py", "SystemExit")),
+        ("@dataclass", "raise SystemExit(0)\n@dataclass", ("add", "mine.py", "SystemExit", "line 5")),
         ("return self.share * g", "raise SystemExit(0)", ("add", "mine.py", "SystemExit", "line 9")),
         ("Fraction = 0.5", "Fraction = 2.0", ("share", "2.0", "less than or equal to 1")),
         ("share: Fraction = 0.5", "share: Fraction = 0.5\n    kind: str = 'a'", ("kind", "'a'", "finite number")),
@@ -574,3 +583,32 @@ def test_the_list_of_commands_says_what_each_says_of_itself():
     for name, (_, text) in COMMANDS.items():
         assert found[name].name == name
         assert found[name].help.split("\n")[0] == text
+
+
+def test_every_option_says_what_it_is_and_what_it_does_without_it():
+    for name, command in _every_command().items():
+        for option in command.params:
+            if not isinstance(option, click.Option):
+                continue
+            assert option.help and option.help.endswith((".", "]")), f"{name} {option.opts[0]} has no help text"
+            with_default = option.default is not None and not option.is_flag and not option.multiple
+            default = option.to_info_dict()["default"] if with_default else None
+            told = default is None or option.show_default or "default: " in option.help
+            assert told, f"{name} {option.opts[0]} does not say its default"
+
+
+def test_run_help_has_text_default_and_allowed_values_from_the_fields(capsys):
+    assert main(["run", "--help"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    for field in RunConfig.model_fields.keys() - {"hyper"}:
+        assert f"--{'switch' if field == 'switches' else field.replace('_', '-')} " in text
+    assert "default ()" not in text and "default: ()" not in text
+    assert "--lr TEXT Step size of a local step in the first round. [default: 0.1; allowed: a number above 0]" in text
+    assert "--variant TEXT The method as its paper prints it" in text and "allowed: paper, released]" in text
+    assert "default: 0.1 (fedadam), else 1.0; allowed: a number above 0]" in text  # of --server-lr
+
+
+def test_every_field_is_described_where_it_is_declared():
+    for cls in (RunConfig, *algorithms.ALGORITHMS.values()):
+        fields = set(RunConfig.model_fields) if cls is RunConfig else {f.name for f in dataclasses.fields(cls)}
+        assert fields == described(cls).keys(), cls

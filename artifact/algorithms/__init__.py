@@ -117,6 +117,11 @@ def hyperparameters(name: str) -> dict[str, dataclasses.Field]:
     return {f.name: f for f in dataclasses.fields(ALGORITHMS[canonical(name)])}
 
 
+def defaults(name: str) -> dict[str, Any]:
+    """Hyper-parameters of a registry name with the values that they have when none are given."""
+    return {f.name: f.default for f in dataclasses.fields(ALGORITHMS[name])} | SPECIAL.get(name, ((), {}))[1]
+
+
 def resolve(name: str, variant: str, source: str | None, switches: Iterable[str]) -> frozenset[str]:
     """Ids of the discrepancies that are on.
 

@@ -117,7 +117,9 @@ class FedProx(FedAvg):
 class FedAdam(FedAvg):
     """Reddi et al. 2021 (ICLR), Algorithm 2; no bias correction, moments start at zero.
 
-    beta1, beta2: decay of the server moments.  tau: added to the root of the second moment.
+    beta1: decay of the server's first moment.
+    beta2: decay of the server's second moment.
+    tau: added to the root of the second moment.
     """
 
     server_lr: Positive = 0.1

@@ -15,7 +15,8 @@ class FedRobust(FedAvg):
 
     On images the map acts on colour channels (a C x C matrix and a C-vector); that restriction is ours. On feature
     vectors of length D it is the full D x D map.
-    ascent_lr: step of the ascent.  shift_penalty: weight of ||Lambda_i - I||^2 + ||delta_i||^2.
+    ascent_lr: step of the ascent.
+    shift_penalty: weight of ||Lambda_i - I||^2 + ||delta_i||^2.
     """
 
     ascent_lr: Positive = 0.05

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -48,10 +49,24 @@ def profile_option(default: str, names: Sequence[str] = PROFILES) -> Callable[[D
     return click.option("--profile", type=click.Choice(names), default=default, show_default=True, help=text)
 
 
+def format_option(names: Sequence[str]) -> Callable[[Decorated], Decorated]:
+    """``--format``, Markdown by default."""
+    choice = click.Choice(names)
+    return click.option(
+        "--format", "style", type=choice, default="markdown", show_default=True, help="Form of a table."
+    )
+
+
+def jobs_option(name: str) -> Callable[[Decorated], Decorated]:
+    """``--jobs``, passed on as ``name``."""
+    cores, text = os.cpu_count() or 1, "Runs that are trained at the same time, each on a core of its own."
+    return click.option("--jobs", name, type=click.IntRange(1), default=cores, show_default="cores", help=text)
+
+
+QUIET = click.option("--quiet", is_flag=True, help="Show no progress.")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON for other programs.")
-DATA_ROOT = click.option(
-    "--data", "data_root", type=Place(), help="Folder of the data sets.  [default: $FEDSHARP_DATA, else data]"
-)
+DATA_HELP = "Folder of the data sets.  [default: $FEDSHARP_DATA, else data]"
+DATA_ROOT = click.option("--data", "data_root", type=Place(), help=DATA_HELP)
 STORE = click.option(
     "--out",
     type=Place(),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,7 +20,7 @@ from artifact.base import plots
 from artifact.base.errors import UserError
 from artifact.base.files import write_atomic
 from artifact.base.lazy import pyplot as plt
-from artifact.base.options import DATA_ROOT, STORE, Place, profile_option
+from artifact.base.options import DATA_ROOT, QUIET, STORE, Place, format_option, jobs_option, profile_option
 from artifact.base.tables_as_text import csv_table, markdown_table
 from artifact.papers import experiments, table_results, tables
 from artifact.papers.declared import Except, Line, Paper, Table, slug
@@ -301,13 +300,13 @@ def forest(found: list[Beside], title: str, folder: Path, stem: str) -> list[Pat
 )
 @click.option("--column", "columns", multiple=True, help="Column by id or label; default: all that the profile runs.")
 @profile_option("quick")
-@click.option("--format", "style", type=click.Choice(list(RENDER)), default="markdown", show_default=True)
+@format_option(list(RENDER))
 @click.option("--figures", "folder", type=Place(), help="Draw curves and differences into it.")
 @click.option("--lookup", is_flag=True, help="Show what is in the stores, run nothing.")
-@click.option("--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, show_default="cores")
+@jobs_option("jobs")
 @STORE
 @DATA_ROOT
-@click.option("--quiet", is_flag=True, help="No progress.")
+@QUIET
 @click.option("--json", "as_json_too", is_flag=True, help="The same as --format json.")
 def compare_command(
     name: str,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,9 @@ import click
 
 from artifact.base.errors import UserError
 from artifact.base.files import require_writable
-from artifact.base.options import DATA_ROOT, STORE, profile_option, refuse_given
+from artifact.base.options import DATA_ROOT, QUIET, STORE, jobs_option, profile_option, refuse_given
 from artifact.papers import experiments, needed_runs
+from artifact.runs.store import CHECKPOINT_SECONDS
 from artifact.runs.sweep import sweep
 from artifact.runs.sweep.workers import LocalPool, Pool, Settings, get_ready
 from artifact.training.config import remarks
@@ -31,7 +31,7 @@ def declared_seconds(selection: str, profile: str, runs_in_all: int) -> float | 
 @click.command("sweep", help="Train all runs that a PAPER, PAPER/TABLE, PAPER/FIGURE or all need.")
 @click.argument("selection", default="")
 @profile_option("quick")
-@click.option("--jobs", "workers", type=click.IntRange(1), default=os.cpu_count() or 1, show_default="cores")
+@jobs_option("workers")
 @click.option("--ray", "address", help="Run on the Ray cluster at this address (auto: the one of this machine).")
 @click.option(
     "--cpus", type=click.FloatRange(0, min_open=True), default=1.0, show_default=True, help="Per run, on Ray."
@@ -41,10 +41,16 @@ def declared_seconds(selection: str, profile: str, runs_in_all: int) -> float | 
 @STORE
 @DATA_ROOT
 @click.option("--add", multiple=True, help="Python file with a method of your own; may be repeated.")
-@click.option("--checkpoint-seconds", type=click.FloatRange(0), default=20.0, show_default=True)
+@click.option(
+    "--checkpoint-seconds",
+    type=click.FloatRange(0),
+    default=CHECKPOINT_SECONDS,
+    show_default=True,
+    help="Seconds from one checkpoint of a run to the next.",
+)
 @click.option("--everything", is_flag=True, help="Also the cells that the profile leaves out for want of machine time.")
 @click.option("--dry-run", is_flag=True, help="Show the plan and run nothing.")
-@click.option("--quiet", is_flag=True, help="No progress.")
+@QUIET
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
 def sweep_command(
     selection: str,

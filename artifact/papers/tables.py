@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from artifact.base import plots
-from artifact.base.options import DATA_ROOT, STORE, Place, profile_option
+from artifact.base.options import DATA_ROOT, QUIET, STORE, Place, format_option, profile_option
 from artifact.base.tables_as_text import csv_table, markdown_row, markdown_table
 from artifact.papers import experiments
 from artifact.papers.declared import Line, Metric, Paper, Table
@@ -315,13 +315,13 @@ def joined(texts: list[str], style: str) -> str:
 @click.command("table", help="Run or look up PAPER/TABLE, a PAPER or all; print ours / theirs.")
 @click.argument("name")
 @profile_option("quick")
-@click.option("--format", "style", type=click.Choice(FORMATS), default="markdown", show_default=True)
+@format_option(FORMATS)
 @click.option("--lookup", is_flag=True, help="Show what is in the store, run nothing.")
 @click.option("--everything", is_flag=True, help="Also run the cells that the profile marks as not run here.")
 @STORE
 @click.option("--figures", "folder", type=Place(), help="Draw the curves into this folder.")
 @DATA_ROOT
-@click.option("--quiet", is_flag=True)
+@QUIET
 @click.option("--json", "json_output", is_flag=True, help="The same as --format json.")
 def table_command(
     name: str,

@@ -13,7 +13,7 @@ import numpy as np
 from artifact.base import plots
 from artifact.base.files import write_atomic
 from artifact.base.lazy import pyplot as plt
-from artifact.base.options import AS_JSON, DATA_ROOT, STORE, Place, profile_option
+from artifact.base.options import AS_JSON, DATA_ROOT, QUIET, STORE, Place, profile_option
 from artifact.base.stats import Interval, t_interval
 from artifact.base.tables_as_text import csv_table, markdown_table
 from artifact.papers import experiments
@@ -161,7 +161,7 @@ def draw_perturbation(
 @STORE
 @click.option("--figures", "folder", type=Place(), help="Draw the figures into this folder.")
 @DATA_ROOT
-@click.option("--quiet", is_flag=True)
+@QUIET
 @AS_JSON
 def variants_command(
     profile: str,

@@ -5,13 +5,17 @@ The options of ``run`` are the fields of ``RunConfig`` and the hyper-parameters 
 
 from __future__ import annotations
 
-import dataclasses
+import inspect
+import itertools
 import json
 import math
+import re
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
+from pydantic import TypeAdapter
 
 from artifact import algorithms
 from artifact.accelerate.choose import BACKENDS
@@ -21,29 +25,123 @@ from artifact.runs.store import CHECKPOINT_SECONDS, dumps
 from artifact.training import config
 from artifact.training.config import RunConfig
 
+# ---- run: its options ------------------------------------------------------------------------------------------------
 
-def _method_options() -> dict[str, str]:
-    """Hyper-parameter -> the methods that have it, over all registered methods."""
-    owners: dict[str, list[str]] = {}
+
+def described(cls: type) -> dict[str, str]:
+    """Field -> what it is, from the lines ``name: text`` of a class's docstring, or of its nearest ancestor's.
+
+    A line that does not begin with ``name:`` goes on with the text above it.
+    """
+    texts: dict[str, str] = {}
+    for parent in reversed(cls.__mro__):
+        name = ""
+        for line in inspect.cleandoc(parent.__dict__.get("__doc__") or "").split("\n"):
+            found = re.match(r"(\w+): (.+)", line)
+            if found:
+                name, texts[found[1]] = found[1], found[2]
+            elif line and name:
+                texts[name] += f" {line}"
+            else:
+                name = ""
+    return {name: text.rstrip(".") for name, text in texts.items()}
+
+
+def allowed(schema: Mapping[str, Any]) -> str:
+    """What a field's JSON schema lets pass, in words; empty for any text."""
+    kinds = [kind for kind in schema.get("anyOf", [schema]) if kind.get("type") != "null"]
+    if "enum" in kinds[0]:
+        return ", ".join(kinds[0]["enum"])
+    if "enum" in kinds[0].get("items", {}):
+        return f"any of {', '.join(kinds[0]['items']['enum'])}, with commas between them"
+    kind = kinds[0]
+    words = {"integer": "a whole number", "number": "a number", "boolean": "true or false"}
+    bounds = {"minimum": "from", "exclusiveMinimum": "above", "maximum": "to", "exclusiveMaximum": "below"}
+    limits = [f"{word} {kind[name]:g}" for name, word in bounds.items() if name in kind]
+    return " ".join([words.get(kind.get("type", ""), ""), *limits])
+
+
+def _help(text: str, default: str, values: str) -> str:
+    """``text`` as a sentence, with default and allowed values behind it where there are any."""
+    first = text.split()[0].rstrip(",:")
+    sentence = (text[0].upper() + text[1:] if first.isalpha() and len(first) > 1 else text).replace("``", "")
+    known = [f"default: {default}"] * bool(default) + [f"allowed: {values}"] * bool(values)
+    return f"{sentence}." + (f"  [{'; '.join(known)}]" if known else "")
+
+
+def _shown(value: Any) -> str:
+    return (",".join(value) or "none") if isinstance(value, (list, tuple)) else str(value)
+
+
+def _config_options() -> list[click.Parameter]:
+    """One option per field of ``RunConfig``, which checks the values itself."""
+    texts, schemas = described(RunConfig), RunConfig.model_json_schema()["properties"]
+    options: list[click.Parameter] = []
+    for name, field in RunConfig.model_fields.items():
+        if name == "hyper":
+            continue
+        flag = "--" + ("switch" if name == "switches" else name).replace("_", "-")
+        boolean = field.annotation is bool
+        default = "" if boolean or field.default is None or field.is_required() else _shown(field.default)
+        values = "" if boolean else allowed(schemas[name])
+        text = _help(texts[name] + " (required)" * field.is_required(), default, values)
+        many = name == "switches"
+        options.append(click.Option([flag, name], help=text, multiple=many, is_flag=boolean, default=None))
+    return options
+
+
+def _method_options(taken: Collection[str]) -> list[click.Parameter]:
+    """One option per hyper-parameter of any registered method; where methods differ in it, each is named.
+
+    Raises UserError for one that is called like an option of ``run`` itself.
+    """
+    of_method = {}
     for name, cls in algorithms.ALGORITHMS.items():
-        for field in dataclasses.fields(cls):
-            owners.setdefault(field.name, []).append(name)
-    return {name: ", ".join(methods) for name, methods in owners.items()}
+        texts, schemas = described(cls), _schemas(cls)
+        of_method[name] = {
+            field: (texts.get(field, "hyper-parameter"), _shown(default), allowed(schemas.get(field, {})))
+            for field, default in algorithms.defaults(name).items()
+        }
+    options: list[click.Parameter] = []
+    for field in dict.fromkeys(itertools.chain(*of_method.values())):
+        owners = [name for name, own in of_method.items() if field in own]
+        flag = "--" + field.replace("_", "-")
+        if flag in taken:
+            named = f"for {', '.join(owners)} a name that is no option of run itself"
+            raise UserError("hyper-parameter", field, named)
+        meaning, default, values = (_by_method({name: of_method[name][field][i] for name in owners}) for i in range(3))
+        whose = "of every method" if len(owners) == len(of_method) else f"of {', '.join(owners)}"
+        options.append(click.Option([flag, f"hyper_{field}"], help=_help(f"{meaning} ({whose})", default, values)))
+    return options
+
+
+def _schemas(cls: type[algorithms.FedAvg]) -> dict[str, Any]:
+    """Field -> its JSON schema; nothing for a class of the user's own that is faulty, which building it will report."""
+    try:
+        return TypeAdapter(cls).json_schema()["properties"]
+    except Exception:
+        if not cls.added_from:
+            raise
+        return {}
+
+
+def _by_method(texts: Mapping[str, str]) -> str:
+    """One text for all methods, or each text with the methods that it is for; the commonest stands alone at the end."""
+    groups: dict[str, list[str]] = {}
+    for name, text in texts.items():
+        groups.setdefault(text, []).append(name)
+    *others, (last, _) = sorted(groups.items(), key=lambda group: len(group[1]))
+    return ", ".join([*(f"{text} ({', '.join(names)})" for text, names in others), f"else {last}" if others else last])
 
 
 def run_command() -> click.Command:
     """``run`` with one option per config field and per hyper-parameter of any method; the config checks the values."""
-    options: list[click.Parameter] = []
-    for name, field in RunConfig.model_fields.items():
-        flag = "--" + ("switch" if name == "switches" else name).replace("_", "-")
-        if name == "hyper":
-            continue
-        default = "required" if field.is_required() else f"default {field.default}"
-        many, boolean = name == "switches", field.annotation is bool
-        options.append(click.Option([flag, name], help=default, multiple=many, is_flag=boolean, default=None))
-    options += [
-        click.Option(["--out"], type=Place(), default=Path("out/runs"), help="Store of the runs."),
-        click.Option(["--data", "data_root"], type=Place(), help="Folder of the data sets."),
+    options = [
+        *_config_options(),
+        click.Option(["--out"], type=Place(), default=Path("out/runs"), show_default=True, help="Store of the runs."),
+        click.Option(
+            ["--data", "data_root"], type=Place(), help="Folder of the data sets.  [default: $FEDSHARP_DATA, else data]"
+        ),
         click.Option(["--add"], multiple=True, help="Python file with a method of your own; may be repeated."),
         click.Option(["--resume"], is_flag=True, help="Go on with a run that was begun."),
         click.Option(
@@ -51,20 +149,17 @@ def run_command() -> click.Command:
             type=float,
             default=CHECKPOINT_SECONDS,
             show_default=True,
-            help="Time between checkpoints; no number of the run depends on it.",
+            help="Seconds from one checkpoint to the next; no number of the run depends on it.",
         ),
-        click.Option(["--quiet"], is_flag=True, help="No progress bar."),
-        click.Option(["--json", "as_json"], is_flag=True, help="Machine-readable output."),
+        click.Option(["--quiet"], is_flag=True, help="Show no progress bar."),
+        click.Option(["--json", "as_json"], is_flag=True, help="Print JSON for other programs."),
     ]
-    taken = {flag for option in options for flag in option.opts} | {"--help"}
-    for name, owners in _method_options().items():
-        flag = "--" + name.replace("_", "-")
-        if flag in taken:
-            raise UserError("hyper-parameter", name, f"for {owners} a name that is no option of run itself")
-        options.append(click.Option([flag, f"hyper_{name}"], help=f"hyper-parameter of {owners}"))
-    return click.Command(
-        "run", callback=_run, params=options, help="Train one configuration; a finished one is looked up."
-    )
+    options += _method_options({flag for option in options for flag in option.opts} | {"--help"})
+    text = "Train one configuration; a finished one is looked up."
+    return click.Command("run", callback=_run, params=options, help=text)
+
+
+# ---- run: what it does -----------------------------------------------------------------------------------------------
 
 
 def _run(
@@ -136,9 +231,15 @@ def _number(name: str, text: str) -> float | bool:
 
 @click.command("replay", help="Replay a case file: data, batches and cohorts in, trajectory out.")
 @click.argument("case", type=Place())
-@click.option("--out", required=True, type=Place(), help="Trajectory, .npz.")
-@click.option("--variant", type=click.Choice(["paper", "released"]), help="Default: what the file was made with.")
-@click.option("--backend", type=click.Choice(BACKENDS), default="batched", show_default=True)
+@click.option("--out", required=True, type=Place(), help="File for the trajectory, .npz (required).")
+@click.option(
+    "--variant",
+    type=click.Choice(["paper", "released"]),
+    help="The method as printed or as released.  [default: what the file was made with]",
+)
+@click.option(
+    "--backend", type=click.Choice(BACKENDS), default="loop", show_default=True, help="How gradients are computed."
+)
 @AS_JSON
 def replay_command(case: Path, out: Path, variant: str | None, backend: str, as_json: bool) -> None:
     from artifact.runs import replay  # with it come torch and the gradients

@@ -113,8 +113,14 @@ def _labels(targets: Sequence[Target], given: Sequence[str]) -> list[str]:
 
 @click.command("landscape", help="Draw loss surfaces of stored models along shared directions.")
 @click.argument("references", metavar="RUN", nargs=-1, required=True)
-@click.option("--out", "store", type=Place(), default=Path("results"), help="Store of the runs.")
-@click.option("--directions", type=click.Choice(list(DIRECTIONS)), default="filter", show_default=True)
+@click.option("--out", "store", type=Place(), default=Path("results"), show_default=True, help="Store of the runs.")
+@click.option(
+    "--directions",
+    type=click.Choice(list(DIRECTIONS)),
+    default="filter",
+    show_default=True,
+    help="Random ones scaled filter by filter, random orthogonal ones, or eigenvectors of the Hessian.",
+)
 @click.option("--axes", type=click.Choice(["1", "2"]), default="2", show_default=True, help="A line or a plane.")
 @click.option("--points", default=21, show_default=True, help="Grid points per axis, an odd number.")
 @click.option("--reach", default=1.0, show_default=True, help="The grid goes from -reach to reach.")
@@ -122,7 +128,7 @@ def _labels(targets: Sequence[Target], given: Sequence[str]) -> list[str]:
 @click.option("--ceiling", type=float, help="Loss of the top colour; default the lowest of the panels' maxima.")
 @click.option("--label", multiple=True, help="Name of a model, in order.")
 @click.option("--seed", default=0, show_default=True, help="Of the random directions.")
-@click.option("--folder", type=Place(), default=Path("out/landscapes"), show_default=True)
+@click.option("--folder", type=Place(), default=Path("out/landscapes"), show_default=True, help="Folder of figures.")
 @click.option("--name", help="Stem of the files; default made of the directions and the models.")
 @DATA_ROOT
 @click.option("--add", multiple=True, expose_value=False, help="Python file with the method of a run; may be repeated.")

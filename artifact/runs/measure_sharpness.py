@@ -297,14 +297,20 @@ def _written(value: Any) -> str:
 @click.command("sharpness", help="Measure eigenvalues, trace, density and sharpness of stored models.")
 @click.argument("references", metavar="CHECKPOINT_OR_RUN", nargs=-1)
 @click.option("--where", multiple=True, metavar="FIELD=VALUE", help="All finished runs of the store with this value.")
-@click.option("--out", "store", type=Place(), default=Path("results"), help="Store of the runs.")
+@click.option("--out", "store", type=Place(), default=Path("results"), show_default=True, help="Store of the runs.")
 @click.option("--parts", default=",".join(PARTS), show_default=True, help="What to measure.")
 @click.option("--k", default=10, show_default=True, help="Number of top eigenvalues.")
 @click.option("--tol", default=1e-2, show_default=True, help="Relative residual of an eigenvalue.")
 @click.option("--samples", default=200, show_default=True, help="Sign vectors of the trace, at most.")
 @click.option("--error", default=0.02, show_default=True, help="Relative standard error at which the trace stops.")
 @click.option("--data-size", type=int, help="Number of training samples, a fixed random subset; default all.")
-@click.option("--dtype", type=click.Choice(["float32", "float64"]), default="float32", show_default=True)
+@click.option(
+    "--dtype",
+    type=click.Choice(["float32", "float64"]),
+    default="float32",
+    show_default=True,
+    help="Type of the numbers that are measured with.",
+)
 @click.option("--rho", default=0.1, show_default=True, help="Radius of the SAM sharpness.")
 @click.option("--m", default=100, show_default=True, help="Group size of the m-sharpness.")
 @click.option("--memory", default=1024, show_default=True, help="MiB for one pass over the data.")

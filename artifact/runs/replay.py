@@ -176,10 +176,11 @@ def _needed(case: Case, name: str) -> float:
     return case.hp[name]
 
 
-def replay(path: str | Path, variant: str | None = None, backend: str = "batched") -> dict[str, np.ndarray]:
+def replay(path: str | Path, variant: str | None = None, backend: str = "loop") -> dict[str, np.ndarray]:
     """Trajectory of a case: ``server_params`` [rounds, P] and the traces that its method has.
 
-    variant: paper or released; None takes what the file was made with.  backend: one of BACKENDS.
+    variant: paper or released; None takes what the file was made with.  backend: one of BACKENDS. ``loop``
+    is ready first: the others differentiate by ``torch.func``, whose first use imports a compiler for seconds.
     """
     if backend not in BACKENDS:
         raise UserError("backend", backend, ", ".join(BACKENDS))

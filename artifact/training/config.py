@@ -35,22 +35,47 @@ Measured = Literal[
 
 
 class RunConfig(BaseModel):
-    """Everything that can change a number of a run.
+    """Everything that can change a number of a run; ``run --help`` shows these lines.
 
-    algorithm, variant, source, switches, hyper: the method (``artifact.algorithms.build``).
-    dataset, train_size, test_size: data, or a class-stratified subset of them.  model: ``artifact.models.networks``.
-    split, sizes, clients: partition.  cohort, cohort_rule: active clients of a round (fixed number, or independent
-    draws with that mean).  rounds; local_epochs or local_steps; batch_size.
-    lr, lr_decay: local rate of round t is lr * lr_decay^t.  weight_decay, clip: of the local step.
-    optimiser, momentum: local update rule, new for each client and round.  server_mean: uniform or weighted by size.
-    man_zeta, man_layers: MAN's penalty (0: none; hidden layers, with-logits as MAN-3
-    allows, or the list of the released Tiny-ImageNet code, MAN-2).  augment: policy.
-    evaluate, eval_every, eval_train: which models are tested, how often, and whether on the training set too.
-    eval_last: so many of the last rounds are all evaluated, for a mean over rounds that costs little.
-    probes: what is measured on evaluated rounds beside the accuracy (``training.probes``); changes no other number.
-    probe_radius: of the sharpness probe.
-    seed: of every random stream.  dtype, backend, device: how gradients are computed; part of the key. tf32 is float32
-    whose products and convolutions round their inputs to ten bits, as CUDA devices can.
+    algorithm: method, a name that ``list algorithms`` prints or a spelling of the papers.
+    variant: the method as its paper prints it, or as published code computes it.
+    source: repository of the released code: fl-simulator, fedlesam or fedman; by default the one of the method's paper.
+    switches: id of a discrepancy to flip on top of the variant, from ``list discrepancies``; may be repeated.
+    hyper: hyper-parameters of the method, by name.
+    dataset: data set, a name that ``data status`` prints; NAME@SIZE resizes a folder of images to SIZE pixels.
+    train_size: training images, drawn with the class shares of the whole set; by default all.
+    test_size: test images, drawn in the same way; by default all.
+    model: network, a name that ``list models`` prints, or mlp-WIDTH.
+    split: which client holds what: iid, iid:stratified, dirichlet:ALPHA, pathological:CLASSES, these two also with
+    :replace, or domain:NAME.
+    sizes: samples per client: equal, or lognormal:SIGMA.
+    clients: clients that hold the training data.
+    cohort: clients that are active in a round, at most all.
+    cohort_rule: the cohort is a fixed number, or each client is drawn by itself so that the mean is that number.
+    rounds: communication rounds.
+    local_epochs: passes of a client over its own data in a round.
+    local_steps: minibatch steps of a client in a round, in place of local epochs; by default as the epochs give.
+    batch_size: samples of a minibatch.
+    lr: step size of a local step in the first round.
+    lr_decay: factor on the step size from one round to the next.
+    weight_decay: weight of the L2 term in a local step.
+    clip: L2 norm to which a local gradient is cut; by default it is not cut.
+    optimiser: update rule of the local steps; its buffers start anew for each client and round.
+    momentum: share of the last direction that ``optimiser`` momentum keeps.
+    server_mean: clients count alike, or by their number of samples.
+    man_zeta: weight of MAN's penalty on activations; 0 leaves it out.
+    man_layers: layers that the penalty sees: hidden ones, those and the logits (MAN-3), or the released list (MAN-2).
+    augment: what training images go through: nothing, or flips with crops of the padded image, sometimes or always.
+    evaluate: models that are tested: the server's, the mean of the active clients', the mean of all clients' last ones.
+    eval_every: rounds from one evaluation to the next.
+    eval_last: last rounds that are all evaluated, for a mean over rounds that costs little.
+    eval_train: the server's model is tested on the training set too.
+    probes: what is measured on evaluated rounds beside the accuracy; changes no other number.
+    probe_radius: distance in weights, as an L2 norm, at which the sharpness probe looks.
+    seed: number that every random draw starts from.
+    dtype: type of the numbers; tf32 is float32 whose products round their inputs to ten bits, as CUDA devices can.
+    backend: how gradients are computed; auto takes what was measured as the fastest for the model on this machine.
+    device: processor: auto, cpu, cuda or cuda:N; auto takes a CUDA device where there is one.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

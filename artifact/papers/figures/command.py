@@ -16,7 +16,7 @@ import numpy as np
 from artifact.base import paths, plots
 from artifact.base.cache import cache
 from artifact.base.files import write_atomic
-from artifact.base.options import DATA_ROOT, STORE, Place, profile_option
+from artifact.base.options import DATA_ROOT, QUIET, STORE, Place, profile_option
 from artifact.papers import experiments
 from artifact.papers.figures import drawing
 from artifact.papers.figures.records import Record, record, state
@@ -141,9 +141,11 @@ def _names(name: str) -> list[str]:
 @click.option("--lookup", is_flag=True, help="Draw what is in the store; train and measure nothing.")
 @click.option("--measure", is_flag=True, help="Train nothing, but measure models that have a checkpoint.")
 @STORE
-@click.option("--folder", type=Place(), default=Path("out/figures"), show_default=True)
+@click.option(
+    "--folder", type=Place(), default=Path("out/figures"), show_default=True, help="Folder of pictures and data."
+)
 @DATA_ROOT
-@click.option("--quiet", is_flag=True)
+@QUIET
 @click.option("--json", "as_json", is_flag=True, help="Print the panels' records.")
 def figure_command(
     name: str,
