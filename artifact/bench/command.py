@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import click
-import torch
 
 from artifact.accelerate.choose import BACKENDS, measured_for
 from artifact.base import paths
 from artifact.base.errors import UserError
 from artifact.base.files import write_atomic
+from artifact.base.lazy import torch
 from artifact.base.options import Place, refuse_given
 from artifact.bench import results
 from artifact.bench.cases import (

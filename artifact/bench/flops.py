@@ -7,11 +7,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import torch
-import torch.nn.functional as F
-from torch.utils.flop_counter import FlopCounterMode
-
 from artifact.base.devices import finish, prepare
+from artifact.base.lazy import torch
 from artifact.base.random import stream
 
 if TYPE_CHECKING:
@@ -20,11 +17,13 @@ if TYPE_CHECKING:
 
 def round_flops(trainer: Trainer) -> float:
     """Operations of one gradient of every local step of a round: forward and backward pass, matrix products only."""
+    from torch.utils.flop_counter import FlopCounterMode  # torch comes when something is counted
+
     config, model = trainer.config, trainer.oracle.evaluating(trainer.w, trainer.statistics)
     x = torch.zeros(config.batch_size, *trainer.data.input_shape, dtype=trainer.dtype, device=trainer.device)
     with model as network, FlopCounterMode(display=False) as counter:
         logits = network(x)
-        F.cross_entropy(logits, torch.zeros(len(x), dtype=torch.int64, device=x.device)).backward()
+        torch.nn.functional.cross_entropy(logits, torch.zeros(len(x), dtype=torch.int64, device=x.device)).backward()
     for parameter in network.parameters():
         parameter.grad = None
     return counter.get_total_flops() * sum(trainer.local_steps(trainer.pools[: config.cohort]))

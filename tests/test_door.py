@@ -1,0 +1,90 @@
+"""The door opens at once: whatever trains and measures nothing answers without the libraries that training needs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from artifact.base import paths
+from artifact.cli import COMMANDS, LISTS
+
+#: what only training, measuring, drawing, downloading or proving needs
+HEAVY = ("torch", "matplotlib", "sympy", "plotly", "sklearn", "ray", "torchvision", "numba", "triton")
+#: prints what a command line has left imported, on the last line of standard error
+PROBE = f"""
+import sys
+from artifact.__main__ import main
+code = main(sys.argv[1:])
+print(code, *(name for name in {HEAVY!r} if name in sys.modules), file=sys.stderr)
+"""
+UNTRAINED = "run --algorithm fedavg"
+
+
+def left_imported(line: str, cwd=paths.ROOT) -> tuple[int, list[str], str]:
+    """(exit code, heavy libraries, what was printed) of a command line in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE, *line.split()], capture_output=True, text=True, cwd=cwd, check=False
+    )
+    code, *found = done.stderr.splitlines()[-1].split()
+    return int(code), found, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("line", ["--help", *(f"{name} --help" for name in COMMANDS), "data split --help"])
+def test_help_imports_nothing_heavy(line):
+    assert left_imported(line)[:2] == (0, [])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(f"list {what}" for what in (*LISTS, "cells")),
+        "data status",
+        "table sun2023/1 --lookup",
+        "variants --lookup",
+        "verdicts",
+        "verdicts --counts",
+    ],
+)
+def test_reading_imports_nothing_heavy(line):
+    assert left_imported(line)[:2] == (0, [])
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ("fly", "No such command"),
+        (f"{UNTRAINED} --momentumm 1", "--momentumm"),
+        (f"{UNTRAINED} --lr 0", "greater than 0"),
+        (f"{UNTRAINED} --switch NOPE-1", "NOPE-1"),
+        ("run --algorithm fedfoo", "fedsmoo"),
+        ("run --algorithm fedavg --add nowhere.py", "an existing Python file"),
+        ("replay", "CASE"),
+        ("table sun2023/99 --lookup", "sun2023/99"),
+        ("verdicts --claim nothing", "nothing"),
+        ("sweep --jobs 0", "jobs"),
+        ("figure sun2023/fig99 --lookup", "fig99"),
+        ("sharpness --samples none", "samples"),
+    ],
+)
+def test_an_error_is_told_without_anything_heavy(line, named):
+    code, found, text = left_imported(line)
+    assert (code, found) == (2, [])
+    assert named in text
+
+
+def test_the_list_of_methods_needs_no_arrays():
+    probe = "import sys; from artifact.__main__ import main; main(sys.argv[1:]); assert 'numpy' not in sys.modules"
+    subprocess.run(
+        [sys.executable, "-c", probe, "list", "algorithms"], stdout=subprocess.DEVNULL, cwd=paths.ROOT, check=True
+    )
+
+
+def test_a_replay_needs_no_compiler(tmp_path):
+    """``torch.func`` would import one, for seconds, with its first gradient."""
+    case = next((paths.ROOT / "tests" / "vectors").glob("fedsam*.npz"))
+    probe = PROBE.replace("'triton'", "'torch._dynamo'")
+    command = [sys.executable, "-c", probe, "replay", str(case), "--out", str(tmp_path / "t.npz")]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=paths.ROOT, check=False)
+    assert done.stderr.splitlines()[-1] == "0 torch"
