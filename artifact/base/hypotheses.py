@@ -10,6 +10,10 @@ one part is. For a disjunction it is Bonferroni, which rejects a global null exa
 is refuted when at least k - u + 1 parts are refuted at level a / u: one refuted part at a / k refutes a conjunction.
 By induction a claim that is false is established with probability at most a, and one that is true is refuted with
 probability at most a; no claim can be both.
+
+A conjunction also implies that the mean over its parts exceeds the mean of their margins (``mean_contrast``). That one
+mean, declared beforehand by this rule, can refute it without a division by the number of parts: it gets one half of the
+level, the parts share the other.
 """
 
 from __future__ import annotations
@@ -30,13 +34,15 @@ ALPHA = 0.025
 class Comparison:
     """The mean of ``differences`` (one per paired seed, positive in the claimed direction) exceeds ``margin``.
 
-    widening: added below and above the interval, for values that are known up to a grid only.
+    widening: added below and above the interval, for values that are known up to a grid only.  printed: what a paper
+    prints for the mean; nothing is decided by it.
     """
 
     label: str
     differences: tuple[float, ...]
     margin: float = 0.0
     widening: tuple[float, float] = (0.0, 0.0)
+    printed: float | None = None
 
     def interval(self, alpha: float = ALPHA) -> Interval:
         """Two-sided t interval whose ends each err with probability alpha."""
@@ -51,8 +57,8 @@ class Comparison:
         return replace(self, margin=min(0.0, self.margin))
 
     def refuted(self, alpha: float) -> bool:
-        """On the other side of zero, or of a margin that lies below zero."""
-        return self.interval(alpha).high < min(0.0, self.margin)
+        """Wholly below the margin: on the other side of zero, or of a size that is claimed."""
+        return self.interval(alpha).high < self.margin
 
     @property
     def p(self) -> float:
@@ -64,11 +70,11 @@ class Comparison:
 
     @property
     def p_against(self) -> float:
-        """One-sided p value of the opposite, that the mean lies below zero, or below a margin that lies below zero."""
+        """One-sided p value of the opposite, that the mean lies below the margin."""
         _, above = self.widening
         if np.isinf(above):
             return 1.0
-        return p_greater(-np.add(self.differences, above), -min(0.0, self.margin))
+        return p_greater(-np.add(self.differences, above), -self.margin)
 
     def leaves(self) -> Iterator[Comparison]:
         yield self
@@ -136,7 +142,7 @@ def _doubt(judged: tuple[Comparison, float]) -> tuple[float, float]:
 def _support(judged: tuple[Comparison, float]) -> tuple[float, float]:
     """Small for a leaf that is refuted, large for one that is not."""
     comparison, alpha = judged
-    return comparison.p_against / alpha, comparison.interval(alpha).high - min(0.0, comparison.margin)
+    return comparison.p_against / alpha, comparison.interval(alpha).high - comparison.margin
 
 
 def every(parts: Sequence[Node]) -> Node:
@@ -149,21 +155,61 @@ def some(parts: Sequence[Node]) -> Node:
     return parts[0] if len(parts) == 1 else AtLeast(1, tuple(parts))
 
 
-def verdict(claim: Node, alpha: float = ALPHA) -> tuple[str, Interval, Comparison]:
+def mean_contrast(claim: Node) -> Comparison | None:
+    """The mean over the parts of a conjunction, seed by seed, against the mean of their margins.
+
+    None for a claim that is no conjunction of two or more comparisons on the same number of seeds, and where a part has
+    a grid or a margin below zero (of an equivalence the two sides would cancel). The parts have to have one unit.
+
+    >>> both = every([Comparison("a", (1.0, 2.0)), Comparison("b", (3.0, 0.0), margin=1.0)])
+    >>> mean_contrast(both).differences, mean_contrast(both).margin
+    ((2.0, 1.0), 0.5)
+    """
+    parts = _conjuncts(claim)
+    if len(parts) < 2 or len({len(part.differences) for part in parts}) > 1:
+        return None
+    if any(part.margin < 0 or part.widening != (0.0, 0.0) for part in parts):
+        return None
+    mean = np.mean([part.differences for part in parts], axis=0)
+    printed = [part.printed for part in parts]
+    return Comparison(
+        f"mean of {len(parts)} comparisons",
+        tuple(float(value) for value in mean),
+        float(np.mean([part.margin for part in parts])),
+        printed=None if None in printed else float(np.mean(printed)),
+    )
+
+
+def _conjuncts(claim: Node) -> list[Comparison]:
+    """The comparisons that all have to hold; empty where some need not."""
+    if isinstance(claim, Comparison):
+        return [claim]
+    inner = [_conjuncts(part) for part in claim.parts]
+    return [one for part in inner for one in part] if claim.needed == len(claim.parts) and all(inner) else []
+
+
+def verdict(claim: Node, alpha: float = ALPHA, contrast: Comparison | None = None) -> tuple[str, Interval, Comparison]:
     """Verdict of a claim with the interval and the comparison that decided it.
 
+    contrast: of a conjunction, ``mean_contrast``; with it the claim is refuted by that mean or by its parts, each at
+    half the level.
+
     reproduced: established, the whole adjusted interval lies beyond the margin in the claimed direction.
-    direction-only: beyond zero but not beyond the margin.  contradicted: refuted, on the other side.
+    direction-only: beyond zero but not beyond the margin.  contradicted: refuted, the whole adjusted interval lies
+    below the margin: on the other side of zero, or of the claimed size.
     inconclusive: none of these, for a comparison whose direction cannot be told; one that fails at the full level but
     not at its adjusted one is shown with the adjusted interval, which is what decided.
     """
+    against = alpha if contrast is None else alpha / 2
     leaf, level = claim.weakest(alpha)
     if claim.established(alpha):
         return "reproduced", leaf.interval(level), leaf
     if claim.of_direction.established(alpha):
         return "direction-only", leaf.interval(level), leaf
-    worst, adjusted = claim.worst(alpha)
-    if claim.refuted(alpha):
+    if contrast is not None and contrast.refuted(against):
+        return "contradicted", contrast.interval(against), contrast
+    worst, adjusted = claim.worst(against)
+    if claim.refuted(against):
         return "contradicted", worst.interval(adjusted), worst
     untold, level = claim.of_direction.weakest(alpha)
     if untold.refuted(level):

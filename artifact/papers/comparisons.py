@@ -54,13 +54,14 @@ class Numbers(ABC):
     """The numbers that a predicate compares, by the names that it uses.
 
     metric, table: those that are looked at now, of a predicate that names several.  missing: names of numbers that are
-    not there -> why.
+    not there -> why.  omitted: labels of methods whose comparisons are left out.
     """
 
     predicate: AnyPredicate
     metric: str | None = field(default=None, kw_only=True)
     table: str = field(default="", kw_only=True)
     missing: dict[str, str] = field(default_factory=dict, kw_only=True)
+    omitted: set[str] = field(default_factory=set, kw_only=True)
 
     @abstractmethod
     def values(self, compared: str, within: str) -> BySeed:
@@ -73,6 +74,14 @@ class Numbers(ABC):
     def shared(self, *sides: Mapping[int, Any]) -> list[int]:
         """Seeds that all sides have."""
         return sorted(set.intersection(*map(set, sides)))
+
+    def collapsed(self, compared: str, within: str) -> bool:
+        """Whether a method does not learn at a place, so that comparisons with it say nothing."""
+        return False
+
+    def printed_number(self, compared: str, within: str) -> float | None:
+        """What a paper prints there; None where it prints nothing."""
+        return None
 
     def name(self, id: str) -> str:
         """The label of something that the predicate names by its id."""
@@ -117,7 +126,31 @@ def tree(predicate: AnyPredicate, numbers: Numbers) -> Node | None:
         parts += _BUILD[type(predicate)](predicate, numbers)
     if numbers.missing:
         return None
-    return every(parts) if predicate.at_least is None else AtLeast(predicate.at_least, tuple(parts))
+    if not parts:
+        raise Missing(f"nothing is left to compare: {', '.join(sorted(numbers.omitted))} did not learn")
+    return every(parts) if predicate.at_least is None else AtLeast(min(predicate.at_least, len(parts)), tuple(parts))
+
+
+def _left_out(numbers: Numbers, within: Sequence[str], *compared: Place) -> bool:
+    """Whether one side of a comparison has collapsed at one of the places; of several methods, all of them."""
+    for place, names in itertools.product(within, compared):
+        several = (names,) if isinstance(names, str) else names
+        if all(numbers.collapsed(name, place) for name in several):
+            numbers.omitted |= {numbers.name(numbers.place(name, place)[0]) for name in several}
+            return True
+    return False
+
+
+def _printed_gap(predicate: Predicate, numbers: Numbers, a: str, b: Place, within: str) -> float | None:
+    """How much better a is than b, or than the best of several, in what the paper prints."""
+    mine, *theirs = (numbers.printed_number(name, within) for name in (a, *((b,) if isinstance(b, str) else b)))
+    if mine is None or None in theirs:
+        return None
+    return mine - max(theirs) if predicate.better == "higher" else min(theirs) - mine
+
+
+def _mean_printed(gaps: Sequence[float | None]) -> float | None:
+    return None if None in gaps else float(np.mean(gaps))
 
 
 def _labelled(numbers: Numbers, text: str, within: str) -> str:
@@ -149,38 +182,52 @@ def _ordering(predicate: Ordering, numbers: Numbers) -> list[Node]:
     places = [(place,) if isinstance(place, str) else place for place in predicate.order]
     parts: list[Node] = []
     for within in predicate.within:
-        for better, worse in itertools.pairwise(places):
+        learning = [[name for name in names if not _left_out(numbers, [within], name)] for names in places]
+        for better, worse in itertools.pairwise(filter(None, learning)):
             for a, b in itertools.product(better, worse):
                 found = _differences(predicate, numbers, a, b, within)
                 label = _labelled(numbers, f"{numbers.name(a)} better than {numbers.name(b)}", within)
-                parts.append(Comparison(label, tuple(found.values()), predicate.margin))
+                printed = _printed_gap(predicate, numbers, a, b, within)
+                parts.append(Comparison(label, tuple(found.values()), predicate.margin, printed=printed))
     return parts
 
 
 def _difference(predicate: Difference, numbers: Numbers) -> list[Node]:
+    pairs = [(a, b) for a, b in predicate.pairs if not (predicate.lead or predicate.mean) or _whole(numbers, a, b)]
     if predicate.lead:
-        return [_lead(predicate, numbers, a, b) for a, b in predicate.pairs]
+        return [_lead(predicate, numbers, a, b) for a, b in pairs]
     if predicate.mean:
-        found = [_averaged(predicate, numbers, a, b) for a, b in predicate.pairs]
+        found = [_averaged(predicate, numbers, a, b) for a, b in pairs]
     else:
-        places = itertools.product(predicate.within, predicate.pairs)
-        found = [_at_place(predicate, numbers, a, b, within) for within, (a, b) in places]
+        places = [(w, *pair) for w, pair in itertools.product(predicate.within, pairs)]
+        kept = [place for place in places if not _left_out(numbers, place[:1], *place[1:])]
+        found = [_at_place(predicate, numbers, a, b, within) for within, a, b in kept]
     if predicate.equal:
-        return [equivalent(label, tuple(values.values()), predicate.margin) for label, values in found]
-    return [Comparison(label, tuple(values.values()), predicate.margin) for label, values in found]
+        return [equivalent(label, tuple(values.values()), predicate.margin) for label, values, _ in found]
+    return [Comparison(label, tuple(values.values()), predicate.margin, printed=gap) for label, values, gap in found]
 
 
-def _at_place(predicate: Difference, numbers: Numbers, a: str, b: Place, within: str) -> tuple[str, BySeed]:
+def _whole(numbers: Numbers, a: str, b: Place) -> bool:
+    """Whether both sides learn at all places, which a difference over all of them needs."""
+    return not _left_out(numbers, numbers.predicate.within, a, b)
+
+
+#: label, seed -> difference, what the paper prints for its mean
+Found = tuple[str, BySeed, float | None]
+
+
+def _at_place(predicate: Difference, numbers: Numbers, a: str, b: Place, within: str) -> Found:
     """Seed -> how much better a is than b; the names for the label are known once the values are."""
     values = _differences(predicate, numbers, a, b, within)
-    return _labelled(numbers, _minus(numbers, a, b), within), values
+    return _labelled(numbers, _minus(numbers, a, b), within), values, _printed_gap(predicate, numbers, a, b, within)
 
 
-def _averaged(predicate: Difference, numbers: Numbers, a: str, b: Place) -> tuple[str, BySeed]:
+def _averaged(predicate: Difference, numbers: Numbers, a: str, b: Place) -> Found:
     """Seed -> how much better a is than b in the mean over ``within``."""
     places = [_differences(predicate, numbers, a, b, within) for within in predicate.within]
     label = f"{_minus(numbers, a, b)} (mean over {' and '.join(numbers.name(within) for within in predicate.within)})"
-    return label, {s: float(np.mean([values[s] for values in places])) for s in numbers.shared(*places)}
+    gap = _mean_printed([_printed_gap(predicate, numbers, a, b, within) for within in predicate.within])
+    return label, {s: float(np.mean([values[s] for values in places])) for s in numbers.shared(*places)}, gap
 
 
 def _minus(numbers: Numbers, a: str, b: Place) -> str:
@@ -197,7 +244,9 @@ def _lead(predicate: Difference, numbers: Numbers, a: str, b: Place) -> Node:
     label = f"{_minus(numbers, a, b)} at {at[0]} above that at {at[1]}" + (
         f" ({numbers.table})" if predicate.also else ""
     )
-    return Comparison(label, tuple(first[seed] - second[seed] for seed in shared), predicate.margin)
+    gaps = [_printed_gap(predicate, numbers, a, b, within) for within in predicate.lead]
+    printed = None if None in gaps else gaps[0] - gaps[1]
+    return Comparison(label, tuple(first[seed] - second[seed] for seed in shared), predicate.margin, printed=printed)
 
 
 def _trend(predicate: Trend, numbers: Numbers) -> list[Node]:
@@ -206,6 +255,9 @@ def _trend(predicate: Trend, numbers: Numbers) -> list[Node]:
         levels = predicate.order or numbers.levels(within)
         if predicate.level not in ("", "first", *levels):
             raise Missing(f"{predicate.table} has no level {predicate.level}; it has {', '.join(levels)}")
+        if numbers.collapsed(levels[0], within) and predicate.along == "columns":
+            numbers.omitted.add(numbers.name(within))
+            continue
         sweep = [numbers.values(level, within) for level in levels]
         shared = numbers.shared(*sweep)
         if numbers.missing:
@@ -239,6 +291,8 @@ def _shape(predicate: Trend, numbers: Numbers, levels: Sequence[str], table: np.
 def _value(predicate: Value, numbers: Numbers) -> list[Node]:
     parts: list[Node] = []
     for within, label in itertools.product(predicate.within, predicate.labels):
+        if _left_out(numbers, [within], label):
+            continue
         values = np.array(list(numbers.values(label, within).values()))
         name = _labelled(numbers, numbers.name(label), within)
         if predicate.above is not None:
@@ -252,7 +306,9 @@ def _value(predicate: Value, numbers: Numbers) -> list[Node]:
 
 
 def _cost(predicate: Cost, numbers: Numbers) -> list[Node]:
-    return [_cheaper(predicate, numbers, a, b, within) for within in predicate.within for a, b in predicate.pairs]
+    places = [(within, a, b) for within in predicate.within for a, b in predicate.pairs]
+    kept = [(within, a, b) for within, a, b in places if not _left_out(numbers, [within], a, b)]
+    return [_cheaper(predicate, numbers, a, b, within) for within, a, b in kept]
 
 
 def _cheaper(predicate: Cost, numbers: Numbers, a: str, b: str, within: str) -> Node:

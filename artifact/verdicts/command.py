@@ -29,7 +29,7 @@ from artifact.verdicts.lookup import Store, open_store
 SECTIONS = {
     "reproduced": "Reproduced: the whole interval lies beyond the claim's margin, in the claimed direction",
     "direction-only": "Direction only: the interval excludes zero but not the margin",
-    "contradicted": "Contradicted: the interval lies on the other side",
+    "contradicted": "Contradicted: the interval lies on the other side of zero, or of the size that is claimed",
     "inconclusive": "Inconclusive: the interval contains zero, or the margin of a claim that two numbers are alike",
     "not-run": "Not run",
 }
@@ -40,14 +40,24 @@ SECTIONS = {
 def table(found: Sequence[Verdict]) -> str:
     """One line per verdict, with the counts below."""
     width = max((len(v.id) for v in found), default=0)
-    lines = [f"{v.symbol} {v.id.ljust(width)}  {v.verdict.ljust(14)}  {v.text}" for v in found]
+    lines = [f"{v.symbol} {v.id.ljust(width)}  {v.verdict.ljust(14)}  {v.text}{_marks(v)}" for v in found]
     return "\n".join([*lines, "", summary(found)])
+
+
+def _marks(v: Verdict) -> str:
+    """The answer about size, what was left out, and why the verdict is provisional."""
+    marks = [f"size: {v.size.text}"] if v.size is not None else []
+    marks += [f"left out, since they did not learn: {', '.join(v.omitted)}"] if v.omitted else []
+    marks += [f"provisional: {', '.join(v.provisional)}"] if v.provisional else []
+    return "".join(f"; {mark}" for mark in marks)
 
 
 def summary(found: Sequence[Verdict]) -> str:
     count = Counter(v.verdict for v in found)
     counts = ", ".join(f"{count[name]} {name}" for name in SYMBOLS)
-    return f"{len(found)} claims that training decides, profile {found[0].profile if found else '-'}: {counts}"
+    provisional = sum(bool(v.provisional) for v in found)
+    profile = found[0].profile if found else "-"
+    return f"{len(found)} claims that training decides, profile {profile}: {counts}; {provisional} are provisional"
 
 
 def markdown(found: Sequence[Verdict], tables: Sequence[Table], profile: str, store: Store) -> str:
@@ -110,10 +120,15 @@ def _decided(found: Sequence[Verdict]) -> list[str]:
         numbers = f"{decide.in_figures(v.interval)} {v.unit}".strip()
         level = f"{100 * v.interval.level:.4g} %"
         level += f", margin {v.limit:g}" if v.limit > 0 else f", within {v.margin:g}" if v.margin else ""
-        level += " ruled out" if 0 <= v.interval.high < v.limit else ""
+        level += " ruled out" if v.limit > 0 and v.interval.high < v.limit else ""
         decisive = v.decided_by + (f" (1 of {len(v.comparisons)})" if len(v.comparisons) > 1 else "")
-        body.append([f"`{v.id}`", v.says, decisive, f"{numbers} ({level})", str(v.interval.n), f"`{v.command}`"])
-    return markdown_table(["claim", "what is tested", "deciding comparison", "difference", "n", "runs"], body)
+        says = v.says + (f" (left out, since they did not learn: {', '.join(v.omitted)})" if v.omitted else "")
+        size = v.size.text if v.size is not None else "-"
+        final = "; ".join(v.provisional) or "final"
+        numbers = f"{numbers} ({level})"
+        body.append([f"`{v.id}`", says, decisive, numbers, str(v.interval.n), size, final, f"`{v.command}`"])
+    head = ["claim", "what is tested", "deciding comparison", "difference", "n", "size", "provisional because", "runs"]
+    return markdown_table(head, body)
 
 
 def _not_run(found: Sequence[Verdict]) -> list[str]:

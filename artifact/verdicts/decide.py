@@ -4,6 +4,9 @@ Nothing is trained here. A claim's predicate (``papers.predicates``) becomes a t
 that share seeds (``base.hypotheses``, where the error rates are stated); the verdict and the interval that decided
 it follow from the tree. A claim that is false is called reproduced with probability at most 0.025, whatever the number
 of comparisons in it; no correction is made over different claims.
+
+A claim has two predicates once the protocol (``docs/protocol.md``, ``verdicts.protocol``) names it: the one that its
+runs are judged by as soon as they are there, at two looks, and the one on other runs, whose verdict is provisional.
 """
 
 from __future__ import annotations
@@ -14,16 +17,57 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from artifact.base.hypotheses import ALPHA, Comparison, Node, verdict
+from artifact.base.hypotheses import ALPHA, Comparison, Node, mean_contrast, verdict
 from artifact.base.stats import Interval, holm
 from artifact.papers.comparisons import Missing, tree
-from artifact.papers.predicates import AnyPredicate
+from artifact.papers.predicates import AnyPredicate, Cost
 from artifact.papers.table_results import SYMBOLS
 from artifact.runs.store import finite
+from artifact.verdicts import protocol
 from artifact.verdicts.ledger import Claim
-from artifact.verdicts.lookup import Evidence, Store, open_store
+from artifact.verdicts.lookup import FEWEST_SEEDS, Evidence, Store, open_store
 
 PROFILE = "laptop"
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large the effect of a claim is: of its mean contrast, or of its only comparison.
+
+    interval: at the level of the verdict.  printed: what the paper prints for it; claimed: what the claim names as its
+    least size.  smallest: effect of interest.  All in ``unit``; None where there is none.
+    """
+
+    interval: Interval
+    printed: float | None
+    claimed: float | None
+    smallest: float | None
+    unit: str = ""
+
+    @property
+    def negligible(self) -> bool:
+        """The whole interval lies within the smallest effect of interest."""
+        return self.smallest is not None and -self.smallest < self.interval.low and self.interval.high < self.smallest
+
+    @property
+    def answer(self) -> str:
+        """``excluded`` (the effect is smaller than printed or claimed), ``exceeded``, ``not excluded``; or nothing."""
+        stated = [x for x in (self.claimed, self.printed) if x is not None]
+        if not stated:
+            return ""
+        if self.interval.high < min(stated):
+            return "excluded"
+        return "exceeded" if self.interval.low > max(stated) else "not excluded"
+
+    @property
+    def text(self) -> str:
+        """``printed +2.70 excluded: -0.10 [-0.30, +0.10] points, negligible``."""
+        stated = [
+            f"{what} {x:+.3g}" for what, x in (("claimed", self.claimed), ("printed", self.printed)) if x is not None
+        ]
+        start = f"{' and '.join(stated)} {self.answer}: " if stated else ""
+        seen = f"{in_figures(self.interval)} {self.unit}".strip()
+        return f"{start}{seen}{', negligible' if self.negligible else ''}"
 
 
 @dataclass(frozen=True)
@@ -35,7 +79,9 @@ class Verdict:
     fewest.  text: the verdict in words.  scale: what the profile changes.  cells: ids used.  runs: keys used.
     missing: cells that lack runs.  limit: what the decisive comparison had to exceed.  comparisons: every one with its
     own 95 % interval, one-sided p and Holm's p.
-    command: makes the runs.
+    command: makes the runs.  provisional: why the verdict is not final; empty where it is.  size: the answer to how
+    large the effect is; None where nothing says so.  omitted: methods that did not learn, with which nothing is
+    compared.
     """
 
     id: str
@@ -57,6 +103,9 @@ class Verdict:
     missing: tuple[str, ...] = ()
     comparisons: tuple[dict[str, Any], ...] = ()
     command: str = ""
+    provisional: tuple[str, ...] = ()
+    size: Size | None = None
+    omitted: tuple[str, ...] = ()
 
     @property
     def symbol(self) -> str:
@@ -75,21 +124,53 @@ def decide(claim: Claim, profile: str = PROFILE, store: Store | Path | None = No
     """The verdict of the stored runs on a claim at a profile. Raises UserError for an unknown profile.
 
     reproduced: the whole adjusted interval lies beyond the margin in the claimed direction.  direction-only: beyond
-    zero, not beyond the margin.  contradicted: on the other side of zero.  inconclusive: none of these.  not-run: a
-    needed cell lacks runs (fewer than two paired seeds), or no predicate can be stated on cells.
+    zero, not beyond the margin.  contradicted: below the margin, on the other side of zero or of the claimed size.
+    inconclusive: none of these.  not-run: a needed cell lacks runs (fewer than two paired seeds), or no predicate can
+    be stated on cells.
     A conjunction ("A beats B and C") is tested part by part at the full level (intersection-union test), so its error
-    is at most the error of one part; it is contradicted when one part is, at a level divided by the number of parts
-    (Holm's first step). ``at_least`` = u of k parts: both rules in between (``artifact.base.hypotheses``).
+    is at most the error of one part; it is contradicted when its mean contrast is, at half the level, or when one part
+    is, at the other half divided by the number of parts. ``at_least`` = u of k parts: both rules in between
+    (``artifact.base.hypotheses``).
+    The protocol's predicate decides as soon as its runs have six of the ten fresh seeds; else the claim's own one does,
+    provisionally.
     """
     store = store if isinstance(store, Store) else open_store(profile, store)
     if claim.predicate is None:
         return _not_run(claim, profile, claim.undecided)
+    if claim.judged is not None and profile == PROFILE:
+        looked_at = _looked_at(claim, claim.judged, profile, store)
+        if looked_at is not None:
+            return looked_at
     predicate = claim.predicate
-    evidence = Evidence(predicate, profile, store)
     if profile not in predicate.profiles:
-        return _not_run(
-            claim, profile, f"says nothing at this profile, only at {', '.join(predicate.profiles)}", evidence
-        )
+        text = f"says nothing at this profile, only at {', '.join(predicate.profiles)}"
+        return _not_run(claim, profile, text, Evidence(predicate, profile, store))
+    return _judged(claim, predicate, profile, store)
+
+
+def _looked_at(claim: Claim, predicate: AnyPredicate, profile: str, store: Store) -> Verdict | None:
+    """The verdict of the first look that decides, else of the last one that the runs allow; None without six seeds."""
+    found = None
+    for n, level in protocol.levels().items():
+        look = _judged(claim, predicate, profile, store.at(protocol.SEEDS[:n]), level, n)
+        if look.verdict == "not-run":
+            break
+        found = look
+        if look.verdict in ("reproduced", "contradicted"):
+            break
+    return found
+
+
+def _judged(
+    claim: Claim,
+    predicate: AnyPredicate,
+    profile: str,
+    store: Store,
+    level: float = ALPHA,
+    needed: int = FEWEST_SEEDS,
+) -> Verdict:
+    """The verdict of one predicate at a level; ``not-run`` where a number lacks so many seeds as are needed."""
+    evidence = Evidence(predicate, profile, store, needed)
     try:
         node = tree(predicate, evidence)
     except Missing as error:
@@ -98,7 +179,7 @@ def decide(claim: Claim, profile: str = PROFILE, store: Store | Path | None = No
         reason = "; ".join(sorted(set(evidence.missing.values())))
         text = f"{len(evidence.missing)} of {len(evidence.cells)} cells lack runs: {reason}"
         return _not_run(claim, profile, text, evidence)
-    return _decided(claim, predicate, profile, evidence, node)
+    return _decided(claim, predicate, profile, evidence, node, level)
 
 
 def _not_run(claim: Claim, profile: str, text: str, evidence: Evidence | None = None) -> Verdict:
@@ -108,19 +189,23 @@ def _not_run(claim: Claim, profile: str, text: str, evidence: Evidence | None = 
     missing = tuple(f"{name} ({reason})" for name, reason in evidence.missing.items())
     return replace(
         found,
-        says=claim.predicate.says,
-        margin=claim.predicate.margin,
+        says=evidence.predicate.says,
+        margin=evidence.predicate.margin,
         scale=evidence.scale,
         cells=tuple(evidence.cells),
         missing=missing,
-        command=_command(claim, profile),
+        command=_command(evidence.predicate, profile),
     )
 
 
-def _decided(claim: Claim, predicate: AnyPredicate, profile: str, evidence: Evidence, node: Node) -> Verdict:
-    name, interval, leaf = verdict(node)
+def _decided(
+    claim: Claim, predicate: AnyPredicate, profile: str, evidence: Evidence, node: Node, level: float
+) -> Verdict:
+    contrast = mean_contrast(node) if len(evidence.units) == 1 else None
+    name, interval, leaf = verdict(node, level, contrast)
     leaves = list(node.leaves())
     unit = evidence.unit
+    n = min(len(one.differences) for one in leaves)
     return Verdict(
         id=claim.id,
         paper=claim.paper,
@@ -134,13 +219,40 @@ def _decided(claim: Claim, predicate: AnyPredicate, profile: str, evidence: Evid
         unit=unit,
         interval=interval,
         decided_by=leaf.label,
-        n=min(len(one.differences) for one in leaves),
+        n=n,
         scale=evidence.scale,
         cells=tuple(evidence.cells),
         runs=tuple(sorted(evidence.keys)),
         comparisons=tuple(_comparisons(leaves)),
-        command=_command(claim, profile),
+        command=_command(evidence.predicate, profile),
+        provisional=_provisional(predicate, evidence, name, n),
+        size=_size(predicate, evidence, contrast if contrast is not None else node, level),
+        omitted=tuple(sorted(evidence.omitted)),
     )
+
+
+def _provisional(predicate: AnyPredicate, evidence: Evidence, name: str, n: int) -> tuple[str, ...]:
+    """Why a verdict is not final, by the protocol's rules for seeds and for the horizon."""
+    first, last = protocol.LOOKS
+    reasons = []
+    if evidence.store.seeds is None:
+        reasons.append(f"{n} seeds that are not the protocol's")
+    elif n == first and name not in ("reproduced", "contradicted"):
+        reasons.append(f"first look: {n} of {last} seeds")
+    if evidence.unit == "points" and not isinstance(predicate, Cost) and evidence.keys <= evidence.store.by_key.keys():
+        rises = evidence.rises()
+        if not protocol.flat(rises, protocol.smallest("/".join(predicate.table.split("/")[:2]))):
+            rounds = " and ".join(map(str, evidence.rounds()))
+            reasons.append(f"curves not flat at round {rounds}")
+    return tuple(reasons)
+
+
+def _size(predicate: AnyPredicate, evidence: Evidence, node: Node, level: float) -> Size | None:
+    """The size of a single comparison or of a mean contrast; None for any other claim."""
+    if not isinstance(node, Comparison) or any(map(math.isinf, node.widening)):
+        return None
+    smallest = protocol.smallest("/".join(predicate.table.split("/")[:2])) if evidence.unit == "points" else None
+    return Size(node.interval(level), node.printed, node.margin or None, smallest, evidence.unit)
 
 
 def in_figures(interval: Interval) -> str:
@@ -151,7 +263,7 @@ def in_figures(interval: Interval) -> str:
 
 def _text(leaf: Comparison, interval: Interval, comparisons: int, margin: float, unit: str) -> str:
     numbers = f"{in_figures(interval)} {unit}".strip()
-    ruled_out = ", which the interval rules out" if 0 <= interval.high < leaf.margin else ""
+    ruled_out = ", which the interval rules out" if leaf.margin > 0 and interval.high < leaf.margin else ""
     against = f", margin {margin:g}{ruled_out}" if leaf.margin > 0 else f", within {margin:g}" if margin else ""
     among = f", decisive of {comparisons} comparisons" if comparisons > 1 else ""
     return f"{leaf.label}: {numbers} (n={interval.n}{against}{among})"
@@ -166,12 +278,10 @@ def _comparisons(leaves: Sequence[Comparison]) -> list[dict[str, Any]]:
     return rows
 
 
-def _command(claim: Claim, profile: str) -> str:
+def _command(predicate: AnyPredicate, profile: str) -> str:
     """The command that makes the runs: of the table, of the panel's figure, or of the whole paper."""
-    if claim.predicate is None:
-        return ""
-    tables = {tuple(name.split("/")[:2]) for name in (claim.predicate.table, *claim.predicate.also)}
-    selection = "/".join(tables.pop()) if len(tables) == 1 else claim.predicate.table.split("/")[0]
+    tables = {tuple(name.split("/")[:2]) for name in (predicate.table, *predicate.also)}
+    selection = "/".join(tables.pop()) if len(tables) == 1 else predicate.table.split("/")[0]
     return f"python -m artifact sweep {selection} --profile {profile}"
 
 

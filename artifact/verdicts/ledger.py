@@ -11,7 +11,7 @@ from __future__ import annotations
 import difflib
 import tomllib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +70,8 @@ class Claim:
     id: unique over all papers. paper: stem of its file. location: section, equation, table or figure. kind, difficulty,
     needs, decided_by, expected: one of ``CHOICES``. statement: self-contained, TeX. how_to_check: what would decide it.
     expected: verdict that CI expects ("" while unchecked). note: where the entry was corrected against the paper's
-    text. predicate: what the stored runs must show. undecided: why no run of this project decides it.
+    text. predicate: what the stored runs must show. judged: what the protocol's runs must show, once they are there.
+    undecided: why no run of this project decides it.
     """
 
     id: str
@@ -86,6 +87,7 @@ class Claim:
     decided_by: str = "checks"
     note: str = ""
     predicate: AnyPredicate | None = None
+    judged: AnyPredicate | None = None
     undecided: str = ""
 
     def __post_init__(self):
@@ -110,7 +112,9 @@ class Claim:
 
 def load(papers: Sequence[str] = PAPERS, folder: Path = FOLDER) -> tuple[Claim, ...]:
     """Claims of the papers in ledger order. Raises UserError for a bad file, an unknown field or a repeated id."""
-    claims = tuple(claim for paper in papers for claim in _read(folder / f"{paper}.toml"))
+    later = judged(folder / "protocol.toml") if (folder / "protocol.toml").is_file() else {}
+    read = (claim for paper in papers for claim in _read(folder / f"{paper}.toml"))
+    claims = tuple(replace(claim, judged=later[claim.id]) if claim.id in later else claim for claim in read)
     seen: dict[str, str] = {}
     for claim in claims:
         if claim.id in seen:
@@ -167,7 +171,7 @@ def _content(path: Path) -> dict[str, Any]:
 
 
 def _claim(entry: dict[str, Any], paper: str) -> Claim:
-    known = {f.name for f in fields(Claim)} - {"paper"}
+    known = {f.name for f in fields(Claim)} - {"paper", "judged"}
     for name in sorted(set(entry) - known):
         raise UserError(f"claim {entry.get('id')} of {paper}: field", name, ", ".join(sorted(known)))
     for name in ("id", "location", "kind", "title", "statement", "how_to_check", "needs"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,15 @@ import numpy as np
 
 from artifact.base.errors import UserError
 from artifact.base.stats import area_under_curve, rounds_to_target
+from artifact.data.sources import describe
 from artifact.papers import experiments
 from artifact.papers.comparisons import BySeed, Missing, Numbers, Spent, at_point
+from artifact.papers.declared import Metric, Profile, Table
 from artifact.papers.experiments import Cell
-from artifact.papers.measured import UP_TO_TARGET, curvature, curve
-from artifact.runs.lookup import find_run, finished_runs
+from artifact.papers.measured import UP_TO_TARGET, curvature, curve, measure
+from artifact.runs.lookup import find_run, finished_runs, identity
 from artifact.runs.store import LAST, Run, diverged
+from artifact.verdicts import protocol
 
 FEWEST_SEEDS = 2
 
@@ -31,14 +34,50 @@ Reader = Callable[[Run, str], float | None]
 
 @dataclass
 class Store:
-    """Finished runs of a folder, read once, and the numbers that predicates ask of them."""
+    """Finished runs of a folder, read once, and the numbers that predicates ask of them.
+
+    seeds: those that are looked at, all that are declared by default.
+    """
 
     folder: Path
+    seeds: tuple[int, ...] | None = None
     _numbers: dict[Any, Any] = field(default_factory=dict)
+    _looks: dict[tuple[int, ...], Store] = field(default_factory=dict)
 
     @cached_property
     def stored(self) -> dict[str, list[Run]]:
         return finished_runs(self.folder)
+
+    @cached_property
+    def by_key(self) -> dict[str, Run]:
+        return {run.key: run for runs in self.stored.values() for run in runs}
+
+    def at(self, seeds: tuple[int, ...]) -> Store:
+        """The same runs, of which so many seeds are looked at."""
+        if seeds not in self._looks:
+            view = self._looks[seeds] = replace(self, seeds=seeds, _numbers={}, _looks={})
+            view.__dict__["stored"] = self.stored
+        return self._looks[seeds]
+
+    def seen(self, profiles: Mapping[str, Profile], profile: str) -> dict[str, Profile]:
+        """The profiles of a table or panel with the seeds that are looked at."""
+        if self.seeds is None or profile not in profiles:
+            return dict(profiles)
+        kept = tuple(seed for seed in profiles[profile].seeds if seed in self.seeds)
+        return {**profiles, profile: profiles[profile].model_copy(update={"seeds": kept or self.seeds})}
+
+    def table(self, declared: Table, profile: str) -> Table:
+        """The table with the seeds that are looked at, one object for all its cells."""
+
+        def make() -> Table:
+            return declared.model_copy(update={"profiles": self.seen(declared.profiles, profile)})
+
+        return self.once(("table", declared.paper, declared.id, profile), make)
+
+    def accuracies(self, cell: Cell) -> list[float]:
+        """Final accuracy in per cent of the cell's runs, 0 for one that diverged."""
+        read = Metric(model="server")
+        return [value for runs in self.runs(cell).values() for r in runs if (value := measure(read, r)) is not None]
 
     def runs(self, cell: Cell) -> dict[int, list[Run]]:
         """Seed -> the runs of the cell's members, for the seeds whose runs are all there.
@@ -48,7 +87,7 @@ class Store:
         """
         if cell.not_run:
             return {}
-        return self._once(("runs", cell.id, cell.profile), lambda: self._runs(cell))
+        return self.once(("runs", cell.id, cell.profile), lambda: self._runs(cell))
 
     def _runs(self, cell: Cell) -> dict[int, list[Run]]:
         members = cell.configs_by_member
@@ -57,7 +96,7 @@ class Store:
 
     def values(self, cell: Cell, measure: str) -> BySeed:
         """Seed -> number of a cell; seeds without a finished and measured run are left out."""
-        return self._once((measure, cell.id, cell.profile), lambda: self._values(cell, measure))
+        return self.once((measure, cell.id, cell.profile), lambda: self._values(cell, measure))
 
     def _values(self, cell: Cell, measure: str) -> BySeed:
         if measure == "metric":
@@ -78,15 +117,20 @@ class Store:
         from artifact.papers.figures import series  # the package loads the drawing library
 
         def found() -> list[Any]:
-            return [panel for panel in series.select(name, profile) if panel.panel.kind not in series.UNTRAINED]
+            trained = [one for one in series.select(name, profile) if one.panel.kind not in series.UNTRAINED]
+            seen = [self.seen(one.panel.profiles, profile) for one in trained]
+            return [
+                replace(one, panel=one.panel.model_copy(update={"profiles": profiles}))
+                for one, profiles in zip(trained, seen, strict=True)
+            ]
 
-        return self._once(("panels", name, profile), found)
+        return self.once(("panels", name, profile), found)
 
     def lines(self, panel: Any) -> list[dict[str, Any]]:
         """A panel's lines {label, seeds [n], keys, x [X], values [n, X]}; those without runs are left out."""
-        return self._once(("lines", panel.id, panel.profile), lambda: _panel_lines(panel, self))
+        return self.once(("lines", panel.id, panel.profile), lambda: _panel_lines(panel, self))
 
-    def _once(self, name: tuple[str, str, str], make: Callable[[], Any]) -> Any:
+    def once(self, name: tuple[str, ...], make: Callable[[], Any]) -> Any:
         if name not in self._numbers:
             self._numbers[name] = make()
         return self._numbers[name]
@@ -218,16 +262,18 @@ def reader(measure: str) -> tuple[Reader, str]:
 class Evidence(Numbers):
     """The cells of one predicate: looks them up by labels and remembers which were used and which lack runs.
 
-    cells: every number's id.  keys: runs used.  names: ids of lines as their labels.  unit: of the numbers.
-    notes: what the profile changes, of every table looked at.
+    cells: every number's id.  keys: runs used.  names: ids of lines as their labels.  unit: of the numbers; units: all
+    of them.  notes: what the profile changes, of every table looked at.  needed: seeds that every number has to have.
     """
 
     profile: str
     store: Store
+    needed: int = FEWEST_SEEDS
     cells: dict[str, Cell | None] = field(default_factory=dict)
     keys: set[str] = field(default_factory=set)
     names: dict[str, str] = field(default_factory=dict)
     unit: str = ""
+    units: set[str] = field(default_factory=set)
     notes: dict[str, None] = field(default_factory=dict)
 
     @property
@@ -245,10 +291,13 @@ class Evidence(Numbers):
         if not found:
             raise Missing(f"{name} has no cell {row} / {column}")
         cell = found[0]
+        if self.store.seeds is not None:
+            cell = replace(cell, table=self.store.table(cell.table, self.profile))
         self.cells[cell.id] = cell
         self.notes[cell.table.profiles[self.profile].note] = None
         own = UP_TO_TARGET.get(cell.metric.quantity, "points" if cell.metric.unit == "%" else cell.metric.unit)
         self.unit = own if self.predicate.measure == "metric" else reader(self.predicate.measure)[1]
+        self.units.add(self.unit)
         self.names |= {row: cell.row.label, column: cell.column.label + _in_its_place(cell)}
         return cell
 
@@ -275,17 +324,18 @@ class Evidence(Numbers):
 
     def _checked(self, cell: Cell, found: Mapping[int, Any]) -> Mapping[int, Any]:
         self.keys |= {run.key for runs in self.store.runs(cell).values() for run in runs}
-        if len(found) < FEWEST_SEEDS:
+        if len(found) < self.needed:
             done = len(self.store.runs(cell))
             measured = "" if len(found) == done else f", {len(found)} measured"
             self.missing[cell.id] = cell.not_run or f"{done} of {len(cell.seeds)} seeds finished{measured}"
         return found
 
     def shared(self, *sides: Mapping[int, Any]) -> list[int]:
-        """Seeds that all sides have; fewer than two are missing runs."""
+        """Seeds that all sides have; fewer than are needed (two) are missing runs."""
         seeds = super().shared(*sides)
-        if len(seeds) < FEWEST_SEEDS and not self.missing:
-            self.missing[self.table or self.predicate.table] = "fewer than two seeds in common"
+        if len(seeds) < self.needed and not self.missing:
+            fewest = {FEWEST_SEEDS: "two"}.get(self.needed, str(self.needed))
+            self.missing[self.table or self.predicate.table] = f"fewer than {fewest} seeds in common"
         return seeds
 
     def levels(self, label: str) -> tuple[str, ...]:
@@ -299,7 +349,7 @@ class Evidence(Numbers):
         name = f"{panel.id}/{label}/{at}"
         self.cells[name] = None
         line = next((line for line in self.store.lines(panel) if line["label"] == label), None)
-        if line is None or len(line["seeds"]) < FEWEST_SEEDS:
+        if line is None or len(line["seeds"]) < self.needed:
             self.missing[name] = panel.not_run or f"{len(line['seeds']) if line else 0} seeds finished or measured"
             return {}
         chosen = at_point(line, at)
@@ -325,7 +375,56 @@ class Evidence(Numbers):
         self.notes[panel.note] = None
         accuracy = panel.panel.kind in ("curves", "sweep", "probe") and panel.panel.y.endswith("accuracy")
         self.unit = "points" if accuracy else ""
+        self.units.add(self.unit)
         return panel
+
+    def printed_number(self, compared: str, within: str) -> float | None:
+        if self.predicate.of_figure or self.predicate.measure != "metric":
+            return None
+        try:
+            return self.printed(compared, within)
+        except Missing:
+            return None
+
+    def collapsed(self, compared: str, within: str) -> bool:
+        """By the protocol's rule, from the accuracies of all methods of the column or panel."""
+        row = self.place(compared, within)[0]
+        if self.predicate.of_figure:
+            panel = self._panel(row)
+            return row in self.store.once(("collapsed", panel.id, self.profile), lambda: self._collapsed_lines(panel))
+        cell = self.cell(compared, within)
+        name = ("collapsed", cell.table.paper, cell.table.id, cell.column.id, self.profile)
+        return cell.row.label in self.store.once(name, lambda: self._collapsed_rows(cell))
+
+    def _collapsed_rows(self, cell: Cell) -> tuple[str, ...]:
+        if cell.metric.quantity == "given" or not cell.configs:
+            return ()
+        found = {row.label: self.store.accuracies(replace(cell, row=row)) for row in cell.table.rows}
+        means = {label: float(np.mean(values)) for label, values in found.items() if values}
+        return protocol.collapsed(means, describe(cell.configs[0].dataset).classes)
+
+    def _collapsed_lines(self, panel: Any) -> tuple[str, ...]:
+        """Of a panel that draws accuracies; a line's best point counts, of curves the mean of the last ten."""
+        if panel.panel.kind not in ("curves", "sweep") or not panel.panel.y.endswith("accuracy"):
+            return ()
+        ends = {
+            line["label"]: at_point(line, "last").mean() if line.get("curve") else np.mean(line["values"], 0).max()
+            for line in self.store.lines(panel)
+        }
+        return protocol.collapsed(ends, describe(panel.series[0].configs[0].dataset).classes)
+
+    def rises(self) -> dict[str, list[float | None]]:
+        """Settings without the seed -> the rise of every run used, in points of test accuracy."""
+        found: dict[str, list[float | None]] = {}
+        for key in sorted(self.keys):
+            run = self.store.by_key[key]
+            settings = identity(run.config(), without=("seed", "probes"))
+            found.setdefault(settings, []).append(protocol.rise(*curve(run, "server")))
+        return found
+
+    def rounds(self) -> list[int]:
+        """Lengths of the runs used."""
+        return sorted({self.store.by_key[key].config()["rounds"] for key in self.keys})
 
     def level_name(self, level: str, within: str) -> str:
         """A level of a trend: a value of a panel's swept setting with the setting's name, else the level's label."""
