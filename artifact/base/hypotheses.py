@@ -10,10 +10,6 @@ one part is. For a disjunction it is Bonferroni, which rejects a global null exa
 is refuted when at least k - u + 1 parts are refuted at level a / u: one refuted part at a / k refutes a conjunction.
 By induction a claim that is false is established with probability at most a, and one that is true is refuted with
 probability at most a; no claim can be both.
-
-A conjunction also implies that the mean over its parts exceeds the mean of their margins (``mean_contrast``). That one
-mean, declared beforehand by this rule, can refute it without a division by the number of parts: it gets one half of the
-level, the parts share the other.
 """
 
 from __future__ import annotations
@@ -155,44 +151,11 @@ def some(parts: Sequence[Node]) -> Node:
     return parts[0] if len(parts) == 1 else AtLeast(1, tuple(parts))
 
 
-def mean_contrast(claim: Node) -> Comparison | None:
-    """The mean over the parts of a conjunction, seed by seed, against the mean of their margins.
-
-    None for a claim that is no conjunction of two or more comparisons on the same number of seeds, and where a part has
-    a grid or a margin below zero (of an equivalence the two sides would cancel). The parts have to have one unit.
-
-    >>> both = every([Comparison("a", (1.0, 2.0)), Comparison("b", (3.0, 0.0), margin=1.0)])
-    >>> mean_contrast(both).differences, mean_contrast(both).margin
-    ((2.0, 1.0), 0.5)
-    """
-    parts = _conjuncts(claim)
-    if len(parts) < 2 or len({len(part.differences) for part in parts}) > 1:
-        return None
-    if any(part.margin < 0 or part.widening != (0.0, 0.0) for part in parts):
-        return None
-    mean = np.mean([part.differences for part in parts], axis=0)
-    printed = [part.printed for part in parts]
-    return Comparison(
-        f"mean of {len(parts)} comparisons",
-        tuple(float(value) for value in mean),
-        float(np.mean([part.margin for part in parts])),
-        printed=None if None in printed else float(np.mean(printed)),
-    )
-
-
-def _conjuncts(claim: Node) -> list[Comparison]:
-    """The comparisons that all have to hold; empty where some need not."""
-    if isinstance(claim, Comparison):
-        return [claim]
-    inner = [_conjuncts(part) for part in claim.parts]
-    return [one for part in inner for one in part] if claim.needed == len(claim.parts) and all(inner) else []
-
-
 def verdict(claim: Node, alpha: float = ALPHA, contrast: Comparison | None = None) -> tuple[str, Interval, Comparison]:
     """Verdict of a claim with the interval and the comparison that decided it.
 
-    contrast: of a conjunction, ``mean_contrast``; with it the claim is refuted by that mean or by its parts, each at
-    half the level.
+    contrast: a comparison that the claim implies; with it the claim is refuted by that or by its parts, each at half
+    the level.
 
     reproduced: established, the whole adjusted interval lies beyond the margin in the claimed direction.
     direction-only: beyond zero but not beyond the margin.  contradicted: refuted, the whole adjusted interval lies

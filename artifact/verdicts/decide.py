@@ -17,13 +17,14 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from artifact.base.hypotheses import ALPHA, Comparison, Node, mean_contrast, verdict
+from artifact.base.hypotheses import ALPHA, Comparison, Node, verdict
 from artifact.base.stats import Interval, holm
 from artifact.papers.comparisons import Missing, tree
 from artifact.papers.predicates import AnyPredicate, Cost
 from artifact.papers.table_results import SYMBOLS
 from artifact.runs.store import finite
 from artifact.verdicts import protocol
+from artifact.verdicts.contrasts import mean_contrast
 from artifact.verdicts.ledger import Claim
 from artifact.verdicts.lookup import FEWEST_SEEDS, Evidence, Store, open_store
 

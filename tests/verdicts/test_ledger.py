@@ -46,7 +46,7 @@ class Anything(Store):
             by_label.setdefault(series.label, []).append(series.x)
         swept = sorted({x for series in by_label.values() for x in series if x is not None})
         points = swept or [0.25, 0.5, 0.75, 1.0]
-        values = self.generator.normal(size=(3, len(points))).tolist()
+        values = self.generator.normal(50, size=(3, len(points))).tolist()
         return [{"label": name, "seeds": [0, 1, 2], "keys": [], "x": points, "values": values} for name in by_label]
 
 
