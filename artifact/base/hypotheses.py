@@ -30,8 +30,7 @@ ALPHA = 0.025
 class Comparison:
     """The mean of ``differences`` (one per paired seed, positive in the claimed direction) exceeds ``margin``.
 
-    widening: added below and above the interval, for values that are known up to a grid only.  printed: what a paper
-    prints for the mean; nothing is decided by it.
+    widening: added below and above, for values that are known up to a grid only.  printed: the mean in a paper.
     """
 
     label: str
@@ -125,8 +124,7 @@ class AtLeast:
 Node = Comparison | AtLeast
 
 
-# Leaves differ in spread: an end of an interval would rank a wide one that is all but established below a narrow one
-# around zero. So p values rank them, each as a multiple of its own level; ends of intervals break ties.
+# Leaves differ in spread. So p values rank them, each as a multiple of its own level; ends of intervals break ties.
 
 
 def _doubt(judged: tuple[Comparison, float]) -> tuple[float, float]:
@@ -154,14 +152,10 @@ def some(parts: Sequence[Node]) -> Node:
 def verdict(claim: Node, alpha: float = ALPHA, contrast: Comparison | None = None) -> tuple[str, Interval, Comparison]:
     """Verdict of a claim with the interval and the comparison that decided it.
 
-    contrast: a comparison that the claim implies; with it the claim is refuted by that or by its parts, each at half
-    the level.
-
+    contrast: a comparison that the claim implies; it and the parts then refute at half the level each.
     reproduced: established, the whole adjusted interval lies beyond the margin in the claimed direction.
-    direction-only: beyond zero but not beyond the margin.  contradicted: refuted, the whole adjusted interval lies
-    below the margin: on the other side of zero, or of the claimed size.
-    inconclusive: none of these, for a comparison whose direction cannot be told; one that fails at the full level but
-    not at its adjusted one is shown with the adjusted interval, which is what decided.
+    direction-only: beyond zero but not beyond the margin.  contradicted: refuted, below the margin.
+    inconclusive: none of these. A comparison that fails at the full level alone is shown with its adjusted interval.
     """
     against = alpha if contrast is None else alpha / 2
     leaf, level = claim.weakest(alpha)
