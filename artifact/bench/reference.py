@@ -25,7 +25,7 @@ import torch
 
 from artifact.base.devices import finish, set_precision
 from artifact.bench.cases import OWN_CLASS, RELEASED
-from artifact.bench.worker import answer, peak_mib
+from artifact.bench.worker import answer, peak_mib, request
 from artifact.data import partition
 from artifact.data.augment import normalise
 from artifact.models import networks
@@ -87,10 +87,7 @@ def arguments(run: config.RunConfig) -> Namespace:
 
 
 def main() -> None:
-    asked = json.loads(sys.argv[1])
-    if asked.get("cores"):
-        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: asked["cores"]])
-        torch.set_num_threads(asked["cores"])
+    asked = request()
     run = config.make(**asked["config"])
     set_precision(run.dtype)  # and nothing else of ours: deterministic kernels would slow it down
     server = build(Path(asked["path"]), run)

@@ -24,11 +24,17 @@ from artifact.training import config
 from artifact.training.trainer import Trainer
 
 
-def main() -> None:
+def request() -> dict[str, Any]:
+    """What this process has been asked for; from here on it uses no more cores than that says."""
     asked = json.loads(sys.argv[1])
     if asked.get("cores"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: asked["cores"]])
         torch.set_num_threads(asked["cores"])
+    return asked
+
+
+def main() -> None:
+    asked = request()
     if not asked.get("loops", True):
         loops.compiled = lambda: None
     run = config.make(**asked["config"])

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 import tomllib
+from functools import partial
 
 import numpy as np
 import pytest
@@ -105,25 +106,19 @@ def test_every_case_is_a_valid_config(model):
             assert (run.clients, run.cohort, run.batch_size) == (100, 10, 50)
 
 
-def test_uncompiled_is_the_same_training(digits, tmp_path):
+def test_uncompiled_is_the_same_training_in_turns_of_several_rounds(digits, tmp_path):
     """The same bits without compiled loops, so a difference in time is theirs alone."""
-    kinds = ("auto", cases.UNCOMPILED)
-    played = interleave(
-        [cases.contender("mlp-200", "fedavg", k) | {"weights": str(tmp_path / f"{k}.npy"), "cores": 1} for k in kinds],
-        1,
-    )
+    kinds, warm = ("auto", cases.UNCOMPILED), []
+    asked = [
+        cases.contender("mlp-200", "fedavg", kind) | {"weights": str(tmp_path / f"{kind}.npy"), "cores": 1}
+        for kind in kinds
+    ]
+    played = take_turns([partial(Contender, one) for one in asked], 2, 3, lambda: warm.append(True))
+    assert warm == [True] and [len(contender.samples) for contender in played] == [2, 2]
+    assert all(sample["train"] > 0 and sample["passes"] == 1 for contender in played for sample in contender.samples)
     assert [contender.facts["loops"] for contender in played] == [True, False]
     assert played[0].facts["backend"] == played[1].facts["backend"]
     assert np.array_equal(*(np.load(tmp_path / f"{kind}.npy") for kind in kinds))
-
-
-def test_turns_of_several_rounds(digits):
-    """One uncounted round, then two turns of three: seven rounds in all, a sample per turn."""
-    asked = cases.contender("mlp-200", "fedavg", "explicit") | {"cores": 1}
-    warm = []
-    (played,) = take_turns([lambda: Contender(asked)], 2, 3, lambda: warm.append(True))
-    assert len(played.samples) == 2 and warm == [True]
-    assert all(0 < sample["train"] < 1 and sample["passes"] == 1 for sample in played.samples)
 
 
 def test_seconds_of_a_process_and_its_children():
