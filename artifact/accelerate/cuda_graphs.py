@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -31,7 +32,7 @@ class Recording:
 
     def __call__(self, *arguments: Tensor | None) -> Tensors:
         for own, given in zip(self.inputs, arguments, strict=True):
-            if own is not None:
+            if own is not None and given is not None:
                 own.copy_(given)
         self.replay()
         return tuple(None if own is None else own.clone() for own in self.outputs)
@@ -47,7 +48,7 @@ class Graphs:
     def __init__(self, function: Callable[..., Tensors]):
         self.function = function
         self.recordings: dict[tuple, Recording] = {}
-        self._pool = None  # memory that all graphs share: each one's results are copied before the next replay
+        self._pool: Any = None  # memory that all graphs share: each one's results are copied before the next replay
 
     def __call__(self, *arguments: Tensor | None) -> Tensors:
         shapes = tuple(None if a is None else (a.shape, a.dtype, a.device) for a in arguments)
@@ -55,7 +56,7 @@ class Graphs:
             own = tuple(None if a is None else a.clone(memory_format=torch.contiguous_format) for a in arguments)
             if len(self.recordings) == MOST:
                 return self.function(*own)
-            self.recordings[shapes] = self._captured(own) if arguments[0].is_cuda else self._called(own)
+            self.recordings[shapes] = self._captured(own) if _on_gpu(own) else self._called(own)
         return self.recordings[shapes](*arguments)
 
     def _called(self, own: Tensors) -> Recording:
@@ -63,7 +64,7 @@ class Graphs:
 
         def replay() -> None:
             for old, new in zip(outputs, self.function(*own), strict=True):
-                if old is not None and old is not new:
+                if old is not None and new is not None and old is not new:
                     old.copy_(new)
 
         return Recording(own, outputs, replay)
@@ -80,3 +81,7 @@ class Graphs:
             outputs = self.function(*own)
         self._pool = graph.pool()
         return Recording(own, outputs, graph.replay)
+
+
+def _on_gpu(arguments: Tensors) -> bool:
+    return any(a is not None and a.is_cuda for a in arguments)

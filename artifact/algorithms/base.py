@@ -59,6 +59,8 @@ class FedAvg:
     by_size = False
     #: every client runs the same number of steps whatever its size (SCAF-6)
     equal_steps = False
+    #: registry name, and ids of the discrepancies that are on: ``algorithms.build`` sets both
+    name, switches = "", frozenset[str]()
     #: file of a method of the user's own, and a hash of its content
     added_from = added_digest = ""
 

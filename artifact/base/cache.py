@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import ParamSpec, Protocol, TypeVar, cast
+from typing import Any, TypeVar, cast
 
-P = ParamSpec("P")
-R_co = TypeVar("R_co", covariant=True)
-
-
-class Cached(Protocol[P, R_co]):
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
-
-    def cache_clear(self) -> None: ...
+F = TypeVar("F", bound=Callable[..., Any])
 
 
-def cache(function: Callable[P, R_co]) -> Cached[P, R_co]:
+def cache(function: F) -> F:
     """The function, which computes its result once for every combination of (hashable) arguments."""
-    return cast("Cached[P, R_co]", functools.cache(function))
+    return cast(F, functools.cache(function))

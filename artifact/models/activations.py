@@ -24,9 +24,7 @@ def hidden_layers(model: nn.Module) -> tuple[str, ...]:
     return tuple(name for name, module in model.named_modules() if isinstance(module, kinds))
 
 
-def input_shapes(
-    model: nn.Module, x: Tensor, kinds: tuple[type[nn.Module], ...]
-) -> list[tuple[str, nn.Module, torch.Size]]:
+def input_shapes(model: nn.Module, x: Tensor, kinds: tuple) -> list[tuple[str, nn.Module, torch.Size]]:
     """(name, module, input shape) of every module of these kinds that x [B, ...] meets, in order of execution."""
     seen: list[tuple[str, nn.Module, torch.Size]] = []
 

@@ -31,9 +31,6 @@ from artifact.base.errors import UserError
 from artifact.base.random import key
 from artifact.models.activations import input_shapes
 
-#: layers by name, in order of execution
-Layers = dict[str, nn.Module]
-
 WEIGHTS_VARIABLE = "FEDSHARP_WEIGHTS"
 
 
@@ -96,9 +93,9 @@ class Model(nn.Module):
 
 
 class Chain(Model):
-    """Layers in a row."""
+    """dict[str, nn.Module] in a row."""
 
-    def __init__(self, layers: Layers):
+    def __init__(self, layers: dict[str, nn.Module]):
         super().__init__()
         for name, layer in layers.items():
             self.add_module(name, layer)
@@ -162,7 +159,7 @@ def _resnet18(input_shape: tuple, classes: int, norm: Callable[[int], nn.Module]
     return model
 
 
-def _output(layers: Layers, input_shape: tuple) -> tuple[int, ...]:
+def _output(layers: dict[str, nn.Module], input_shape: tuple) -> tuple[int, ...]:
     """Shape of one sample behind ``layers``; RuntimeError when an image is too small for a kernel."""
     x = torch.zeros(1, *input_shape)
     with torch.no_grad():
@@ -173,7 +170,7 @@ def _output(layers: Layers, input_shape: tuple) -> tuple[int, ...]:
     return tuple(x.shape[1:])
 
 
-def _dense(features: Layers, input_shape: tuple, widths: tuple[int, ...], classes: int) -> Chain:
+def _dense(features: dict[str, nn.Module], input_shape: tuple, widths: tuple[int, ...], classes: int) -> Chain:
     """Feature layers, then fully connected layers of these widths with ReLU, then the logits."""
     size = math.prod(_output(features, input_shape))
     layers = features | {"flatten": nn.Flatten()}
@@ -199,15 +196,15 @@ def _cnn_mnist(input_shape: tuple, classes: int) -> Model:
 
 
 def _cnn_fmnist(input_shape: tuple, classes: int) -> Model:
-    features: Layers = {}
+    features: dict[str, nn.Module] = {}
     for index, (inside, outside) in enumerate(pairwise((input_shape[0], 16, 32)), 1):
         features |= {f"conv{index}": nn.Conv2d(inside, outside, 5, padding=2), f"norm{index}": BatchNorm(outside)}
         features |= {f"relu{index}": nn.ReLU(), f"pool{index}": nn.MaxPool2d(2)}
     return _dense(features, input_shape, (), classes)
 
 
-def _five_by_five(input_shape: tuple, channels: tuple[int, int]) -> Layers:
-    features: Layers = {}
+def _five_by_five(input_shape: tuple, channels: tuple[int, int]) -> dict[str, nn.Module]:
+    features: dict[str, nn.Module] = {}
     for index, (inside, outside) in enumerate(pairwise((input_shape[0], *channels)), 1):
         features |= {f"conv{index}": nn.Conv2d(inside, outside, 5), f"relu{index}": nn.ReLU()}
         features[f"pool{index}"] = nn.MaxPool2d(2)
@@ -232,7 +229,7 @@ def _cnn_emnist(input_shape: tuple, classes: int) -> Model:
 
 
 def _convnet_tiny(input_shape: tuple, classes: int) -> Model:
-    features: Layers = {}
+    features: dict[str, nn.Module] = {}
     for index, inside in enumerate((input_shape[0], 64, 64), 1):
         features |= {f"conv{index}": nn.Conv2d(inside, 64, 3, padding=1), f"norm{index}": nn.GroupNorm(4, 64)}
         features |= {f"relu{index}": nn.ReLU(), f"pool{index}": nn.MaxPool2d(2)}

@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -116,11 +116,11 @@ class RunConfig(BaseModel):
     probe_radius: Rate = 0.1
     seed: Annotated[int, Field(ge=0)] = 0
     dtype: Literal["float64", "float32", "tf32", "bfloat16"] = "float32"
-    backend: Literal["auto", *BACKENDS] = "auto"
+    backend: Literal["auto", *BACKENDS] = "auto"  # type: ignore[valid-type]  # known when the class is made
     device: str = "auto"
 
     @model_validator(mode="after")
-    def _method_and_sizes(self):
+    def _method_and_sizes(self) -> Self:
         if self.cohort > self.clients:
             raise UserError("cohort", self.cohort, f"1 to {self.clients}, the number of clients")
         self.build_algorithm()

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any
+from functools import partial, reduce
+from operator import add
+from typing import Any, TypeVar
 
 import torch
 import torch.nn.functional as F
@@ -28,6 +29,9 @@ from artifact.base.devices import gradient_memory, side_by_side
 from artifact.base.flat import Layout, buffers, parameters
 from artifact.models.activations import hidden_layers, mean_square_activations
 from artifact.training.worker_model import Replica, convolutions_as_products, pool_before_relu
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,7 @@ class Oracle:
     _local: threading.local = field(default_factory=threading.local, repr=False)
     _counting: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self.layout = Layout.of(parameters(self.model))
         self.buffer_layout = Layout.of(buffers(self.model))
         # a worker's frame holds the initializer as long as it waits for work: a bound method would keep the oracle,
@@ -152,7 +156,7 @@ class Oracle:
             with mean_square_activations(model, self.penalty.layers, variances=self.penalty.variances) as squares:
                 logits = call(*arguments)
             loss = F.cross_entropy(logits.to(x.dtype), y)
-            return loss + self.penalty.zeta * sum(squares.values()).to(x.dtype) if squares else loss
+            return loss + self.penalty.zeta * reduce(add, squares.values()).to(x.dtype) if squares else loss
 
     def _precision(self, device: torch.device) -> AbstractContextManager:
         """A parameter is used once a pass, so casts of it need not be kept."""
@@ -177,7 +181,7 @@ class Oracle:
         with self._counting:
             self.passes += passes
 
-    def _function(self) -> Callable[..., Tensors]:
+    def _function(self) -> Callable[..., Any]:
         """The gradients as a function of tensors; each worker has recordings of its own."""
         if not self.recorded:
             return self._gradients
@@ -235,10 +239,11 @@ class Oracle:
         finally:
             self.passes = counted
 
-    def map(self, work: Callable[[int], Any], items: Iterable[int]) -> list[Any]:
+    def map(self, work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """Results of independent pieces of work, in order, spread over the workers; a worker does its own inline."""
-        alone = self._pool is None or hasattr(self._local, "worker")
-        return list(map(work, items) if alone else self._pool.map(work, items))
+        if self._pool is None or hasattr(self._local, "worker"):
+            return [work(item) for item in items]
+        return list(self._pool.map(work, items))
 
     @contextmanager
     def evaluating(self, w: Tensor, statistics: Tensor | None) -> Iterator[nn.Module]:
@@ -266,13 +271,14 @@ class Oracle:
         return self._local.own
 
     def _batched(self, W: Tensor, b: Tensor | None, x: Tensor, y: Tensor, u: Tensor | None) -> Tensors:
-        def client(w, own, x, y, u):
-            own = self._statistics(own)
-            gradient = grad(lambda v: self.loss(v, own, x, y, u))(w)
-            return (gradient,) if own is None else (gradient, self.buffer_layout.flatten(own))
+        def client(w: Tensor, own: Tensor | None, x: Tensor, y: Tensor, u: Tensor | None) -> tuple[Tensor, ...]:
+            running = self._statistics(own)
+            gradient = grad(lambda v: self.loss(v, running, x, y, u))(w)
+            return (gradient,) if running is None else (gradient, self.buffer_layout.flatten(running))
 
         given = (W, b, x, y, u)
-        clients, size = vmap(client, tuple(None if t is None else 0 for t in given)), self.clients_per_call(x)
+        clients: Callable[..., Any] = vmap(client, tuple(None if t is None else 0 for t in given))
+        size = self.clients_per_call(x)
         slices = [slice(start, start + size) for start in range(0, len(W), size)]
         parts = [clients(*(None if t is None else t[part] for t in given)) for part in slices]
         joined = parts[0] if len(parts) == 1 else tuple(map(torch.cat, zip(*parts, strict=True)))
@@ -301,15 +307,15 @@ class Oracle:
         """
         self._count(len(W))
 
-        def client(w, L, d, own, x, y, u):
-            own = self._statistics(own)
+        def client(w: Tensor, L: Tensor, d: Tensor, own: Tensor | None, x: Tensor, y: Tensor, u: Tensor | None) -> Any:
+            running = self._statistics(own)
 
-            def shifted(w, L, d):
+            def shifted(w: Tensor, L: Tensor, d: Tensor) -> Tensor:
                 moved = torch.einsum("ij,bj...->bi...", L, x) + d.reshape(-1, *[1] * (x.dim() - 2))
-                return self.loss(w, own, moved, y, u)
+                return self.loss(w, running, moved, y, u)
 
             gradients = grad(shifted, argnums=(0, 1, 2))(w, L, d)
-            return gradients if own is None else (*gradients, self.buffer_layout.flatten(own))
+            return gradients if running is None else (*gradients, self.buffer_layout.flatten(running))
 
         given = (W, Lambda, delta, b, group.x, group.y, group.uniforms)
         found = vmap(client, tuple(None if t is None else 0 for t in given))(*given)
@@ -348,7 +354,7 @@ class Minibatch:
 
     def _move(self, own: Tensor | None) -> None:
         """Keep what the step's first evaluation has made of the statistics."""
-        if own is not None and self.first:
+        if own is not None and self.statistics is not None and self.first:
             self.statistics[slice(None) if self.rows is None else self.rows] = own
         self.first = False
 
@@ -357,19 +363,19 @@ class Minibatch:
         rows = slice(None) if group.rows is None else group.rows
         part = None if own is None else own[rows]
         out[rows] = self.oracle.gradients(W[rows], part, group)
-        if part is not None:
+        if own is not None and part is not None:
             own[rows] = part
 
     def affine(self, W: Tensor, Lambda: Tensor, delta: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Gradients in w, Lambda and delta, see ``Oracle.affine``."""
-        out, own = tuple(torch.empty_like(t) for t in (W, Lambda, delta)), self._statistics()
+        out, own = (torch.empty_like(W), torch.empty_like(Lambda), torch.empty_like(delta)), self._statistics()
         for group in self.groups:
             rows = slice(None) if group.rows is None else group.rows
             part = None if own is None else own[rows]
             found = self.oracle.affine(W[rows], Lambda[rows], delta[rows], part, group)
             for whole, gradient in zip(out, found, strict=True):
                 whole[rows] = gradient
-            if part is not None:
+            if own is not None and part is not None:
                 own[rows] = part
         self._move(own)
         return out
@@ -379,9 +385,9 @@ def activation_floats(model: nn.Module, x: Tensor) -> int:
     """Numbers that all modules put out for one sample x [1, ...]; the model's running statistics do not move."""
     total = 0
 
-    def count(_module, _inputs, output):
+    def count(_module: nn.Module, _inputs: tuple, output: object) -> None:
         nonlocal total
-        total += output.numel() if torch.is_tensor(output) else 0
+        total += output.numel() if isinstance(output, Tensor) else 0
 
     handles = [m.register_forward_hook(count) for m in model.modules() if not list(m.children())]
     training = model.training

@@ -26,17 +26,18 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from artifact import algorithms
+from artifact.algorithms.base import Gradient
 from artifact.algorithms.cohort import Cohort, Context
 from artifact.algorithms.lesam import FedLESAM
 from artifact.base.flat import norm, unit
 from artifact.curvature import EmpiricalRisk, iterated_sharpness, layer_curvature
 
-Gradient = Callable[[Tensor], Tensor]
 Summary = dict[str, object]
 
 DRIFT_STEPS = 5
@@ -120,18 +121,19 @@ class PerturbationProbe(Probe):
         self.formula = algorithms.build(round.method.name, **own)
         self.values: dict[str, list[Tensor]] = {"norm": [], "intended": [], "global": []}
 
-    def before(self, W, G, c, rows):
+    def before(self, W: Tensor, G: Gradient, c: Context, rows: Tensor | None) -> None:
         with self.round.uncounted():
             self.reference = self._intended(W, G, copy.copy(c), rows)
 
     def _intended(self, W: Tensor, G: Gradient, c: Context, rows: Tensor | None) -> Tensor | None:
         if isinstance(self.formula, FedLESAM):
-            return (self.round.last_seen if rows is None else self.round.last_seen[rows]) - self.round.w
+            seen: Any = self.round.last_seen  # [S, P], kept for FedLESAM
+            return (seen if rows is None else seen[rows]) - self.round.w
         if isinstance(self.formula, algorithms.FedSpeed):
             return unit(G(W))
         return self.formula.perturbation(W, G, c)
 
-    def after(self, W, c, rows):
+    def after(self, W: Tensor, c: Context, rows: Tensor | None) -> None:
         if c.e is None:
             return
         self.values["norm"].append(norm(c.e)[:, 0])
@@ -139,7 +141,7 @@ class PerturbationProbe(Probe):
         if self.reference is not None:
             self.values["intended"].append(_cosines(c.e, self.reference))
 
-    def results(self, end):
+    def results(self, end: End) -> Summary:
         return {name: _mean(values) for name, values in self.values.items()}
 
 
@@ -163,7 +165,7 @@ class DriftProbe(Probe):
         self.cosines: list[Tensor] = []
         self.all, self.passes = 0, 0
 
-    def after(self, W, c, rows):
+    def after(self, W: Tensor, c: Context, rows: Tensor | None) -> None:
         if c.e is not None and c.k in self.steps:
             self.all += len(c.e)
             if bool(c.e.any()):
@@ -172,7 +174,7 @@ class DriftProbe(Probe):
                 self.passes += 1
         self.models = W if rows is None else self.models.index_copy(0, rows, W)
 
-    def results(self, end):
+    def results(self, end: End) -> Summary:
         # ||u - v|| of unit vectors from their cosine; rounding may lift that above 1
         halves = [((1 - x.double()).clamp_min(0) / 2).sqrt() for x in self.cosines]
         probed = sum(map(len, self.cosines))
@@ -190,7 +192,7 @@ class EstimationProbe(Probe):
     bias: ||unit(w^t - w^{t+1}) - unit(grad F(w^{t+1}))||, in [0, 2]; cosine of the two.
     """
 
-    def results(self, end):
+    def results(self, end: End) -> Summary:
         estimate, truth = unit(self.round.w - end.w), unit(self.round.risk(None).gradient(end.w))
         return {"bias": float((estimate - truth).norm()), "cosine": float(estimate @ truth), "full_passes": 1}
 
@@ -201,7 +203,7 @@ class ConsistencyProbe(Probe):
     to_sent: ||w_i - w^t||^2.  to_next: ||w_i - w^{t+1}||^2.  to_mean: ||w_i - mean_j w_j||^2, the spread alone.
     """
 
-    def results(self, end):
+    def results(self, end: End) -> Summary:
         centres = {"to_sent": self.round.w, "to_next": end.w, "to_mean": end.W.mean(0)}
         return {name: float((end.W - centre).double().square().sum(1).mean()) for name, centre in centres.items()}
 
@@ -213,7 +215,7 @@ class StalenessProbe(Probe):
     distance: mean ||w_old - w^t||, where the run keeps w_old.
     """
 
-    def results(self, end):
+    def results(self, end: End) -> Summary:
         t, waiting = self.round.C.t, set(self.round.C.clients.tolist())
         ages: list[int] = []
         for past in range(t - 1, -1, -1):
@@ -238,7 +240,7 @@ class DissimilarityProbe(Probe):
     variance: mean ||grad f_i - mean grad f_j||^2.  norm: ||mean grad f_i||.
     """
 
-    def results(self, end):
+    def results(self, end: End) -> Summary:
         G = self.round.gradients.double()
         mean = G.mean(0)
         squares, whole = float(G.square().sum(1).mean()), float(mean.square().sum())
@@ -256,7 +258,7 @@ class RatiosProbe(Probe):
     of them is constant.
     """
 
-    def results(self, end):
+    def results(self, end: End) -> Summary:
         G = self.round.gradients[self.round.C.clients]
         gbar = (self.round.C.p * G).sum(0)
         r = unit(G) @ gbar
@@ -284,7 +286,7 @@ class SharpnessProbe(Probe):
     bound of the maximum over the ball.  loss: F.  gradient_norm.  samples: of a fixed random subset if there are more.
     """
 
-    def results(self, end):
+    def results(self, end: End) -> Summary:
         found = iterated_sharpness(self.round.risk(SHARPNESS_SAMPLES), end.w, self.round.radius)
         return {
             "one_step": found.one_step,
@@ -304,7 +306,7 @@ class LayersProbe(Probe):
     none where the loss of w^{t+1} is not finite.
     """
 
-    def results(self, end):
+    def results(self, end: End) -> Summary:
         risk = self.round.risk(LAYER_SAMPLES)
         finite = math.isfinite(float(risk(end.w)))
         layers = layer_curvature(risk, end.w, tol=1e-2, max_iterations=200) if finite else ()

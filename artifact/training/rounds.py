@@ -30,7 +30,7 @@ class Workers(Protocol):
     def teams(self, size: int) -> list[list[int]]:
         """Members of a cohort of ``size`` that are trained together."""
 
-    def map(self, work: Callable[[list[int]], None], teams: list[list[int]]) -> list[None]:
+    def map(self, work: Callable[[list[int]], None], items: list[list[int]]) -> list[None]:
         """Do the work of every team."""
 
 
@@ -71,7 +71,7 @@ def play(
     c.weight_decay, c.clip, c.clip_total = weight_decay, clip, algorithm.clip_total
     c.optimiser = optimiser or LocalOptimiser()
     teams = [list(range(size))] if workers is None or probe is not None else workers.teams(size)
-    if len(teams) == 1:
+    if len(teams) == 1 or workers is None:
         W = _local_steps(algorithm, w.repeat(size, 1), c, teams[0], steps, minibatches, probe)
     else:
         own, taking = {team[0]: c.select(slice(team[0], team[-1] + 1), size) for team in teams}, threading.Lock()
@@ -101,18 +101,17 @@ def _local_steps(
     size = len(team)
     for k in range(max(steps[i] for i in team)):
         going = [position for position, i in enumerate(team) if steps[i] > k]
-        whole = len(going) == size
-        rows = None if whole else sent(torch.tensor(going), W.device)
+        rows = None if len(going) == size else sent(torch.tensor(going), W.device)
         members = None if len(going) == len(steps) else torch.tensor([team[position] for position in going])
         c.k = k
-        part = c if whole else c.select(rows, size)
-        moving, G = W if whole else W[rows], minibatches(k, members)
+        part = c if rows is None else c.select(rows, size)
+        moving, G = W if rows is None else W[rows], minibatches(k, members)
         if probe is not None:
             probe.before(moving, G, part, rows)
         moved = algorithm.step(moving, G, part)
         if probe is not None:
             probe.after(moved, part, rows)
-        if whole:
+        if rows is None:
             W = moved
         else:
             W = W.index_copy(0, rows, moved)
@@ -142,6 +141,14 @@ def simulate(
     """
     w, state = w0, algorithm.init(w0, clients)
     ones = torch.ones(clients, 1, dtype=w0.dtype)
+
+    def full_gradient(active: Tensor, t: int, v: Tensor) -> Tensor:
+        return gradient(v.repeat(len(active), 1), active, t, -1)
+
+    def minibatches(active: Tensor, t: int, k: int, rows: Tensor | None) -> Callable[[Tensor], Tensor]:
+        own = active if rows is None else active[rows]
+        return lambda W: gradient(W, own, t, k)
+
     trajectory = [w0]
     for t in range(rounds):
         active = torch.tensor(list(cohorts[t]) if cohorts is not None else range(clients))
@@ -155,22 +162,14 @@ def simulate(
             lr=lr * lr_decay**t,
             first_lr=lr,
             layout=Layout(("w",), ((len(w0),),)),
-            full_gradient=lambda v, active=active, t=t: gradient(v.repeat(len(active), 1), active, t, -1),
+            full_gradient=partial(full_gradient, active, t),
             relative_size=ones[:size],
             K_first=float(steps),
             K_mean=float(steps),
         )
-
-        def minibatches(k, rows, active=active, t=t):
-            own = active if rows is None else active[rows]
-            return partial(_at, gradient, own, t, k)
-
-        w, W, c = play(algorithm, state, w, C, [steps] * size, minibatches, weight_decay=weight_decay, clip=clip)
+        G = partial(minibatches, active, t)
+        w, W, c = play(algorithm, state, w, C, [steps] * size, G, weight_decay=weight_decay, clip=clip)
         if probe is not None:
             probe(t, w, W, c)
         trajectory.append(w)
     return torch.stack(trajectory)
-
-
-def _at(gradient: Callable, clients: Tensor, t: int, k: int, W: Tensor) -> Tensor:
-    return gradient(W, clients, t, k)

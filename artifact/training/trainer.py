@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -28,7 +29,7 @@ from artifact.data.augment import POLICIES, normalise
 from artifact.models import networks
 from artifact.models.activations import hidden_layers
 from artifact.training.config import RunConfig
-from artifact.training.gradients import Group, Oracle, Penalty, pixels_last
+from artifact.training.gradients import Group, Minibatch, Oracle, Penalty, pixels_last
 from artifact.training.probes import Round, Watch
 from artifact.training.rounds import play
 
@@ -195,7 +196,7 @@ class Trainer:
 
     # ---- a round -------------------------------------------------------------------------------------------------
 
-    def play_round(self) -> dict:
+    def play_round(self) -> dict[str, Any]:
         """Play the next round; returns its metrics (evaluation and probes only on the rounds that the config names)."""
         config, t = self.config, self.completed
         evaluated = (t + 1) % config.eval_every == 0 or t >= config.rounds - config.eval_last
@@ -207,8 +208,8 @@ class Trainer:
         self.full_passes, before = 0, self.oracle.passes
         watch = self.watch(C) if evaluated and config.probes else None
         w, W = self.train(C, steps, local, watch)
-        metrics = {"round": t + 1, "lr": C.lr, "cohort": len(members), "update_norm": norm(w - self.w).item()}
-        metrics["cost"] = self.cost(C, self.oracle.passes - before, steps)
+        metrics: dict[str, Any] = {"round": t + 1, "lr": C.lr, "cohort": len(members)}
+        metrics |= {"update_norm": norm(w - self.w).item(), "cost": self.cost(C, self.oracle.passes - before, steps)}
         if self.last_seen is not None:
             self.last_seen[C.clients] = self.w
         self.w, self.completed = w, t + 1
@@ -218,9 +219,11 @@ class Trainer:
         if not torch.isfinite(w).all():
             metrics["diverged"] = True
         elif evaluated:
-            active = self._mean_of_active(C, W)
+            candidates = {"server": w, "active": self._mean_of_active(C, W)}
+            if self.last is not None:
+                candidates["all"] = self._mean_of_all(self.last)
             metrics |= watch.results(w, W) if watch is not None else {}
-            metrics |= self.evaluate({"server": w, "active": active, "all": self._mean_of_all()})
+            metrics |= self.evaluate(candidates)
         return metrics
 
     def train(self, C: Cohort, steps: list[int], local: Tensor | None, watch: Watch | None) -> tuple[Tensor, Tensor]:
@@ -313,12 +316,12 @@ class Trainer:
             weighted=config.server_mean == "weighted",
         )
 
-    def minibatch(self, plan: Schedule, members: list[int], local: Tensor | None, k: int, rows: Tensor | None):
+    def minibatch(self, plan: Schedule, ids: list[int], local: Tensor | None, k: int, rows: Tensor | None) -> Minibatch:
         """G of local step k for the given rows of the cohort."""
-        going = list(range(len(members))) if rows is None else rows.tolist()
+        going = list(range(len(ids))) if rows is None else rows.tolist()
         groups = []
         for positions, indices in plan.groups(k, going):
-            who = [members[going[p]] for p in positions]
+            who = [ids[going[p]] for p in positions]
             whole = len(positions) == len(going)
             index = None if whole else sent(torch.tensor(positions), self.device)
             groups.append(self.group(index, indices, who, k))
@@ -332,7 +335,7 @@ class Trainer:
             draws = [torch.rand(B, 4, generator=stream(seed, "augment", t, i, k)) for i in clients]
             x = POLICIES[self.config.augment](x, sent(torch.stack(draws), self.device))
         units = self.model.dropout_units
-        masks = [torch.rand(B, units, generator=stream(seed, "dropout", t, i, k)) for i in clients] if units else None
+        masks = [torch.rand(B, units, generator=stream(seed, "dropout", t, i, k)) for i in clients if units]
         return Group(rows, x, self.data.train_y[indices], sent(torch.stack(masks), self.device) if units else None)
 
     def images(self, indices: Tensor) -> Tensor:
@@ -392,15 +395,13 @@ class Trainer:
     def _mean_of_active(self, C: Cohort, rows: Tensor) -> Tensor:
         return (C.p * rows).sum(0) if self.weighted else rows.mean(0)
 
-    def _mean_of_all(self) -> Tensor | None:
-        if self.last is None:
-            return None
+    def _mean_of_all(self, last: ClientRows) -> Tensor:
         weights = self.sizes.to(self.device) / self.sizes.sum().item()
-        return self.last.weighted_sum(weights) if self.weighted else self.last.mean(0)
+        return last.weighted_sum(weights) if self.weighted else last.mean(0)
 
-    def evaluate(self, candidates: dict[str, Tensor | None]) -> dict:
+    def evaluate(self, candidates: dict[str, Tensor]) -> dict[str, dict]:
         """Test results of the models that the config names, and of the training set when it asks for it."""
-        results = {name: self.test(candidates[name]) for name in self.config.evaluate}
+        results: dict[str, dict] = {name: self.test(candidates[name]) for name in self.config.evaluate}
         if self.config.eval_train:
             counts = _confusion(self, candidates["server"], self.data.train_x, self.data.train_y)
             results["train"] = {"accuracy": counts[0].sum().item() / len(self.data.train_y), "loss": counts[2]}
@@ -439,13 +440,12 @@ class Trainer:
 
     def restore(self, tensors: dict[str, Tensor], completed: int) -> None:
         """Everything, as ``tensors`` gave it."""
-        rows = {"last": self.last, "last_seen": self.last_seen}
-        rows |= {f"state.{name}": value for name, value in self.state.items()}
-        rows = {name: value for name, value in rows.items() if isinstance(value, ClientRows)}
+        kept = {"last": self.last, "last_seen": self.last_seen}
+        kept |= {f"state.{name}": value for name, value in self.state.items()}
+        rows = {name: value for name, value in kept.items() if isinstance(value, ClientRows)}
         own = unpack({name: value.to(self.device) for name, value in tensors.items()}, rows)
-        self.w, self.statistics = own["w"], own.get("statistics")
+        self.take_model(tensors, completed)
         self.state = {name.removeprefix("state."): v for name, v in own.items() if name.startswith("state.")}
-        self.completed = completed
 
 
 def _confusion(trainer: Trainer, w: Tensor, images: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, float]:

@@ -36,8 +36,9 @@ class Replica:
         if pool_first:
             pool_before_relu(self.model)
             pool_with_relu(self.model)
-        fits = kind in ("cropped", "fourier") and hasattr(model, "input_shape")
-        self.kept = fit_to_images(self.model, spectra=kind == "fourier") if fits else {}
+        self.kept: dict[str, tuple] = {}
+        if kind in ("cropped", "fourier") and isinstance(self.model, Model):
+            self.kept = fit_to_images(self.model, spectra=kind == "fourier")
         self.layout, self.buffer_layout = layout, buffer_layout
         self.parameters = list(self.model.parameters())
         self.buffers = list(buffers(self.model).values())
@@ -94,7 +95,7 @@ def fit_to_images(model: Model, spectra: bool = False) -> dict[str, tuple]:
     seen = input_shapes(model, next(model.parameters()).new_zeros(1, *model.input_shape), (nn.Conv2d,))
     model.train(was_training)
     for name, module, shape in seen:
-        if module.padding_mode != "zeros" or isinstance(module.padding, str):
+        if not isinstance(module, nn.Conv2d) or module.padding_mode != "zeros" or isinstance(module.padding, str):
             continue
         image = shape[2:]
         axes = zip(image, module.kernel_size, module.stride, module.padding, module.dilation, strict=True)
@@ -124,6 +125,7 @@ class ProductConv2d(nn.Conv2d):
     """The same convolution as one matrix product per batch: weights [O, C k k] times image patches [C k k, B h w]."""
 
     def _conv_forward(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        assert not isinstance(self.padding, str)  # as ``plain_convolution`` has it
         patches = F.unfold(x, self.kernel_size, self.dilation, self.padding, self.stride)
         axes = zip(x.shape[2:], self.kernel_size, self.stride, self.padding, self.dilation, strict=True)
         size = [(n + 2 * padding - dilation * (k - 1) - 1) // stride + 1 for n, k, stride, padding, dilation in axes]

@@ -432,7 +432,7 @@ def test_means_of_clients_count_them_as_the_method_does(options):
     assert not torch.allclose(active.mean(0), trainer.w, rtol=0, atol=1e-6)
     assert torch.allclose(sizes @ active / sizes.sum(), trainer.w, rtol=0, atol=1e-12)
     everyone = trainer.sizes @ trainer.last.dense() / trainer.sizes.sum()
-    assert torch.allclose(trainer._mean_of_all(), everyone, rtol=0, atol=1e-12)
+    assert torch.allclose(trainer._mean_of_all(trainer.last), everyone, rtol=0, atol=1e-12)
 
 
 def test_the_printed_server_of_mans_paper_is_evaluated_at_the_mean_by_size():
