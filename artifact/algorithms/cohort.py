@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import SimpleNamespace
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from artifact.accelerate.loops import loops_for
 from artifact.base.devices import sent
@@ -130,7 +129,7 @@ def _sgd_step(W: Tensor, d: Tensor, omega: Tensor | float, lr: float) -> Tensor:
     return torch.sub(W, moved, out=moved)
 
 
-class Context(SimpleNamespace):
+class Context:
     """What the cohort carries through the local steps of one round.
 
     Shared entries are vectors [P] or plain numbers, entries of the clients are rows [S, ...] (two axes or more).
@@ -147,6 +146,11 @@ class Context(SimpleNamespace):
         self.applied: Tensor | None = None  # direction of the last step, after clipping
         self.e: Any = None  # [S, P], perturbation of the last step; None for methods without one
         vars(self).update(entries)
+
+    if TYPE_CHECKING:  # of entries
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __setattr__(self, name: str, value: Any) -> None: ...
 
     def clip_gradient(self, g: Tensor) -> Tensor:
         """Clip the data gradient; a method whose code clips the whole direction does so in ``descend``."""
