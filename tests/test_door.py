@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 
@@ -88,3 +89,26 @@ def test_a_replay_needs_no_compiler(tmp_path):
     command = [sys.executable, "-c", probe, "replay", str(case), "--out", str(tmp_path / "t.npz")]
     done = subprocess.run(command, capture_output=True, text=True, cwd=paths.ROOT, check=False)
     assert done.stderr.splitlines()[-1] == "0 torch"
+
+
+def _outside_annotations(tree: ast.AST, names: set[str]) -> set[str]:
+    """Names that the code uses when it runs, which annotations are not: they are never evaluated."""
+    annotated = {
+        id(inner)
+        for node in ast.walk(tree)
+        for note in (getattr(node, "annotation", None), getattr(node, "returns", None))
+        if note is not None
+        for inner in ast.walk(note)
+    }
+    return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id in names and id(n) not in annotated}
+
+
+def test_stand_ins_for_types_are_used_in_annotations_alone():
+    users = [path for path in (paths.ROOT / "artifact").rglob("*.py") if "base.lazy import" in path.read_text()]
+    assert len(users) > 20
+    for path in users:
+        tree = ast.parse(path.read_text())
+        lazy = (n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and n.module == "artifact.base.lazy")
+        names = {alias.name for node in lazy for alias in node.names} & {"Tensor", "nn"}
+        assert not _outside_annotations(tree, names), path
+        assert "from __future__ import annotations" in path.read_text(), path

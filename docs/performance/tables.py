@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import door
 from checkout import HERE
 
 from artifact.base.console import OneLine
@@ -39,6 +40,8 @@ def section(path: Path) -> str:
         lines += accuracy(result)
     elif "profiles" in result:
         lines += profiles(result)
+    elif "door" in result:
+        lines += door.rows(result)
     elif "frameworks" in result:
         lines += frameworks(result)
     else:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import aims
 import click
+import door
 import frameworks
 import nodes
 import numpy as np
@@ -281,3 +282,16 @@ def test_precision_pairs_the_seeds(monkeypatch, tmp_path):
     assert [*stored["accuracy"]] == ["float32", "bfloat16"] and len(gaps) == 3
     assert stored["difference"]["mean"] == pytest.approx(np.mean(gaps))
     assert "n = 3." in tables.section(tmp_path / "precision.json")
+
+
+def test_the_door_is_measured_against_bare_imports(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(door, "IMPORTS", {"libraries": "import click"})
+    monkeypatch.setattr(door, "COMMANDS", {"--help": ("libraries", 100.0), "fly": ("libraries", None)})
+    assert exit_code(door, "--turns", "2", "--out", str(tmp_path / "door.json")) == 0
+    stored = json.loads((tmp_path / "door.json").read_text())
+    first, second = stored["door"]
+    assert stored["turns"] == first["seconds"]["n"] == 2 and first["ratio"]["min"] > 0
+    assert [first["torch"], second["torch"], second["at_most"]] == [False, False, None]
+    shown = capsys.readouterr().out
+    assert "| `--help` |" in shown and "| 100 | no |" in shown and "| `fly` |" in shown
+    assert shown.strip() in tables.section(tmp_path / "door.json")
