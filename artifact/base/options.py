@@ -49,14 +49,6 @@ def profile_option(default: str, names: Sequence[str] = PROFILES) -> Callable[[D
     return click.option("--profile", type=click.Choice(names), default=default, show_default=True, help=text)
 
 
-def format_option(names: Sequence[str]) -> Callable[[Decorated], Decorated]:
-    """``--format``, Markdown by default."""
-    choice = click.Choice(names)
-    return click.option(
-        "--format", "style", type=choice, default="markdown", show_default=True, help="Form of a table."
-    )
-
-
 def jobs_option(name: str) -> Callable[[Decorated], Decorated]:
     """``--jobs``, passed on as ``name``."""
     cores, text = os.cpu_count() or 1, "Runs that are trained at the same time, each on a core of its own."

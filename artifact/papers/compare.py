@@ -20,7 +20,7 @@ from artifact.base import plots
 from artifact.base.errors import UserError
 from artifact.base.files import write_atomic
 from artifact.base.lazy import pyplot as plt
-from artifact.base.options import DATA_ROOT, QUIET, STORE, Place, format_option, jobs_option, profile_option
+from artifact.base.options import DATA_ROOT, QUIET, STORE, Place, jobs_option, profile_option
 from artifact.base.tables_as_text import csv_table, markdown_table
 from artifact.papers import experiments, table_results, tables
 from artifact.papers.declared import Except, Line, Paper, Table, slug
@@ -300,7 +300,7 @@ def forest(found: list[Beside], title: str, folder: Path, stem: str) -> list[Pat
 )
 @click.option("--column", "columns", multiple=True, help="Column by id or label; default: all that the profile runs.")
 @profile_option("quick")
-@format_option(list(RENDER))
+@tables.FORMAT
 @click.option("--figures", "folder", type=Place(), help="Draw curves and differences into it.")
 @click.option("--lookup", is_flag=True, help="Show what is in the stores, run nothing.")
 @jobs_option("jobs")

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from artifact.base import plots
-from artifact.base.options import DATA_ROOT, QUIET, STORE, Place, format_option, profile_option
+from artifact.base.options import DATA_ROOT, QUIET, STORE, Place, profile_option
 from artifact.base.tables_as_text import csv_table, markdown_row, markdown_table
 from artifact.papers import experiments
 from artifact.papers.declared import Line, Metric, Paper, Table
@@ -22,6 +22,9 @@ from artifact.runs.store import finite
 from artifact.runs.sweep.workers import Settings
 
 FORMATS = ("markdown", "csv", "latex", "json")
+FORMAT = click.option(
+    "--format", "style", type=click.Choice(FORMATS), default="markdown", show_default=True, help="Form of a table."
+)
 MODELS = {
     "server": "server model",
     "active": "mean of the active clients' models",
@@ -315,7 +318,7 @@ def joined(texts: list[str], style: str) -> str:
 @click.command("table", help="Run or look up PAPER/TABLE, a PAPER or all; print ours / theirs.")
 @click.argument("name")
 @profile_option("quick")
-@format_option(FORMATS)
+@FORMAT
 @click.option("--lookup", is_flag=True, help="Show what is in the store, run nothing.")
 @click.option("--everything", is_flag=True, help="Also run the cells that the profile marks as not run here.")
 @STORE

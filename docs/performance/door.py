@@ -78,7 +78,7 @@ def measure(turns: int) -> dict[str, Any]:
 
 def rows(result: dict[str, Any]) -> list[str]:
     """The table of a result."""
-    head = ["`python -m artifact ...`", "processor s", "held against", "ratio [min, max]", "at most", "imports torch"]
+    head = ["command of artifact", "processor s", "held against", "ratio [min, max]", "at most", "imports torch"]
     body = []
     for row in result["door"]:
         ratio, most = row["ratio"], row["at_most"]
