@@ -11,7 +11,7 @@ from typing import Any
 WIDEST = 17
 
 
-def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+def markdown_table(head: Sequence[str], rows: Iterable[Iterable[str]]) -> list[str]:
     """The lines of a table; a cell's line breaks become blanks and its bars are escaped."""
     return [markdown_row(head), "|---" * len(head) + "|", *map(markdown_row, rows)]
 
@@ -20,7 +20,7 @@ def markdown_row(cells: Iterable[str]) -> str:
     return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
 
 
-def csv_table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+def csv_table(head: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
     """The whole file; an empty field stands for None."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([head, *rows])

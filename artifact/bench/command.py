@@ -35,7 +35,7 @@ from artifact.training import config
 
 BACKENDS_FILE = paths.PACKAGE / "accelerate" / "backends.toml"
 #: backends worth timing per device and family; "*" are the remaining models, to which the others have nothing special
-BACKENDS_OF = {
+BACKENDS_OF: dict[str, dict[str, tuple[str, ...]]] = {
     "cpu": {
         "mlp": ("loop", "batched", "explicit", "onednn"),
         "resnet18": ("loop", "cropped", "fourier", "batched"),
@@ -108,6 +108,7 @@ def ratio_line(result: dict[str, Any]) -> str:
 def write_backends(turns: int, models: Iterable[str]) -> str:
     """Time every backend per model with FedSAM and write the fastest of each to ``backends.toml``; its text."""
     candidates, fastest = BACKENDS_OF[device().type], {}
+    result: dict[str, Any] = {}
     for model in models:
         kinds = candidates.get(model.split("-")[0], candidates["*"])
         result = measure([model], ["fedsam"], kinds, turns, evaluate=False)

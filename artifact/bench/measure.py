@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +35,8 @@ class Contender:
         kind = "reference" if self.asked["kind"] == "reference" else "worker"
         command = self.command or [sys.executable, "-m", f"artifact.bench.{kind}"]
         free = {k: v for k, v in os.environ.items() if k not in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")}
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-        self.process = subprocess.Popen([*command, json.dumps(self.asked)], text=True, env=free, **pipes)
+        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        self.process: Any = subprocess.Popen([*command, json.dumps(self.asked)], text=True, env=free, **pipes)
         self.facts = self._answer()["ready"]
 
     def _answer(self) -> dict[str, Any]:
@@ -95,7 +96,7 @@ def tree_seconds(pid: int) -> float:
 
 def interleave(asked: Sequence[dict[str, Any]], turns: int, rounds: int = 1) -> list[Contender]:
     """Let every contender play one uncounted round, then ``turns`` counted turns of some ``rounds`` each."""
-    return take_turns([lambda one=one: Contender(one) for one in asked], turns, rounds)
+    return take_turns([partial(Contender, one) for one in asked], turns, rounds)
 
 
 def take_turns(

@@ -97,6 +97,7 @@ def main() -> None:
 def build(path: Path, run: config.RunConfig) -> Any:
     """The simulator's server object."""
     sys.path.insert(0, str(path))
+    theirs: Any
     theirs, servers, utils = map(importlib.import_module, ("models", "server", "utils"))  # of the clone
 
     theirs.F = torch.nn.functional
@@ -116,7 +117,8 @@ def build(path: Path, run: config.RunConfig) -> Any:
 
 def drive(server: Any, run: config.RunConfig) -> None:
     """Let the simulator's own loop run; a round starts when a line comes in and is reported when it has ended."""
-    rng, marks, test, device = np.random.default_rng(run.seed), {}, server._test_, run.resolved_device
+    rng, test, device = np.random.default_rng(run.seed), server._test_, run.resolved_device
+    marks: dict[str, float] = {}
 
     def activate(_t: int) -> np.ndarray:
         if not sys.stdin.readline():

@@ -21,6 +21,7 @@ from collections.abc import Callable
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
+from typing import TypeGuard
 
 import torch
 from safetensors import SafetensorError
@@ -65,7 +66,7 @@ class BatchNorm(nn.BatchNorm2d):
         self.num_batches_tracked = None
 
 
-def plain_convolution(layer: nn.Module) -> bool:
+def plain_convolution(layer: nn.Module) -> TypeGuard[nn.Conv2d]:
     """Whether it is torch's own convolution of images, over all channels, with zeros (a number of them) around."""
     if type(layer) is not nn.Conv2d or isinstance(layer.padding, str):
         return False

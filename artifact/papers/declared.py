@@ -10,14 +10,17 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from artifact.base.errors import UserError
 from artifact.base.options import PROFILES
 
-ProfileName = Literal["quick", "laptop", "paper"]
+if TYPE_CHECKING:  # any text, as an option of the command line is
+    ProfileName = str
+else:
+    ProfileName = Literal["quick", "laptop", "paper"]
 Settings = dict[str, Any]
 #: fields of a transcription that a line or metric picks out; several texts mean one of them
 Printed = dict[str, str | tuple[str, ...]]

@@ -134,20 +134,20 @@ def _labels(targets: Sequence[Target], given: Sequence[str]) -> list[str]:
 @click.option("--add", multiple=True, expose_value=False, help="Python file with the method of a run; may be repeated.")
 @click.option("--json", "as_json", is_flag=True, help="Print what is stored.")
 def landscape_command(
-    references,
-    store,
-    directions,
-    axes,
-    points,
-    reach,
-    data_size,
-    ceiling,
-    label,
-    seed,
-    folder,
-    name,
-    data_root,
-    as_json,
+    references: Sequence[str],
+    store: Path,
+    directions: str,
+    axes: str,
+    points: int,
+    reach: float,
+    data_size: int,
+    ceiling: float | None,
+    label: Sequence[str],
+    seed: int,
+    folder: Path,
+    name: str | None,
+    data_root: Path | None,
+    as_json: bool,
 ) -> None:
     """See the module."""
     _check(points, reach, data_size, ceiling)

@@ -322,7 +322,17 @@ def _written(value: Any) -> str:
 @click.option("--add", multiple=True, expose_value=False, help="Python file with the method of a run; may be repeated.")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
 def sharpness_command(
-    references, where, store, data_root, data_size, dtype, keep, as_json, memory, parts, **given
+    references: Sequence[str],
+    where: Sequence[str],
+    store: Path,
+    data_root: Path | None,
+    data_size: int | None,
+    dtype: str,
+    keep: bool,
+    as_json: bool,
+    memory: int,
+    parts: str,
+    **given: Any,
 ) -> None:
     """See the module."""
     chosen = _options(parts, memory, given)
@@ -379,6 +389,7 @@ def files_options(store: Path, targets: Sequence[Target]) -> list[str]:
 def command_line(target: Target, data_size: int | None, dtype: str, options: Options) -> str:
     """The command line that measures a run's model again in the same way."""
     default = dataclasses.asdict(Options())
+    assert target.run is not None  # a checkpoint alone is not recorded
     words = ["python -m artifact sharpness", target.name, *files_options(target.run.folder.parent, [target])]
     words += ["--parts", ",".join(options.parts), "--dtype", dtype]
     words += ["--data-size", str(data_size)] if data_size else []

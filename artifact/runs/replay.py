@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from artifact.accelerate.choose import BACKENDS
-from artifact.algorithms import FedAvg, build, canonical, hyperparameters
+from artifact.algorithms import FedAvg, FedDyn, build, canonical, hyperparameters
 from artifact.algorithms.base import State
 from artifact.algorithms.client_rows import ClientRows
 from artifact.algorithms.cohort import Cohort
@@ -25,14 +25,14 @@ from artifact.base.errors import UserError
 from artifact.base.files import read_arrays, replacing
 from artifact.models.networks import Chain
 from artifact.training.config import finite_rates
-from artifact.training.gradients import Group, Oracle, Penalty
-from artifact.training.rounds import play
+from artifact.training.gradients import Group, Minibatch, Oracle, Penalty
+from artifact.training.rounds import Minibatches, play
 
 FIELDS = {"X": 2, "y": 1, "sizes": 1, "w0": 1, "active_mask": 2, "meta": 0}
 META = ("algo", "source", "param_names", "param_shapes", "batch", "epochs", "hp", "active")
 #: methods whose specification gives the server no rate: the next model is a mean of the local ones, with duals or not
-NO_SERVER_RATE = ("mimelite", "fedrobust", "globalfedsam", "globalfedsam-norm", "feddyn", "feddyn-sam", "feddc")
-NO_SERVER_RATE += ("fedspeed", "fedsmoo", "fedsmoo-admm", "fedlesam-d")
+NO_SERVER_RATE: tuple[str, ...] = ("mimelite", "fedrobust", "globalfedsam", "globalfedsam-norm", "feddyn", "feddyn-sam")
+NO_SERVER_RATE += ("feddc", "fedspeed", "fedsmoo", "fedsmoo-admm", "fedlesam-d")
 #: option of a method -> its name in the format; ``lam`` has two
 ENTRIES = {"server_lr": "global_lr", "rho": "rho", "beta": "alpha", "mixing": "alpha", "tau": "epsilon"} | {
     "correction_weight": "lamb",
@@ -162,7 +162,7 @@ def method(case: Case, variant: str | None = None) -> FedAvg:
     entries = ENTRIES | {"lam": "alpha_coef" if name == "feddc" or (fedman and name != "fedprox") else "lamb"}
     fixed = {"mixing": 1.0} if variant == "released" else {"correction_weight": 1.0}
     fixed |= {"server_lr": 1.0} if name in NO_SERVER_RATE or source == "fedman" else {}
-    own = {}
+    own: dict[str, Any] = {}
     for option in hyperparameters(name):
         if option in fixed or option in entries:
             own[option] = fixed[option] if option in fixed else _needed(case, entries[option])
@@ -247,10 +247,10 @@ def cohort(
     return C, [batches_in_order(case.sizes[i], batch, k) for i, k in zip(active, steps, strict=True)]
 
 
-def ordered_minibatches(case: Case, oracle: Oracle, active: list[int], schedule: list[list[slice]]):
+def ordered_minibatches(case: Case, oracle: Oracle, active: list[int], schedule: list[list[slice]]) -> Minibatches:
     starts = np.cumsum([0, *case.sizes])
 
-    def minibatches(k: int, rows: Tensor | None):
+    def minibatches(k: int, rows: Tensor | None) -> Minibatch:
         members = range(len(active)) if rows is None else rows.tolist()
         by_length: dict[int, list[tuple[int, slice]]] = {}
         for position, member in enumerate(members):
@@ -307,7 +307,7 @@ class Recorder:
     def _duals(self, state: dict[str, Tensor]) -> dict[str, Tensor]:
         if "dual_i" not in state:
             return {}
-        if self.released:  # drift h_i = -lambda_i / lam_i
+        if isinstance(self.algorithm, FedDyn) and self.released:  # drift h_i = -lambda_i / lam_i
             sizes = torch.tensor(self.case.sizes, dtype=torch.float64)[:, None]
             relative = sizes / sizes.mean() if "DYN-3" in self.algorithm.switches else 1.0
             return {"h": -state["dual_i"] / (self.algorithm.lam / relative)}
@@ -346,7 +346,7 @@ class Recorder:
         return {name: torch.stack(values).numpy() for name, values in self.traces.items()}
 
 
-def write(arrays: dict[str, np.ndarray], path: str | Path) -> None:
+def write(arrays: dict[str, Any], path: str | Path) -> None:
     """Write the trajectory atomically. Raises UserError when the folder cannot be written."""
     with replacing(Path(path)) as temporary, open(temporary, "wb") as file:
         np.savez(file, **arrays)

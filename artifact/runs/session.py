@@ -242,7 +242,7 @@ class Interruption:
 
     def __enter__(self) -> Interruption:
         self.asked = False
-        self._old = {}
+        self._old: dict[int, Any] = {}
         try:
             for name in (signal.SIGINT, signal.SIGTERM):
                 self._old[name] = signal.signal(name, self._ask)
@@ -250,10 +250,10 @@ class Interruption:
             pass
         return self
 
-    def _ask(self, *_):
+    def _ask(self, *_: object) -> None:
         self.asked = True
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         for name, handler in self._old.items():
             signal.signal(name, handler)
 

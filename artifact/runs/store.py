@@ -97,7 +97,7 @@ def _lines(path: Path, numbers: Collection[str] = ("round",)) -> tuple[list[tupl
 
     numbers: entries of every object that are numbers.  A half-written last line is left out and no damage.
     """
-    lines = []
+    lines: list[tuple[dict[str, Any], bytes]] = []
     whole = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
     for number, line in enumerate(whole, 1):
         try:

@@ -73,8 +73,7 @@ def open_target(
     known = {name: value for name, value in values.items() if name in RunConfig.model_fields}
     made = config.make(**known)
     dataset = load_data(made, data_root) if load is None else load(made)
-    recorded = dataset.fingerprint if run is None else run.config().get("data_fingerprint")
-    if recorded != dataset.fingerprint:
+    if run is not None and (recorded := run.config().get("data_fingerprint")) != dataset.fingerprint:
         raise UserError("data", dataset.fingerprint, f"{recorded}, the data of {run.key}")
     from artifact.training.trainer import Trainer  # the engine comes with the first model that is measured
 

@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial, reduce
 from operator import add
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -29,9 +29,6 @@ from artifact.base.devices import gradient_memory, side_by_side
 from artifact.base.flat import Layout, buffers, parameters
 from artifact.models.activations import hidden_layers, mean_square_activations
 from artifact.training.worker_model import Replica, convolutions_as_products, pool_before_relu
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -239,7 +236,7 @@ class Oracle:
         finally:
             self.passes = counted
 
-    def map(self, work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+    def map(self, work: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
         """Results of independent pieces of work, in order, spread over the workers; a worker does its own inline."""
         if self._pool is None or hasattr(self._local, "worker"):
             return [work(item) for item in items]

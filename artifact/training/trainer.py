@@ -440,8 +440,7 @@ class Trainer:
 
     def restore(self, tensors: dict[str, Tensor], completed: int) -> None:
         """Everything, as ``tensors`` gave it."""
-        kept = {"last": self.last, "last_seen": self.last_seen}
-        kept |= {f"state.{name}": value for name, value in self.state.items()}
+        kept = {"last": self.last, "last_seen": self.last_seen} | {f"state.{n}": v for n, v in self.state.items()}
         rows = {name: value for name, value in kept.items() if isinstance(value, ClientRows)}
         own = unpack({name: value.to(self.device) for name, value in tensors.items()}, rows)
         self.take_model(tensors, completed)

@@ -173,6 +173,7 @@ class FourierConv2d(nn.Conv2d):
 
     def plan(self, x: Tensor) -> Plan:
         """The transforms for these images."""
+        assert not isinstance(self.padding, str)  # ``pays`` has refused it
         return plan_of(tuple(x.shape[2:]), self.kernel_size, self.padding, x.dtype, x.device)
 
 
@@ -182,7 +183,7 @@ def pays(layer: nn.Conv2d, image: Sequence[int]) -> bool:
     Counted are, of one pass over a batch, the three products (outputs, derivatives in images and in kernels) and the
     transforms of images, kernels and outputs, each there and back.
     """
-    if not plain_convolution(layer) or {*layer.stride, *layer.dilation} != {1}:
+    if not plain_convolution(layer) or isinstance(layer.padding, str) or {*layer.stride, *layer.dilation} != {1}:
         return False
     out, channels = layer.weight.shape[:2]
     (P, N), (Q, M) = (circle_of(*axis) for axis in zip(image, layer.kernel_size, layer.padding, strict=True))

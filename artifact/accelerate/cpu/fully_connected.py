@@ -22,6 +22,9 @@ from artifact.models.networks import Chain, Dropout
 #: multiplications of one client's product from which on oneDNN's rate outweighs its cost per call
 _LARGE = 1 << 21
 
+#: tensors by name
+Named = dict[str, Tensor]
+
 
 @dataclass(frozen=True)
 class Perceptron:
@@ -81,7 +84,7 @@ class Perceptron:
         d /= y.shape[1]
         return self._backward(weights, gradients, d, inputs, outputs, masks, inwards)
 
-    def _forward(self, weights: dict[str, Tensor], a: Tensor, uniforms: Tensor | None):
+    def _forward(self, weights: Named, a: Tensor, uniforms: Tensor | None) -> tuple[Named, Named, Named]:
         """Inputs of the linear layers, outputs of all layers, dropout factors, by layer name."""
         inputs, outputs, masks, used = {}, {}, {}, 0
         for name, layer in self.layers:
@@ -89,6 +92,7 @@ class Perceptron:
                 inputs[name] = a
                 a = self._affine(a, weights[f"{name}.weight"], weights[f"{name}.bias"])
             elif isinstance(layer, Dropout):
+                assert uniforms is not None  # they come with a model that has dropout
                 draws = uniforms[..., used : used + layer.units]
                 used += layer.units
                 masks[name] = layer.factors(draws, a.dtype)
@@ -98,7 +102,9 @@ class Perceptron:
             outputs[name] = a
         return inputs, outputs, masks
 
-    def _backward(self, weights, gradients, d, inputs, outputs, masks, inwards) -> Tensor:
+    def _backward(
+        self, weights: Named, gradients: Named, d: Tensor, inputs: Named, outputs: Named, masks: Named, inwards: bool
+    ) -> Tensor:
         """d: derivative of the loss in the logits; fills ``gradients``, the views of the result."""
         first = self.layers[0][0]
         for name, layer in reversed(self.layers):

@@ -17,7 +17,10 @@ from torch.autograd.function import once_differentiable
 from artifact.accelerate.loops import loops_for
 
 #: by type: integers of its size, and its infinity read as one
-_BITS = {torch.bfloat16: (torch.int16, np.int16(0x7F80)), torch.float32: (torch.int32, np.int32(0x7F800000))}
+_BITS: dict[torch.dtype, tuple[torch.dtype, np.signedinteger]] = {
+    torch.bfloat16: (torch.int16, np.int16(0x7F80)),
+    torch.float32: (torch.int32, np.int32(0x7F800000)),
+}
 #: channels below which a vector is never full
 _CHANNELS = 32
 

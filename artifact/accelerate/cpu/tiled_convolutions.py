@@ -25,7 +25,7 @@ from torch import Tensor, nn
 from artifact.accelerate.cpu.fully_connected import Perceptron, is_flatten, layers_in_a_row
 from artifact.accelerate.loops import loops_for
 from artifact.base.flat import Layout
-from artifact.models.networks import Dropout, plain_convolution
+from artifact.models.networks import Dropout, Model, plain_convolution
 
 
 class Kept(NamedTuple):
@@ -58,12 +58,14 @@ class Tiling:
     @property
     def pooled(self) -> tuple[int, int]:
         """Height and width behind the pooling."""
-        return tuple((n - k + 1) // self.pool for n, k in zip(self.image, self.kernel, strict=True))
+        (H, W), (high, wide) = self.image, self.kernel
+        return (H - high + 1) // self.pool, (W - wide + 1) // self.pool
 
     @property
     def patch(self) -> tuple[int, int]:
         """Pixels that one tile sees."""
-        return tuple(self.pool + k - 1 for k in self.kernel)
+        high, wide = self.kernel
+        return self.pool + high - 1, self.pool + wide - 1
 
     @property
     def numbers(self) -> int:
@@ -138,9 +140,10 @@ class Tiling:
 
     def _unpool(self, d: Tensor, kept: Kept) -> Tensor:
         """[R, O, tiles B] -> [R, p p O, tiles B]: of equal candidates the first one, as in torch."""
-        if kept.winner is not None:
+        loops = None if kept.winner is None else loops_for(kept.candidates)
+        if loops is not None and kept.winner is not None:
             dy, d = torch.empty_like(kept.candidates), d.contiguous()
-            loops_for(dy).unpool_planes(d.numpy(), kept.winner.numpy(), dy.numpy())
+            loops.unpool_planes(d.numpy(), kept.winner.numpy(), dy.numpy())
             return dy.flatten(1, 2)
         below = kept.candidates.sub_(kept.largest[:, None])
         dy, nearly_zero = torch.empty_like(below), -torch.finfo(d.dtype).tiny
@@ -204,14 +207,15 @@ class TiledNetwork:
     def of(cls, model: nn.Module, layout: Layout) -> TiledNetwork | None:
         """None for a model that has other layers."""
         layers, blocks = layers_in_a_row(model, layout), []
-        if not layers or not hasattr(model, "input_shape"):
+        if not layers or not isinstance(model, Model) or not hasattr(model, "input_shape"):
             return None
-        image = tuple(model.input_shape[1:])
+        _, height, width = model.input_shape
+        image = height, width
         while layers and _written(layers[0][1]):
             blocks.append(_take_block(layers, image))
             image = blocks[-1].tiling.pooled
         head = Perceptron.of_layers(layers, layout) if blocks and _makes_rows(layers, blocks[-1].tiling) else None
-        return head and cls(tuple(blocks), head, layout)
+        return None if head is None else cls(tuple(blocks), head, layout)
 
     def gradients(self, W: Tensor, x: Tensor, y: Tensor, uniforms: Tensor | None, memory: int) -> Tensor:
         """W: [R, P], x: [R, B, C, H, W], y: [R, B], uniforms: [R, B, D] or None -> [R, P], of mean losses.
@@ -236,7 +240,8 @@ class TiledNetwork:
         d = self.head.fill(weights, gradients, a.flatten(1, 3).mT, y, rest, inwards=True)
         d = d.mT.contiguous().view(a.shape)
         for block, seen in zip(reversed(self.blocks), reversed(passed), strict=True):
-            d = block.backward(d, seen, gradients, inwards=block is not self.blocks[0])
+            below = block.backward(d, seen, gradients, inwards=block is not self.blocks[0])
+            d = d if below is None else below
         return out
 
     def _shares(self, uniforms: Tensor) -> tuple[Tensor, ...]:
@@ -248,15 +253,17 @@ class TiledNetwork:
 def _take_block(layers: list[tuple[str, nn.Module]], image: tuple[int, int]) -> Block:
     """The convolution that the list of layers begins with and what belongs to it; they leave the list."""
     (name, convolution), pool, behind = layers.pop(0), 1, []
+    assert plain_convolution(convolution)
     for _, layer in layers:
         if isinstance(layer, nn.ReLU) or (isinstance(layer, Dropout) and layer.units == convolution.out_channels):
             behind.append(layer)
-        elif isinstance(layer, nn.MaxPool2d) and pool == 1 and _square(layer):
-            pool = layer.kernel_size
+        elif isinstance(layer, nn.MaxPool2d) and pool == 1 and (side := _square(layer)):
+            pool = side
         else:
             break
     del layers[: len(behind) + (pool > 1)]
-    tiling = Tiling(convolution.in_channels, convolution.out_channels, convolution.kernel_size, image, pool)
+    height, width = convolution.kernel_size
+    tiling = Tiling(convolution.in_channels, convolution.out_channels, (height, width), image, pool)
     return Block(name, tiling, tuple(behind))
 
 
@@ -276,8 +283,8 @@ def _written(layer: nn.Module) -> bool:
     return {*layer.stride, *layer.dilation} == {1} and {*layer.padding} == {0}
 
 
-def _square(layer: nn.MaxPool2d) -> bool:
-    """Whether its windows are squares of more than a pixel that lie side by side."""
+def _square(layer: nn.MaxPool2d) -> int:
+    """The side of its windows, if these are squares of more than a pixel that lie side by side, else 0."""
     side = layer.kernel_size
     apart = layer.stride == side and layer.padding == 0 and layer.dilation == 1 and not layer.ceil_mode
-    return isinstance(side, int) and side > 1 and apart
+    return side if isinstance(side, int) and side > 1 and apart else 0

@@ -8,7 +8,7 @@ Files = dict[str, bytes]
 class Ledger:
     """Reports and checkpoints of all nodes, in memory on the driver's node."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.saved: dict[int, tuple[str, Files]] = {}
         self.starts: dict[int, int] = {}
         self.completed: dict[int, tuple[int, str]] = {}

@@ -13,7 +13,7 @@ import socket
 import tempfile
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -194,7 +194,7 @@ class RayPool:
         except (ConnectionError, RuntimeError, ValueError) as error:
             raise UserError("ray", self.address, f"the address of a running cluster ({error})") from None
 
-    def run(self, jobs: list[Job]) -> Iterator[Event]:
+    def run(self, jobs: list[Job]) -> Generator[Event]:
         """Yields events until every job has ended. Ends the tasks and the connection when it is closed."""
         self._connect()
         ray, here = self.ray, self.ray.get_runtime_context().get_node_id()
@@ -206,7 +206,8 @@ class RayPool:
         )
         self.task = ray.remote(work).options(num_cpus=self.cpus, num_gpus=self.gpus, max_retries=DEATHS - 1)
         self.flights: dict[Any, _Flight] = {}
-        queue, held = deque(enumerate(jobs)), {}
+        queue = deque(enumerate(jobs))
+        held: dict[tuple[int, Job], float] = {}
         try:
             while queue or held or self.flights:
                 for item in [item for item, since in held.items() if time.monotonic() - since >= PAUSE]:

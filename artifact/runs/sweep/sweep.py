@@ -100,7 +100,7 @@ class Tally:
     cpu: float = 0.0
     wall: float = 0.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self.open = set(self.jobs)
 
     def take(self, event: Event) -> None:

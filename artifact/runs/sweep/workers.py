@@ -8,7 +8,7 @@ import os
 import signal
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import BaseContext
@@ -71,7 +71,7 @@ class Event:
 class Pool(Protocol):
     """Whatever runs jobs: yields events until every job has ended; its ``finally`` leaves nothing running."""
 
-    def run(self, jobs: list[Job]) -> Iterator[Event]: ...
+    def run(self, jobs: list[Job]) -> Generator[Event]: ...
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def use_core(core: int | None = None) -> None:
 
 def own_cores() -> list[int | None]:
     """The cores that this process may run on; [None] where the system does not tell."""
-    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [None]
+    return [*sorted(os.sched_getaffinity(0))] if hasattr(os, "sched_getaffinity") else [None]
 
 
 def _work(pipe: Connection, settings: Settings, core: int | None) -> None:
@@ -201,7 +201,10 @@ class _Worker:
     def __init__(self, settings: Settings, core: int | None):
         processes = context()
         self.pipe, theirs = processes.Pipe()
-        self.process = processes.Process(target=_work, args=(theirs, settings, core), daemon=True)
+        # typeshed gives Process to the kinds of contexts only
+        self.process = processes.Process(  # type: ignore[attr-defined]
+            target=_work, args=(theirs, settings, core), daemon=True
+        )
         self.process.start()
         theirs.close()
         self.job: Job | None = None
@@ -219,6 +222,7 @@ class _Worker:
         except (EOFError, OSError):
             self.process.join()
             return Event("died", job, f"its worker ended with {_ending(self.process.exitcode)}") if job else None
+        assert job is not None  # a worker speaks of its job only
         if kind == "round":
             job.completed = content
             return Event("round", job)
@@ -247,7 +251,7 @@ class LocalPool:
         self.cores = [cores[place % size % len(cores)] for place in range(size * (1 + doubled))]
         self.workers: list[_Worker] = []
 
-    def run(self, jobs: list[Job]) -> Iterator[Event]:
+    def run(self, jobs: list[Job]) -> Generator[Event]:
         queue: deque[Job] = deque(jobs)
         held: dict[Job, float] = {}
         try:
