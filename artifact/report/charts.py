@@ -194,8 +194,8 @@ def _outline(name: str) -> str:
     """The outline of one of matplotlib's markers around 0, six pixels wide; y points down."""
     style = MarkerStyle(name)
     shape = style.get_path().transformed(style.get_transform())
-    widest = np.abs(shape.vertices).max()
-    pieces = [3.2 * piece / widest for piece in shape.to_polygons(closed_only=False)]
+    widest: float = np.abs(np.asarray(shape.vertices)).max()
+    pieces = [3.2 * np.asarray(piece) / widest for piece in shape.to_polygons(closed_only=False)]
     return "".join(f"M{' L'.join(f'{x:.1f} {-y:.1f}' for x, y in piece)}" for piece in pieces)
 
 
@@ -332,7 +332,7 @@ def intervals(rows: Sequence[Mapping[str, Any]], unit: str) -> Markup:
     for row in shown:
         style = "good" if row["low"] > row["margin"] else "bad" if row["high"] < 0 else "plain"
         lines = textwrap.wrap(str(row["label"]).split(";")[0], LINE)
-        body += [_text(10, bottom + 10 + 14 * i, text, "start") for i, text in enumerate(lines)]
+        body += [_text(10, bottom + 10 + 14 * i, line, "start") for i, line in enumerate(lines)]
         bottom += 20 + 14 * len(lines)
         y = bottom - 14
         ends = f'x1="{x(row["low"]):.1f}" x2="{x(row["high"]):.1f}" y1="{y}" y2="{y}"'
@@ -343,8 +343,8 @@ def intervals(rows: Sequence[Mapping[str, Any]], unit: str) -> Markup:
             body.append(f'<line class="bound" x1="{mark:.1f}" x2="{mark:.1f}" y1="{y - 7}" y2="{y + 7}"/>')
     body.insert(0, f'<line class="axis" x1="{x(0):.1f}" x2="{x(0):.1f}" y1="0" y2="{bottom}"/>')
     body.append(_text(x(0), bottom + 14, "0", "middle"))
-    ends = [(x(low), f"{low:.3g}", "start"), (x(high), f"{high:.3g}", "end")]
-    body += [_text(place, bottom + 14, text, anchor) for place, text, anchor in ends if abs(place - x(0)) > 40]
+    bounds = [(x(low), f"{low:.3g}", "start"), (x(high), f"{high:.3g}", "end")]
+    body += [_text(place, bottom + 14, text, anchor) for place, text, anchor in bounds if abs(place - x(0)) > 40]
     label = f"difference in the claimed direction ({unit or 'plain number'}), 95 %"
     body.append(_text(WIDTH / 2, bottom + 28, label, "middle"))
     said = "; ".join(f"{row['label']}: {row['mean']:.3g} from {row['low']:.3g} to {row['high']:.3g}" for row in shown)

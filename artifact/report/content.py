@@ -16,7 +16,8 @@ from artifact.base.errors import UserError
 from artifact.papers import experiments
 from artifact.runs.lookup import finished_runs
 from artifact.runs.store import Run, runs
-from artifact.verdicts import findings, ledger
+from artifact.verdicts import findings as declared
+from artifact.verdicts import ledger
 from artifact.verdicts.decide import decide
 from artifact.verdicts.ledger import EMPIRICAL, Claim
 from artifact.verdicts.lookup import Store, open_store
@@ -126,9 +127,9 @@ class Content:
     @cached_property
     def findings(self) -> list[Finding]:
         """Raises UserError for an entry that names an unknown claim or lacks a field."""
-        return [self._finding(entry) for entry in findings.load(self.root / "claims" / "findings.toml")]
+        return [self._finding(entry) for entry in declared.load(self.root / "claims" / "findings.toml")]
 
-    def _finding(self, entry: findings.Finding) -> Finding:
+    def _finding(self, entry: declared.Finding) -> Finding:
         unknown = [name for name in entry.claims if name not in self.records]
         if unknown:
             raise UserError("findings.toml", unknown[0], "ids of the ledger")

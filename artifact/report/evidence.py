@@ -105,7 +105,8 @@ def experiment(record: Record) -> list[Part]:
     if found is None:
         return []
     parts = [Part(text=text) for text in (found["says"], found["text"]) if text]
-    rows, marks = [], []
+    rows: list[tuple[str, ...]] = []
+    marks: list[Any] = []
     for comparison in found["comparisons"]:
         ends = {name: "open" for name in ("low", "high") if comparison[name] is None}
         rows.append(tuple(value(entry) for entry in (comparison | ends).values()))
@@ -142,7 +143,8 @@ def _intervals(evidence: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 
 def _ends(interval: Any) -> tuple[str, str, str]:
     if isinstance(interval, Mapping):
-        return tuple(number(interval.get(name, "")) for name in ("mean", "low", "high"))
+        mean, low, high = (number(interval.get(name, "")) for name in ("mean", "low", "high"))
+        return mean, low, high
     if isinstance(interval, list | tuple):
         low, high = interval[0], interval[-1]
         return number(interval[1] if len(interval) == 3 else (low + high) / 2), number(low), number(high)
@@ -206,9 +208,9 @@ def _comparison(evidence: Mapping[str, Any], verdict: str) -> Part:
     shown = rows[:ROWS]
     if len(rows) > ROWS:
         text += f" The first {ROWS} are shown; all are in the evidence file."
-    cells = tuple((value(where), value(printed), value(derived)) for printed, derived, where, _ in shown)
+    cells = tuple(tuple(map(value, (where, printed, derived))) for printed, derived, where, _ in shown)
     marks = tuple(row[3] for row in shown)
-    head = ("where", "printed", "derived")
+    head: tuple[str, ...] = ("where", "printed", "derived")
     if not any(row[0] for row in cells):
         head, cells = head[1:], tuple(row[1:] for row in cells)
     return Part("Printed against derived", text, head=head, rows=cells, marks=marks, folded=len(shown) > 12)

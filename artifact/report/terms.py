@@ -27,13 +27,13 @@ class Linker:
     def __init__(self, glossary: Sequence[Mapping[str, str]]):
         self.entries = {form.lower(): entry for entry in glossary for form in entry.get("forms", ())}
         forms = sorted(self.entries, key=len, reverse=True)
-        self.pattern = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, forms))})(?![\w-])", re.I) if forms else None
+        self.pattern = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, forms))})(?![\w-])" if forms else "(?!)", re.I)
 
     def linked(self, html: str) -> str:
         """The page with links inside its main element; every article starts afresh."""
         head, start, rest = html.partition("<main")
         main, end, tail = rest.partition("</main>")
-        if not (start and end and self.pattern):
+        if not (start and end):
             return html
         used: set[str] = set()
         depth, pieces = 0, []

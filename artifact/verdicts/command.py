@@ -70,9 +70,9 @@ def markdown(found: Sequence[Verdict], tables: Sequence[Table], profile: str, st
     lines += ["## What the figures show", "", *_figures(tables, profile, store), ""]
     lines += ["## Scale", "", *_scale(found, tables, profile), ""]
     papers = {one.paper for one in tables}
-    found = [tail for one in tables for tail in curve_ends.tails(one, profile, store)]
-    found += [tail for tail in curve_ends.panel_tails(profile, store) if tail.table.split("/")[0] in papers]
-    return "\n".join([*lines, "## Are the curves flat at the end?", "", *_flatness(curve_ends.distinct(found))])
+    ends = [tail for one in tables for tail in curve_ends.tails(one, profile, store)]
+    ends += [tail for tail in curve_ends.panel_tails(profile, store) if tail.table.split("/")[0] in papers]
+    return "\n".join([*lines, "## Are the curves flat at the end?", "", *_flatness(curve_ends.distinct(ends))])
 
 
 def _counts(found: Sequence[Verdict]) -> list[str]:
@@ -117,6 +117,7 @@ def _work(store: Store) -> list[str]:
 def _decided(found: Sequence[Verdict]) -> list[str]:
     body = []
     for v in found:
+        assert v.interval is not None  # a decided claim has one
         numbers = f"{decide.in_figures(v.interval)} {v.unit}".strip()
         level = f"{100 * v.interval.level:.4g} %"
         level += f", margin {v.limit:g}" if v.limit > 0 else f", within {v.margin:g}" if v.margin else ""
@@ -246,7 +247,7 @@ def accept(found: Sequence[Verdict], ledger: Sequence[Claim], folder: Path = led
         head, *blocks = _BLOCK.split(path.read_text(encoding="utf-8"))
         by_id = {claim.id: claim for claim in ledger if claim.paper == paper}
         for index, block in enumerate(blocks):
-            claim = by_id[re.search(r'(?m)^id = "([^"]+)"$', block)[1]]
+            claim = by_id[re.findall(r'(?m)^id = "([^"]+)"$', block)[0]]
             if claim.id in wanted and claim.expected_empirical != wanted[claim.id]:
                 blocks[index] = _with_expected(block, claim, wanted[claim.id])
                 changed.append(claim.id)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from artifact.base.hypotheses import Comparison, Node
+from artifact.papers.measured import known
 
 
 def mean_contrast(claim: Node) -> Comparison | None:
@@ -33,7 +34,7 @@ def mean_contrast(claim: Node) -> Comparison | None:
         f"mean of {len(parts)} comparisons",
         tuple(float(value) for value in mean),
         float(np.mean([part.margin for part in parts])),
-        printed=None if None in printed else float(np.mean(printed)),
+        printed=float(np.mean(printed)) if known(printed) else None,
     )
 
 

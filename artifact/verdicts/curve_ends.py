@@ -11,7 +11,7 @@ import numpy as np
 from artifact.base.stats import Interval, slope, t_interval
 from artifact.papers import experiments
 from artifact.papers.declared import Table
-from artifact.papers.measured import curve
+from artifact.papers.measured import curve, known
 from artifact.runs.store import LAST, Run
 from artifact.verdicts.lookup import Store
 
@@ -111,13 +111,12 @@ def _tail(name: str, column: str, runs: Mapping[str, Mapping[int, Run]], model: 
     own = {label: t_interval([value for value, _ in values.values()]) for label, values in found.items()}
     slopes = [float(np.mean([values[seed][0] for values in found.values()])) for seed in seeds]
     gains = [[values[seed][1] for values in found.values()] for seed in seeds]
-    known = all(gain is not None for row in gains for gain in row)
     used = [run for label in found for run in runs[label].values()]
     yield Tail(
         name,
         column,
         t_interval(slopes),
-        t_interval([float(np.mean(row)) for row in gains]) if known else None,
+        t_interval([float(np.mean(row)) for row in gains if known(row)]) if all(map(known, gains)) else None,
         tuple(label for label, interval in own.items() if interval.low > 0),
         len(found),
         _what([run.config() for run in used]),

@@ -11,7 +11,7 @@ from artifact.base.cache import cache
 from artifact.base.errors import UserError
 from artifact.base.stats import Interval
 from artifact.papers import experiments, table_results, variants
-from artifact.papers.table_results import Entry
+from artifact.papers.table_results import Comparison, Entry
 from artifact.runs.lookup import finished_runs
 from artifact.verdicts.ledger import FOLDER
 
@@ -51,13 +51,14 @@ class Finding:
         Raises UserError for two numbers that this would not tell apart.
         """
         cells = [cell for cell in self.numbers.values() if not cell.endswith(NORM)]
-        shown = [entry for entry in (_entry(cell, root) for cell in cells) if entry.comparison.difference.n > 1]
         found: dict[str, Interval] = {}
-        for entry in shown:
-            label = _difference_label(entry)
+        for entry, comparison in (_compared(cell, root) for cell in cells):
+            if comparison.difference.n < 2:
+                continue
+            label = _difference_label(entry, comparison)
             if label in found:
                 raise UserError("number of a finding", entry.cell.id, f"one beside which nothing is called {label}")
-            found[label] = entry.comparison.difference
+            found[label] = comparison.difference
         return found
 
 
@@ -81,29 +82,29 @@ def _entries(table: str, root: Path) -> dict[str, Entry]:
     return {entry.cell.id: entry for entry in found}
 
 
-def _entry(cell: str, root: Path) -> Entry:
+def _compared(cell: str, root: Path) -> tuple[Entry, Comparison]:
     entry = _entries("/".join(cell.split("/")[:2]), root).get(cell)
     if entry is None or entry.comparison is None:
         allowed = f"a cell with runs at the {PROFILE} profile that is held against a row"
         raise UserError("number of a finding", cell, allowed)
-    return entry
+    return entry, entry.comparison
 
 
-def _difference_label(entry: Entry) -> str:
+def _difference_label(entry: Entry, comparison: Comparison) -> str:
     run, metric = entry.cell.configs[0], entry.cell.metric
     split = run.split.removesuffix(":replace").replace(":", " ")
     what = "" if metric is entry.cell.table.metrics[0] else f", {metric.label}"
     where = f"{run.dataset}, {split}, {run.cohort} of {run.clients} clients, {run.local_epochs} local epochs{what}"
-    return f"{entry.cell.row.label} minus {entry.comparison.against} ({where})"
+    return f"{entry.cell.row.label} minus {comparison.against} ({where})"
 
 
 def _shown(cell: str, root: Path) -> str:
     """The number of a finding as text."""
-    entry = _entry(cell.removesuffix(NORM), root)
+    entry, comparison = _compared(cell.removesuffix(NORM), root)
     if cell.endswith(NORM):
         runs = table_results.by_seed(entry)
         return f"{variants.perturbation(runs, sorted(runs))['norm']:.0f}"
-    difference = entry.comparison.difference
+    difference = comparison.difference
     if difference.n == 1:
         return f"{difference.mean:+.1f} (n=1)"
     return f"{difference.mean:+.1f} [{difference.low:+.1f}, {difference.high:+.1f}]"

@@ -90,7 +90,7 @@ class Claim:
     judged: AnyPredicate | None = None
     undecided: str = ""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name, allowed in CHOICES.items():
             if getattr(self, name) not in allowed:
                 raise UserError(f"claim {self.id}: {name}", getattr(self, name), ", ".join(filter(None, allowed)))
@@ -177,6 +177,6 @@ def _claim(entry: dict[str, Any], paper: str) -> Claim:
     for name in ("id", "location", "kind", "title", "statement", "how_to_check", "needs"):
         if not str(entry.get(name, "")).strip():
             raise UserError(f"claim {entry.get('id')} of {paper}: field", name, "a text that is not empty")
-    texts = {name: str(value).strip() for name, value in entry.items() if name != "predicate"}
+    texts: dict[str, Any] = {name: str(value).strip() for name, value in entry.items() if name != "predicate"}
     predicate = parse(entry["predicate"], texts["id"]) if "predicate" in entry else None
     return Claim(paper=paper, **texts, predicate=predicate)

@@ -18,7 +18,7 @@ from artifact.papers import experiments
 from artifact.papers.comparisons import BySeed, Missing, Numbers, Spent, at_point
 from artifact.papers.declared import Metric, Profile, Table
 from artifact.papers.experiments import Cell
-from artifact.papers.measured import UP_TO_TARGET, curvature, curve, measure
+from artifact.papers.measured import UP_TO_TARGET, curvature, curve, known, measure
 from artifact.runs.lookup import find_run, finished_runs, identity
 from artifact.runs.store import LAST, Run, diverged
 from artifact.verdicts import protocol
@@ -92,7 +92,7 @@ class Store:
     def _runs(self, cell: Cell) -> dict[int, list[Run]]:
         members = cell.configs_by_member
         rows = {seed: [find_run(m[i], self.stored) for m in members] for i, seed in enumerate(cell.seeds)}
-        return {seed: runs for seed, runs in rows.items() if runs and None not in runs}
+        return {seed: runs for seed, runs in rows.items() if runs and known(runs)}
 
     def values(self, cell: Cell, measure: str) -> BySeed:
         """Seed -> number of a cell; seeds without a finished and measured run are left out."""
@@ -104,7 +104,7 @@ class Store:
         else:
             read, _ = reader(measure)
             found = {seed: [read(run, cell.metric.model) for run in runs] for seed, runs in self.runs(cell).items()}
-            means = {seed: float(np.mean(values)) for seed, values in found.items() if None not in values}
+            means = {seed: float(np.mean(values)) for seed, values in found.items() if known(values)}
         return {seed: value for seed, value in means.items() if math.isfinite(value)}
 
     def spent(self, cell: Cell, target: float) -> dict[int, Spent]:
@@ -407,10 +407,10 @@ class Evidence(Numbers):
         """Of a panel that draws accuracies; a line's best point counts, of curves the mean of the last ten."""
         if panel.panel.kind not in ("curves", "sweep") or not panel.panel.y.endswith("accuracy"):
             return ()
-        ends = {
-            line["label"]: at_point(line, "last").mean() if line.get("curve") else np.mean(line["values"], 0).max()
-            for line in self.store.lines(panel)
-        }
+        ends = {}
+        for line in self.store.lines(panel):
+            curve = at_point(line, "last") if line.get("curve") else None
+            ends[line["label"]] = np.mean(line["values"], 0).max() if curve is None else curve.mean()
         return protocol.collapsed(ends, describe(panel.series[0].configs[0].dataset).classes)
 
     def rises(self) -> dict[str, list[float | None]]:

@@ -13,6 +13,7 @@ from scipy import special
 
 from artifact.base.hypotheses import ALPHA
 from artifact.base.stats import slope
+from artifact.papers.measured import known
 
 #: fresh seeds that the protocol's runs have, and how many of them are complete when a claim is looked at
 SEEDS = tuple(range(10, 20))
@@ -77,7 +78,7 @@ def flat(rises: Mapping[str, Sequence[float | None]], within: float) -> bool:
 
     A falling curve is not flat either. False where a rise is not known.
     """
-    return all(None not in own and abs(float(np.mean(own))) <= within for own in rises.values())
+    return all(known(own) and abs(float(np.mean(own))) <= within for own in rises.values())
 
 
 def collapsed(accuracies: Mapping[str, float], classes: int) -> tuple[str, ...]:

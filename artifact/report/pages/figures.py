@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,9 +23,9 @@ LINES = {"curves", "sweep", "probe", "spectrum"}
 def build(site: Site) -> Iterator[Page]:
     papers = _papers(site)
     for paper, shown in papers.items():
-        context = {"title": f"Figures: {TITLES[paper]}", "paper": paper, "figures": shown}
-        yield Page(f"figures-{paper}.html", "figures_of_paper.html", context)
-    context = {
+        own = {"title": f"Figures: {TITLES[paper]}", "paper": paper, "figures": shown}
+        yield Page(f"figures-{paper}.html", "figures_of_paper.html", own)
+    context: dict[str, Any] = {
         "title": "Figures",
         "overview": papers,
         "losses": counterexamples.build(site.pictures),
@@ -74,7 +74,7 @@ def _at_profile(site: Site, figure: Any, profile: str) -> dict[str, Any]:
     }
 
 
-def _by_panel(records: list[Mapping[str, Any]], name: str) -> list[str]:
+def _by_panel(records: Sequence[Mapping[str, Any]], name: str) -> list[str]:
     """What the panels' records say, each text once, with the panels that say it where others say something else."""
     panels: dict[str, list[str]] = {}
     for record in records:
@@ -88,7 +88,7 @@ def _by_panel(records: list[Mapping[str, Any]], name: str) -> list[str]:
     ]
 
 
-def _charts(stem: str, records: list[Mapping[str, Any]], picture: Picture | None) -> list[charts.Chart]:
+def _charts(stem: str, records: Sequence[Mapping[str, Any]], picture: Picture | None) -> list[charts.Chart]:
     """One chart per kind of panel; kinds without a chart are left to the static figure."""
     totals = [_totals(record) for record in records if record["kind"] == "bars" and record["lines"]]
     lines = [p for record in records if (p := _lines(record)) is not None]
@@ -139,7 +139,7 @@ def _drawn(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def _rises(records: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _rises(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Mean rise of the loss around the models of landscapes: one panel while each label stands for one model."""
     panels: list[tuple[list[str], dict[str, Any]]] = []
     for record in records:
@@ -165,7 +165,7 @@ def _density(entry: Mapping[str, Any], position: int) -> dict[str, Any]:
     return line | {"low": entry["low"], "high": entry["high"], "n": len(entry["seeds"])}
 
 
-def _maps(records: list[Mapping[str, Any]]) -> list[charts.Panel]:
+def _maps(records: Sequence[Mapping[str, Any]]) -> list[charts.Panel]:
     counts = [np.array(record["counts"]).T for record in records]
     alike = len({len(one) for one in counts}) == 1
     highest = [max(map(np.max, counts)) if alike else one.max() for one in counts]
@@ -175,7 +175,7 @@ def _maps(records: list[Mapping[str, Any]]) -> list[charts.Panel]:
     ]
 
 
-def _surfaces(records: list[Mapping[str, Any]]) -> list[charts.Panel]:
+def _surfaces(records: Sequence[Mapping[str, Any]]) -> list[charts.Panel]:
     """The surface of every model that landscapes show, also of the one that the static figures lay over the others."""
     found: dict[str, Any] = {}
     for record in records:
