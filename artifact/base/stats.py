@@ -57,7 +57,7 @@ class Interval:
 # ---- intervals -------------------------------------------------------------------------------------------------------
 
 
-def t_interval(values: Sequence[float], level: float = 0.95) -> Interval:
+def t_interval(values: ArrayLike, level: float = 0.95) -> Interval:
     """Student t interval of the mean. Raises UserError for no values."""
     data = np.asarray(values, dtype=float)
     if data.size == 0:

@@ -274,15 +274,16 @@ def forest(found: list[Beside], title: str, folder: Path, stem: str) -> list[Pat
     places = _by_place([beside for beside in found if beside.comparison is not None])
     if not places:
         return []
-    tallest = max(map(len, places.values()))
+    n, tallest = 0, max(map(len, places.values()))
     size = (1.5 + 3.4 * len(places), 0.34 * tallest + 1.6)
     figure, axes = plt.subplots(1, len(places), figsize=size, squeeze=False, layout="constrained")
     for axis, (place, group) in zip(axes[0], places.items(), strict=True):
-        plots.forest(axis, [(beside.other.cell.row.label, beside.comparison.difference) for beside in group])
+        shown = [(one.other.cell.row.label, one.comparison.difference) for one in group if one.comparison is not None]
+        plots.forest(axis, shown)
+        n = max(n, *(difference.n for _, difference in shown))
         axis.set_title(place, fontsize=10)
         unit = group[0].own.cell.metric.unit.replace("%", "percentage points")
         axis.set_xlabel(f"{group[0].own.cell.row.label} minus method ({unit})")
-    n = max(beside.comparison.difference.n for group in places.values() for beside in group)
     note = f"paired by seed, n = {n}, 95 % t intervals; filled: the interval excludes 0"
     figure.suptitle(f"{title}\n{note}", fontsize=10)
     return plots.save(figure, folder, stem)

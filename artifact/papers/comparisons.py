@@ -29,7 +29,8 @@ from artifact.base.hypotheses import (
     somewhere_falling,
 )
 from artifact.base.stats import Crossing, area_under_curve, first_to_target, linear_contrasts, page_p
-from artifact.papers.measured import UP_TO_TARGET
+from artifact.papers.experiments import Cell
+from artifact.papers.measured import UP_TO_TARGET, known
 from artifact.papers.predicates import AnyPredicate, Cost, Difference, Ordering, Place, Predicate, Trend, Value
 from artifact.runs.store import LAST
 
@@ -82,6 +83,18 @@ class Numbers(ABC):
     def printed_number(self, compared: str, within: str) -> float | None:
         """What a paper prints there; None where it prints nothing."""
         return None
+
+    def printed(self, compared: str, within: str) -> float:
+        """What a paper prints there. Raises Missing where it prints nothing."""
+        raise Missing(f"{compared} has no printed number")
+
+    def cell(self, compared: str, within: str) -> Cell:
+        """The cell of a table. Raises Missing where there is none."""
+        raise Missing(f"{compared} is no cell of a table")
+
+    def spent(self, compared: str, within: str) -> Mapping[int, Spent]:
+        """Seed -> what was spent up to a target. Raises Missing where there is none."""
+        raise Missing(f"{compared} has no target accuracy")
 
     def name(self, id: str) -> str:
         """The label of something that the predicate names by its id."""
@@ -144,13 +157,13 @@ def _left_out(numbers: Numbers, within: Sequence[str], *compared: Place) -> bool
 def _printed_gap(predicate: Predicate, numbers: Numbers, a: str, b: Place, within: str) -> float | None:
     """How much better a is than b, or than the best of several, in what the paper prints."""
     mine, *theirs = (numbers.printed_number(name, within) for name in (a, *((b,) if isinstance(b, str) else b)))
-    if mine is None or None in theirs:
+    if mine is None or not known(theirs):
         return None
     return mine - max(theirs) if predicate.better == "higher" else min(theirs) - mine
 
 
 def _mean_printed(gaps: Sequence[float | None]) -> float | None:
-    return None if None in gaps else float(np.mean(gaps))
+    return float(np.mean(gaps)) if known(gaps) else None
 
 
 def _labelled(numbers: Numbers, text: str, within: str) -> str:
@@ -158,7 +171,7 @@ def _labelled(numbers: Numbers, text: str, within: str) -> str:
     predicate = numbers.predicate
     where = [numbers.table] if predicate.also else []
     where += [numbers.name(within)] if len(predicate.within) > 1 else []
-    where += [numbers.metric] if len(predicate.metrics) > 1 else []
+    where += [numbers.metric] if numbers.metric and len(predicate.metrics) > 1 else []
     return f"{text} ({'; '.join(where)})" if where else text
 
 
@@ -195,7 +208,7 @@ def _ordering(predicate: Ordering, numbers: Numbers) -> list[Node]:
 def _difference(predicate: Difference, numbers: Numbers) -> list[Node]:
     pairs = [(a, b) for a, b in predicate.pairs if not (predicate.lead or predicate.mean) or _whole(numbers, a, b)]
     if predicate.lead:
-        return [_lead(predicate, numbers, a, b) for a, b in pairs]
+        return [_lead(predicate, predicate.lead, numbers, a, b) for a, b in pairs]
     if predicate.mean:
         found = [_averaged(predicate, numbers, a, b) for a, b in pairs]
     else:
@@ -232,20 +245,20 @@ def _averaged(predicate: Difference, numbers: Numbers, a: str, b: Place) -> Foun
 
 def _minus(numbers: Numbers, a: str, b: Place) -> str:
     """How much better a is than b, in words that hold for both directions."""
-    several = () if isinstance(b, str) else b
-    a, b = numbers.name(a), f"best of {', '.join(map(numbers.name, several))}" if several else numbers.name(b)
-    return f"{a} - {b}" if numbers.predicate.better == "higher" else f"{b} - {a}"
+    first = numbers.name(a)
+    second = numbers.name(b) if isinstance(b, str) else f"best of {', '.join(map(numbers.name, b))}"
+    return f"{first} - {second}" if numbers.predicate.better == "higher" else f"{second} - {first}"
 
 
-def _lead(predicate: Difference, numbers: Numbers, a: str, b: Place) -> Node:
-    first, second = (_differences(predicate, numbers, a, b, within) for within in predicate.lead)
+def _lead(predicate: Difference, lead: tuple[str, str], numbers: Numbers, a: str, b: Place) -> Node:
+    first, second = (_differences(predicate, numbers, a, b, within) for within in lead)
     shared = numbers.shared(first, second)
-    at = [numbers.name(within) for within in predicate.lead]
+    at = [numbers.name(within) for within in lead]
     label = f"{_minus(numbers, a, b)} at {at[0]} above that at {at[1]}" + (
         f" ({numbers.table})" if predicate.also else ""
     )
-    gaps = [_printed_gap(predicate, numbers, a, b, within) for within in predicate.lead]
-    printed = None if None in gaps else gaps[0] - gaps[1]
+    gaps = [_printed_gap(predicate, numbers, a, b, within) for within in lead]
+    printed = gaps[0] - gaps[1] if known(gaps) else None
     return Comparison(label, tuple(first[seed] - second[seed] for seed in shared), predicate.margin, printed=printed)
 
 
@@ -282,8 +295,8 @@ def _shape(predicate: Trend, numbers: Numbers, levels: Sequence[str], table: np.
     if predicate.shape in ("lowest-at", "peak-at"):
         level = 0 if predicate.level == "first" else levels.index(predicate.level)
         others = (0, len(levels) - 1) if predicate.against == "ends" else range(len(levels))
-        build = lowest if predicate.shape == "lowest-at" else highest
-        return build(table, labels, level, predicate.margin, others)
+        extreme = lowest if predicate.shape == "lowest-at" else highest
+        return extreme(table, labels, level, predicate.margin, others)
     build = interior_maximum if predicate.shape == "interior-maximum" else somewhere_falling
     return build(table, labels, predicate.margin)
 
@@ -321,9 +334,9 @@ def _cheaper(predicate: Cost, numbers: Numbers, a: str, b: str, within: str) -> 
         text += f" up to {cell.target:g} % accuracy"  # of the profile; the column is named after the paper's target
     label = _labelled(numbers, text, within)
     if quantity in UP_TO_TARGET:
-        mine, theirs = (numbers.spent(name, within) for name in (a, b))
-        seeds = numbers.shared(mine, theirs)
-        return _restricted(label, predicate.factor, [mine[s] for s in seeds], [theirs[s] for s in seeds])
+        spent, other = (numbers.spent(name, within) for name in (a, b))
+        seeds = numbers.shared(spent, other)
+        return _restricted(label, predicate.factor, [spent[s] for s in seeds], [other[s] for s in seeds])
     mine, theirs = numbers.values(a, within), numbers.values(b, within)
     seeds = numbers.shared(mine, theirs)
     return Comparison(label, tuple(predicate.factor * theirs[s] - mine[s] for s in seeds))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -166,15 +166,15 @@ class Table(Declared):
     given: Given | None = None
 
     @model_validator(mode="after")
-    def _whole(self):
+    def _whole(self) -> Self:
         for name in ("rows", "columns", "metrics"):
             _unique([line.id for line in getattr(self, name)], f"{name} of table {self.id}")
         if self.given is None and not (self.rows and self.columns):
             raise UserError(f"table {self.id}", "no rows or no columns", "both, or [table.given]")
-        labels = {row.label for row in self.rows} | {None, "against"}
-        for name in [row.against for row in self.rows] + [metric.to for metric in self.metrics]:
-            if name not in labels:
-                raise UserError(f"table {self.id}: row", name, ", ".join(sorted(labels - {None, "against"})))
+        labels = {row.label for row in self.rows}
+        for named in [row.against for row in self.rows] + [metric.to for metric in self.metrics]:
+            if named not in {*labels, None, "against"}:
+                raise UserError(f"table {self.id}: row", named, ", ".join(sorted(labels - {"against"})))
         return self
 
 
@@ -243,7 +243,7 @@ class Paper(Declared):
     figure: tuple[Figure, ...] = ()
 
     @model_validator(mode="after")
-    def _unique_ids(self):
+    def _unique_ids(self) -> Self:
         _unique([table.id for table in self.table], "tables")
         _unique([figure.id for figure in self.figure], "figures")
         for figure in self.figure:

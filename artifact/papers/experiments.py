@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -36,7 +37,7 @@ from artifact.papers.declared import (
     expand,
     slug,
 )
-from artifact.papers.measured import measure
+from artifact.papers.measured import known, measure
 from artifact.runs.lookup import Stored, find_run, find_runs
 from artifact.runs.store import Run, dumps
 from artifact.training import config
@@ -195,18 +196,19 @@ def _with_given_lines(table: Table) -> Table:
     """A given table takes rows, columns and metrics from its CSV, in the CSV's order."""
     if table.given is None:
         return table
+    assert table.csv is not None  # as the declaration of a given table has it
     given, found = table.given, _transcription(table.csv)
-    update = {"rows": _from_csv(found, given.rows), "columns": _from_csv(found, given.columns)}
+    update: dict[str, Any] = {"rows": _from_csv(found, given.rows), "columns": _from_csv(found, given.columns)}
     update["metrics"] = tuple(Metric(id=slug(f), label=f, unit="", quantity="given", field=f) for f in given.fields)
     return table.model_copy(update=update)
 
 
 def _from_csv(found: list[dict[str, str]], fields: tuple[str, ...]) -> tuple[Line, ...]:
     """One line per combination of the fields' texts; a single one named ``all`` for no fields."""
-    lines = {}
+    lines: dict[str, Line] = {}
     for content in found:
-        printed = {field: content[field] for field in fields}
-        label = ", ".join(filter(None, printed.values()))
+        printed: dict[str, str | tuple[str, ...]] = {field: content[field] for field in fields}
+        label = ", ".join(filter(None, map(content.__getitem__, fields)))
         lines.setdefault(label, Line(id=slug(label) or "all", label=label, printed=printed))
     return tuple(lines.values())
 
@@ -400,7 +402,7 @@ def _by_seed(cell: Cell, stored: Stored) -> dict[int, float]:
     for index, seed in enumerate(cell.seeds):
         runs = [find_run(member[index], stored) for member in cell.configs_by_member]
         values = [None if run is None else measured(cell, run) for run in runs]
-        if values and None not in values:
+        if values and known(values):
             result[seed] = sum(values) / len(values)
     return result
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
@@ -91,7 +91,7 @@ class Difference(Predicate):
     lead: tuple[str, str] | None = None
 
     @model_validator(mode="after")
-    def _consistent(self):
+    def _consistent(self) -> Self:
         if self.equal and not self.margin:
             raise ValueError("equal needs a margin above 0")
         if self.lead and set(self.within) != set(self.lead):
@@ -117,7 +117,7 @@ class Trend(Predicate):
     against: Literal["all", "ends", "first"] = "all"
 
     @model_validator(mode="after")
-    def _consistent(self):
+    def _consistent(self) -> Self:
         if self.shape == "flat" and not self.margin:
             raise ValueError("flat needs a margin above 0")
         if 0 < len(self.order) < 3 or not (self.order or (self.of_figure and self.along == "columns")):
@@ -140,7 +140,7 @@ class Value(Predicate):
     short_of_printed: Margin | None = None
 
     @model_validator(mode="after")
-    def _bounded(self):
+    def _bounded(self) -> Self:
         if self.above is None and self.below is None and self.short_of_printed is None:
             raise ValueError("one of above, below and short_of_printed is needed")
         return self
@@ -189,7 +189,7 @@ _SHAPES = {
 _OWN = "own/fig"
 
 
-def parse_sentence(sentence: str, labels: Sequence[str]) -> list[AnyPredicate]:
+def parse_sentence(sentence: str, labels: Sequence[str]) -> list[Any]:
     """The predicates of a sentence: one for a pair of lines; of a shape one per line that it names, all by default.
 
     labels: of the panel's lines.  Raises UserError for a sentence that has none of the module's forms.

@@ -12,7 +12,7 @@ from artifact.base.stats import Interval, holm, p_greater, paired_difference, si
 from artifact.papers import experiments, needed_runs
 from artifact.papers.declared import Metric, Table
 from artifact.papers.experiments import Cell, Number
-from artifact.papers.measured import UP_TO_TARGET, curve, grid
+from artifact.papers.measured import UP_TO_TARGET, curve, grid, known
 from artifact.runs import measure_sharpness, session
 from artifact.runs.curvature_record import recorded
 from artifact.runs.lookup import Stored, find_runs, finished_runs
@@ -217,16 +217,14 @@ def compare(entry: Entry, other: Entry | None) -> Comparison | None:
         return None
     own, reference = zip(*pairs, strict=True)
     differences = [a - b for a, b in pairs]
-    both = entry.paper is not None and other.paper is not None
-    printed = None
-    if both and entry.paper.value is not None and other.paper.value is not None:
-        printed = entry.paper.value - other.paper.value
+    theirs = [None if side.paper is None else side.paper.value for side in (entry, other)]
+    printed = theirs[0] - theirs[1] if known(theirs) else None
     earlier, later = (sum(_grid(side, s) for s in seeds) / len(seeds) for side in (entry, other))
     interval = paired_difference(own, reference).widened(earlier, later)
     above, below = p_greater([d - earlier for d in differences]), p_greater([-d - later for d in differences])
     untested = entry.cell.metric.quantity in UP_TO_TARGET and len(set(differences)) == 1
     two_sided = 1.0 if untested else min(1.0, 2 * min(above, below))
-    return Comparison(entry.cell.row.against, interval, printed, two_sided, sign_flip_p(differences))
+    return Comparison(entry.cell.row.against or "", interval, printed, two_sided, sign_flip_p(differences))
 
 
 def _grid(entry: Entry, seed: int) -> float:

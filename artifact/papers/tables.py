@@ -14,7 +14,7 @@ from artifact.base import plots
 from artifact.base.options import DATA_ROOT, QUIET, STORE, Place, profile_option
 from artifact.base.tables_as_text import csv_table, markdown_row, markdown_table
 from artifact.papers import experiments
-from artifact.papers.declared import Line, Metric, Paper, Table
+from artifact.papers.declared import Given, Line, Metric, Paper, Table
 from artifact.papers.measured import UP_TO_TARGET
 from artifact.papers.table_results import SYMBOLS, Entry, look_up, make
 from artifact.runs.lookup import finished_runs
@@ -42,7 +42,7 @@ def markdown(paper: Paper, table: Table, profile: str, entries: list[Entry]) -> 
     head = f"{paper.title}, {table.location}. {table.title}."
     if table.given is not None:
         return "\n".join(
-            [f"{head} {_given_note(table)}", "", *_grid(table, table.columns, entries, lambda e: e.printed)]
+            [f"{head} {_given_note(table.given)}", "", *_grid(table, table.columns, entries, lambda e: e.printed)]
         )
     lines = [f"{head} Profile {profile}: {table.profiles[profile].note or 'as declared'}."]
     for metric in table.metrics:
@@ -94,7 +94,7 @@ def _differences(row: Line, columns: tuple[Line, ...], entries: list[Entry]) -> 
     texts = []
     for column in columns:
         entry = next((e for e in entries if e.cell.row is row and e.cell.column is column), None)
-        c = entry and entry.comparison  # a row need not have every metric
+        c = None if entry is None else entry.comparison  # a row need not have every metric
         if c is None:
             texts.append("")
             continue
@@ -115,11 +115,11 @@ def _below(table: Table, entries: list[Entry]) -> list[str]:
             "Symbols: ✓ the paired interval excludes 0 on the paper's side, ~ only the mean lies there, ✗ the interval "
             "excludes 0 on the other side, ? neither, or one seed, which has no interval.",
         ]
-    if made and n > 1:
-        lines += [
-            f"Multiplicity: {len(made)} comparisons; at 5 % after Holm {t} by Student's t and {sign} by the exact "
-            f"sign-flip test, whose smallest p value with {n} seeds is {2.0 ** (1 - n):g}.",
-        ]
+        if n > 1:
+            lines += [
+                f"Multiplicity: {len(made)} comparisons; at 5 % after Holm {t} by Student's t and {sign} by the exact "
+                f"sign-flip test, whose smallest p value with {n} seeds is {2.0 ** (1 - n):g}.",
+            ]
     lines += _curves(entries)
     reasons: dict[str, list[str]] = {}
     for entry in entries:
@@ -176,8 +176,8 @@ def _targets(entries: list[Entry]) -> str:
     """The accuracies up to which ours count, which the paper's label does not say."""
     found: dict[float, list[str]] = {}
     for entry in entries:
-        counts = entry.cell.metric.quantity in UP_TO_TARGET and entry.cell.target is not None
-        if counts and not entry.state.startswith("not-run"):
+        counts = entry.cell.metric.quantity in UP_TO_TARGET and not entry.state.startswith("not-run")
+        if counts and entry.cell.target is not None:
             found.setdefault(entry.cell.target, []).append(entry.cell.column.label)
     if len(found) < 2:
         return "".join(f" Ours count up to {target:g} %." for target in found)
@@ -191,9 +191,9 @@ def _common(columns: list[str]) -> str:
     return ends.pop() if len(ends) == 1 else "; ".join(columns)
 
 
-def _given_note(table: Table) -> str:
-    decided = f"decided by {', '.join(table.given.claims)}" if table.given.claims else "nothing in it is measured"
-    beside = f"; ours: `{table.given.command}`" if table.given.command else ""
+def _given_note(given: Given) -> str:
+    decided = f"decided by {', '.join(given.claims)}" if given.claims else "nothing in it is measured"
+    beside = f"; ours: `{given.command}`" if given.command else ""
     return f"The paper's own values; {decided}{beside}."
 
 
@@ -346,8 +346,8 @@ def table_command(
     stored = finished_runs(store)
     found = [(paper, table, profile, look_up(table, profile, stored)) for paper, table in chosen]
     click.echo(joined([RENDER[style](*one) for one in found], style))
-    drawn = [] if folder is None else [one for one in found if one[1].given is None]
-    for paths in plots.draw_all([drawing(*one, folder) for one in drawn]):
+    drawn = [] if folder is None else [drawing(*one, folder) for one in found if one[1].given is None]
+    for paths in plots.draw_all(drawn):
         for path in paths:
             click.echo(f"figure: {path}", err=True)
 

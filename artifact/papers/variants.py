@@ -52,6 +52,7 @@ def compare(entries: list[Entry]) -> list[Difference]:
         if entry.comparison is None:
             continue
         other = reference_of(entry, entries)
+        assert other is not None  # a comparison has one
         mine, theirs = by_seed(entry), by_seed(other)
         seeds = sorted(set(entry.values) & set(other.values))
         paper, released = (t_interval([side.values[s] for s in seeds]) for side in (other, entry))

@@ -159,7 +159,12 @@ def figure_command(
     as_json: bool,
 ) -> None:
     store = experiments.store_of(profile, out, lookup or measure)
-    options = {"run_missing": not (lookup or measure), "measure": not lookup, "data_root": data_root, "quiet": quiet}
+    options: dict[str, Any] = {
+        "run_missing": not (lookup or measure),
+        "measure": not lookup,
+        "data_root": data_root,
+        "quiet": quiet,
+    }
     names = _names(name)
     known = {one: found for one in names if (found := kept(one, profile, folder)) is not None}
     new = collect_all([one for one in names if one not in known], profile, store, **options)

@@ -198,8 +198,8 @@ def _legend(canvas: plt.Figure) -> float:
         return -0.01
     columns = max(1, min(len(entries), int(canvas.get_figwidth() / 2.1)))
     rows = math.ceil(len(entries) / columns)
-    place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.005), "ncols": columns, "fontsize": 9}
-    canvas.legend(entries.values(), entries, **place)
+    place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.005), "ncols": columns, "fontsize": 9}
+    canvas.legend([*entries.values()], [*entries], **place)
     return -0.01 - (rows * 0.21 + 0.2) / canvas.get_figheight()
 
 

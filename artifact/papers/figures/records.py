@@ -32,6 +32,7 @@ def record(panel: PanelAt, stored: Stored, store: Path, measure: bool, data_root
         "command": f"python -m artifact figure {panel.figure.paper}/{panel.figure.id} --profile {panel.profile}",
     }
     if declared.kind == "sketch":
+        assert declared.function is not None  # as the declaration of a sketch has it
         content = schematics.computed(declared.function)
         return _finished(head, content | {"statements": [Statement(**one) for one in content["statements"]]})
     if declared.kind in ("bars", "heatmap"):
@@ -69,7 +70,8 @@ def _trained(panel: PanelAt, stored: Stored) -> Record:
         ticks = sorted({x for line in lines for x in line["x"]})
         spaced = training.crowded(ticks, declared.log)
         log = declared.log and not spaced
-        x_label = (declared.x_label or declared.x) + (", equally spaced" if spaced else ", log scale" if log else "")
+        scale = ", equally spaced" if spaced else ", log scale" if log else ""
+        x_label = f"{declared.x_label or declared.x}{scale}"
         axes |= {"x_label": x_label, "ticks": ticks, "equally_spaced": spaced, "log": log}
     ends = training.accuracies(lines) if declared.kind == "probe" else []
     return axes | {"lines": lines, "statements": decide(declared.checks, lines, unit) + ends}

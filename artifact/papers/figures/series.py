@@ -99,7 +99,8 @@ class PanelAt:
 
     def _series(self, row: Line, value: float | None) -> Series:
         """A line, or its point at one value of the swept setting, which goes over all other settings."""
-        settings = self._settings_of(row) | ({} if value is None else {self.panel.x: value})
+        swept = {} if value is None or self.panel.x is None else {self.panel.x: value}
+        settings = self._settings_of(row) | swept
         x = None if value is None else self._position(row, value)
         reason = self._reason if self.profile == "quick" else row.not_run or self._reason
         return Series(row.label, x, experiments.seeded(settings, self.settings.seeds), reason, self._replaced)
@@ -125,6 +126,7 @@ class PanelAt:
 
     def _cells(self) -> list[Any]:
         """The cells of the table's column that the panel draws, in the order of its rows."""
+        assert self.panel.of is not None
         name, _, wanted = self.panel.of.partition("/")
         _, table = experiments.find(f"{self.figure.paper}/{name}")
         found = [c for c in experiments.cells(table, self.profile) if c.column.id == wanted]

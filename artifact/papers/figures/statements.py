@@ -16,10 +16,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from artifact.base.hypotheses import ALPHA, verdict
+from artifact.base.hypotheses import ALPHA, Comparison, verdict
 from artifact.base.stats import Interval, t_interval
 from artifact.papers.comparisons import BySeed, Missing, Numbers, at_point, tree
-from artifact.papers.predicates import AnyPredicate, Difference, parse_sentence
+from artifact.papers.predicates import Difference, Trend, parse_sentence
 
 Line = Mapping[str, Any]
 _HOLDS = {"reproduced": True, "contradicted": False}
@@ -45,11 +45,12 @@ class Statement:
         return asdict(self)
 
     def __str__(self) -> str:
-        verdict = {True: "holds", False: "does not hold", None: "undecided"}.get(self.holds, "")
+        words: dict[object, str] = {True: "holds", False: "does not hold", None: "undecided"}
+        verdict = words.get(self.holds, "")
         if self.value is None:
             return f"{self.text}: {verdict}"
         unit = f" {self.unit}" if self.unit else ""
-        spread = "" if self.low is None else f" [{_short(self.low)}, {_short(self.high)}]"
+        spread = "" if self.low is None or self.high is None else f" [{_short(self.low)}, {_short(self.high)}]"
         number = f"{_short(self.value)}{spread}{unit} (n={self.n})"
         return f"{self.text}: {verdict}; {number}" if verdict else f"{self.text}: {number}"
 
@@ -80,8 +81,9 @@ def decide(checks: Sequence[str], lines: Sequence[Line], unit: str) -> list[Stat
     """
     by_label = {line["label"]: line for line in lines}
     predicates = [one for sentence in checks for one in parse_sentence(sentence, list(by_label))]
-    decided = (_pair if isinstance(one, Difference) else _shape for one in predicates)
-    found = [decide_one(one, by_label, unit) for decide_one, one in zip(decided, predicates, strict=True)]
+    found = [
+        _pair(one, by_label, unit) if isinstance(one, Difference) else _shape(one, by_label, unit) for one in predicates
+    ]
     return [statement for statement in found if statement is not None]
 
 
@@ -105,7 +107,7 @@ class LineNumbers(Numbers):
 def _pair(predicate: Difference, lines: Mapping[str, Line], unit: str) -> Statement | None:
     """One line above another over the points that both have, or from one of these on, or at one."""
     ((upper, lower),), (place,) = predicate.pairs, predicate.within
-    if upper not in lines or lower not in lines:
+    if not isinstance(lower, str) or upper not in lines or lower not in lines:
         return None
     first = float(place.removeprefix("from ")) if place.startswith("from ") else -math.inf
     x = [value for value in lines[upper]["x"] if value in lines[lower]["x"] and value >= first]
@@ -116,7 +118,7 @@ def _pair(predicate: Difference, lines: Mapping[str, Line], unit: str) -> Statem
         node = tree(at, LineNumbers(at, shared)) if x else None
     except Missing:
         return None
-    if node is None or not node.differences:
+    if not isinstance(node, Comparison) or not node.differences:
         return None
     text = f"{upper} above {lower}" + ("" if over_points else f" at {float(place):g}")
     if over_points and len(x) > 1:
@@ -132,7 +134,7 @@ def _restricted(line: Line, x: Sequence[float]) -> Line:
     return {**line, "x": list(x), "values": [[row[i] for i in kept] for row in line["values"]]}
 
 
-def _shape(predicate: AnyPredicate, lines: Mapping[str, Line], unit: str) -> Statement | None:
+def _shape(predicate: Trend, lines: Mapping[str, Line], unit: str) -> Statement | None:
     """The shape of a swept line; None for one that is not swept, or not at the level of the sentence."""
     (label,) = predicate.within
     line = lines.get(label)
@@ -142,6 +144,8 @@ def _shape(predicate: AnyPredicate, lines: Mapping[str, Line], unit: str) -> Sta
     try:
         node = tree(predicate, LineNumbers(predicate, lines))
     except Missing:
+        return None
+    if node is None:
         return None
     name, interval, leaf = verdict(node)
     intervals = [one.interval(ALPHA) for one in node.leaves()]

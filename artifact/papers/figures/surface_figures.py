@@ -73,7 +73,7 @@ def rise_of(surface: Sequence[Sequence[float | None]]) -> np.ndarray:
     return values - values[len(values) // 2, len(values) // 2]
 
 
-def draw_surface(axes: plt.Axes, record: Mapping[str, Any], scale: tuple[float, float]) -> None:
+def draw_surface(axes: Any, record: Mapping[str, Any], scale: tuple[float, float]) -> None:
     """A surface in space on the figure's scale; ``overlay`` lies over it as a grid."""
     a, b = np.meshgrid(GRID, GRID, indexing="ij")
     axes.plot_surface(a, b, clipped(record["surface"], scale), cmap="viridis", vmin=scale[0], vmax=scale[1], alpha=0.9)
@@ -102,7 +102,7 @@ def draw_contour(axes: plt.Axes, record: Mapping[str, Any], scale: tuple[float, 
     return drawn
 
 
-def clipped(surface: Sequence[Sequence[float | None]], scale: tuple[float, float]) -> np.ndarray:
+def clipped(surface: np.ndarray | Sequence[Sequence[float | None]], scale: tuple[float, float]) -> np.ndarray:
     values = np.array(surface, float)
     return np.clip(np.nan_to_num(values, nan=scale[1]), *scale)
 

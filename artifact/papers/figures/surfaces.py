@@ -143,7 +143,8 @@ def _surface(risk: EmpiricalRisk, w: Tensor, layout: Layout, first: bool) -> Ent
     """Rises on circles for all direction pairs; the whole surface for the first seed and pair only."""
     centre = float(risk(w))
     rises = [_rises(risk, w, _directions(layout, w, seed), centre) for seed in range(DIRECTIONS)]
-    entry = {"centre": _round(centre), "radii": list(RADII), "rises": rises, "top_eigenvalue": _top(risk, w)}
+    entry: dict[str, Any] = {"centre": _round(centre), "radii": list(RADII), "rises": rises}
+    entry["top_eigenvalue"] = _top(risk, w)
     if first:
         values = curvature.landscape(risk, w, _directions(layout, w, 0), GRID)
         entry["surface"] = [[_round(x) for x in row] for row in values.tolist()]
@@ -154,7 +155,7 @@ def _directions(layout: Layout, w: Tensor, seed: int) -> Tensor:
     return curvature.filter_normalised_directions(layout, w, 2, seed)
 
 
-def _rises(risk: EmpiricalRisk, w: Tensor, plane: Tensor, centre: float) -> list[float]:
+def _rises(risk: EmpiricalRisk, w: Tensor, plane: Tensor, centre: float) -> list[float | None]:
     """Mean rise of the loss over ``ANGLES`` directions of the plane, at every radius."""
     angles = torch.arange(ANGLES, dtype=w.dtype) * (2 * math.pi / ANGLES)
     circle = torch.stack([angles.cos(), angles.sin()], 1).to(w)

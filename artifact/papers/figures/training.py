@@ -78,7 +78,7 @@ def accuracies(found: Sequence[Mapping[str, Any]]) -> list[Statement]:
     return [measured(f"{line['label']}: {text}", t_interval(line["accuracy"]), "%") for line in found]
 
 
-def _line(label: str, runs: Sequence[Run], x: Sequence[float], rows: list[list[float]]) -> dict[str, Any]:
+def _line(label: str, runs: Sequence[Run], x: Sequence[float | None], rows: list[list[float]]) -> dict[str, Any]:
     seeds = [run.config()["seed"] for run in runs]
     return {"label": label, "seeds": seeds, "x": list(x), "values": rows, "keys": [run.key for run in runs]}
 
@@ -95,7 +95,7 @@ def _swept(panel: PanelAt, quantity: str, stored: Stored) -> list[dict[str, Any]
     for label, pairs in points.items():
         level = pairs[0][0].x is None
         columns = [[final(run, quantity) for run in runs] for _, runs in pairs]
-        x, columns = (axis, columns * len(axis)) if level else ([series.x for series, _ in pairs], columns)
+        x, columns = (list(axis), columns * len(axis)) if level else ([series.x for series, _ in pairs], columns)
         rows = [list(row) for row in zip(*columns, strict=True)]
         line = _line(label, pairs[0][1], x, rows) | {"level": level}
         result.append(line | {"keys": [run.key for _, runs in pairs for run in runs]})
@@ -113,8 +113,8 @@ def draw(axes: plt.Axes, record: Mapping[str, Any]) -> None:
         x, mean = positions(record, line["x"]), values.mean(0)
         label = f"{line['label']} (n={len(values)})"
         if line.get("level"):
-            band = {"facecolor": "none", "edgecolor": look.colour, "hatch": "///", "alpha": 0.25, "linewidth": 0}
-            axes.fill_between(x, values.min(0), values.max(0), **band)
+            band: dict[str, Any] = {"facecolor": "none", "edgecolor": look.colour, "hatch": "///", "linewidth": 0}
+            axes.fill_between(x, values.min(0), values.max(0), alpha=0.25, **band)
             axes.plot(x, mean, color=look.colour, linestyle=":", label=f"{label}, level", linewidth=2)
             continue
         axes.fill_between(x, values.min(0), values.max(0), color=look.colour, alpha=0.12, linewidth=0)
