@@ -37,7 +37,7 @@ class Replica:
             pool_before_relu(self.model)
             pool_with_relu(self.model)
         self.kept: dict[str, tuple] = {}
-        if kind in ("cropped", "fourier") and isinstance(self.model, Model):
+        if kind in ("cropped", "fourier") and isinstance(self.model, Model) and hasattr(model, "input_shape"):
             self.kept = fit_to_images(self.model, spectra=kind == "fourier")
         self.layout, self.buffer_layout = layout, buffer_layout
         self.parameters = list(self.model.parameters())
