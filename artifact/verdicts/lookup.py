@@ -262,8 +262,9 @@ def reader(measure: str) -> tuple[Reader, str]:
 class Evidence(Numbers):
     """The cells of one predicate: looks them up by labels and remembers which were used and which lack runs.
 
-    cells: every number's id.  keys: runs used.  names: ids of lines as their labels.  unit: of the numbers; units: all
-    of them.  notes: what the profile changes, of every table looked at.  needed: seeds that every number has to have.
+    cells: every number's id.  keys: runs used.  names: ids of lines as their labels.
+    unit: of the numbers.  units: all of them, those of different quantities apart.
+    notes: what the profile changes, of every table looked at.  needed: seeds that every number has to have.
     """
 
     profile: str
@@ -297,7 +298,7 @@ class Evidence(Numbers):
         self.notes[cell.table.profiles[self.profile].note] = None
         own = UP_TO_TARGET.get(cell.metric.quantity, "points" if cell.metric.unit == "%" else cell.metric.unit)
         self.unit = own if self.predicate.measure == "metric" else reader(self.predicate.measure)[1]
-        self.units.add(self.unit)
+        self.units.add(self.unit if self.unit == "points" else f"{cell.metric.quantity} {self.unit}")
         self.names |= {row: cell.row.label, column: cell.column.label + _in_its_place(cell)}
         return cell
 

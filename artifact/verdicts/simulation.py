@@ -1,0 +1,201 @@
+"""How often the verdict code errs, and what it sees: claims of the ledger on simulated seeds.
+
+A simulated seed is a random combination of a claim's stored residuals (the paired differences of its comparisons, less
+their means), so that comparisons keep their spreads and correlations. The true mean of every comparison is its margin
+plus so many of its own standard deviations. What is judged is the claim's own tree, by the code that gives verdicts, at
+the protocol's looks and with its mean contrast.
+
+    python -m artifact.verdicts.simulation --draws 2000 --seed 0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import click
+import numpy as np
+from scipy import special, stats
+
+from artifact.base.hypotheses import AtLeast, Comparison, Node, verdict
+from artifact.base.stats import Interval
+from artifact.base.tables_as_text import markdown_table
+from artifact.papers.comparisons import Missing, tree
+from artifact.verdicts import ledger, protocol
+from artifact.verdicts.contrasts import mean_contrast
+from artifact.verdicts.lookup import Evidence, open_store
+
+#: name -> (true means of the parts in standard deviations from their margins, what is counted).  In ``one`` only the
+#: first part of a conjunction lies at its margin and the others far beyond, which is where reproducing errs most.
+SCENARIOS: dict[str, tuple[float, str]] = {
+    "null, reproduced": (0.0, "reproduced"),
+    "null, contradicted": (0.0, "contradicted"),
+    "one part null, reproduced": (0.0, "reproduced"),
+    "+1 sd, reproduced": (1.0, "reproduced"),
+    "+2 sd, reproduced": (2.0, "reproduced"),
+    "-1 sd, contradicted": (-1.0, "contradicted"),
+    "-2 sd, contradicted": (-2.0, "contradicted"),
+}
+FAR = 20.0
+
+
+@dataclass(frozen=True)
+class Drawn(Comparison):
+    """A comparison whose mean and standard error are known already, since they are computed for many draws at once."""
+
+    mean: float = 0.0
+    error: float = 0.0
+
+    def interval(self, alpha: float) -> Interval:
+        n = len(self.differences)
+        half = self.error * _quantile(n - 1, alpha)
+        return Interval(self.mean, self.mean - half, self.mean + half, n, 1 - 2 * alpha).widened(*self.widening)
+
+    @property
+    def p(self) -> float:
+        return self._below(self.margin - self.mean + self.widening[0])
+
+    @property
+    def p_against(self) -> float:
+        return self._below(self.mean + self.widening[1] - self.margin)
+
+    def _below(self, distance: float) -> float:
+        return float(special.stdtr(len(self.differences) - 1, distance / self.error))
+
+
+@cache
+def _quantile(df: int, alpha: float) -> float:
+    return float(special.stdtrit(df, 1 - alpha))
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim's tree with its stored residuals [seeds, parts] and standard deviations [parts]."""
+
+    id: str
+    node: Node
+    residuals: np.ndarray
+    deviations: np.ndarray
+    averaged: bool
+
+    @property
+    def conjunction(self) -> bool:
+        return isinstance(self.node, AtLeast) and self.node.needed == len(self.node.parts)
+
+
+def claims() -> Iterator[Claim]:
+    """Every claim of the ledger that the stored runs decide and whose comparisons vary over the seeds."""
+    store = open_store("laptop")
+    for one in ledger.load():
+        if one.predicate is None or "laptop" not in one.predicate.profiles:
+            continue
+        evidence = Evidence(one.predicate, "laptop", store)
+        try:
+            node = tree(one.predicate, evidence)
+        except Missing:
+            continue
+        if node is None or len({len(leaf.differences) for leaf in node.leaves()}) > 1:
+            continue
+        values = np.array([leaf.differences for leaf in node.leaves()]).T
+        deviations = values.std(0, ddof=1)
+        if (deviations > 0).all():
+            yield Claim(one.id, node, values - values.mean(0), deviations, len(evidence.units) == 1)
+
+
+def draws(claim: Claim, effect: float, one: bool, number: int, rng: np.random.Generator) -> np.ndarray:
+    """[number, ten seeds, parts] simulated differences.
+
+    one: only the first part has the effect, the others lie far beyond their margins.
+    """
+    n = len(claim.residuals)
+    weights = rng.normal(size=(number, len(protocol.SEEDS), n))
+    centred = weights @ claim.residuals / np.sqrt(n - 1)
+    effects = np.full(len(claim.deviations), effect)
+    if one:
+        effects[1:] = FAR
+    margins = np.array([leaf.margin for leaf in claim.node.leaves()])
+    return centred + margins + effects * claim.deviations
+
+
+def planted(node: Node, leaves: Iterator[Drawn]) -> Node:
+    """The tree with other leaves, in their order."""
+    if isinstance(node, Comparison):
+        return next(leaves)
+    return AtLeast(node.needed, tuple(planted(part, leaves) for part in node.parts))
+
+
+def judged(claim: Claim, seeds: np.ndarray) -> str:
+    """The verdict on simulated seeds [10, parts]: at six of them, and where that decides nothing at ten."""
+    word = ""
+    for n, level in protocol.levels().items():
+        data = seeds[:n]
+        means, errors = data.mean(0), data.std(0, ddof=1) / np.sqrt(n)
+        leaves = (
+            Drawn(leaf.label, tuple(data[:, j]), leaf.margin, leaf.widening, mean=means[j], error=errors[j])
+            for j, leaf in enumerate(claim.node.leaves())
+        )
+        node = planted(claim.node, leaves)
+        word = verdict(node, level, _summed_up(mean_contrast(node)) if claim.averaged else None)[0]
+        if word in ("reproduced", "contradicted"):
+            return word
+    return word
+
+
+def _summed_up(contrast: Comparison | None) -> Drawn | None:
+    if contrast is None:
+        return None
+    data = np.array(contrast.differences)
+    error = data.std(ddof=1) / np.sqrt(len(data))
+    return Drawn(contrast.label, contrast.differences, contrast.margin, mean=float(data.mean()), error=float(error))
+
+
+def rates(claim: Claim, number: int, rng: np.random.Generator) -> dict[str, float]:
+    """Share of the simulated claims that get the verdict of each scenario; nan where a scenario makes no sense."""
+    words: dict[tuple[float, bool], list[str]] = {}
+    found = {}
+    for name, (effect, wanted) in SCENARIOS.items():
+        one = name.startswith("one")
+        if one and not claim.conjunction:
+            found[name] = float("nan")
+            continue
+        if (effect, one) not in words:
+            words[effect, one] = [judged(claim, seeds) for seeds in draws(claim, effect, one, number, rng)]
+        found[name] = words[effect, one].count(wanted) / number
+    return found
+
+
+def table(rows: Sequence[dict[str, Any]], number: int) -> list[str]:
+    """Per scenario: mean and largest share over the claims, and how many claims exceed 2.5 % beyond chance."""
+    most = int(stats.binom.ppf(1 - 0.01 / len(rows), number, 0.025))
+    body = []
+    for name in SCENARIOS:
+        values = np.array([row[name] for row in rows])
+        values = values[~np.isnan(values)]
+        if not len(values):
+            continue
+        errs = "null" in name
+        beyond = str(int((values * number > most).sum())) if errs else "-"
+        numbers = [f"{100 * x:.1f} %" for x in (values.mean(), np.median(values), values.max())]
+        body.append([name, str(len(values)), *numbers, beyond])
+    head = ["truth, verdict", "claims", "mean", "median", "largest", f"above 2.5 % (more than {most} of {number})"]
+    return markdown_table(head, body)
+
+
+@click.command(help=__doc__)
+@click.option("--draws", "number", type=click.IntRange(1), default=2000, show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--claim", "ids", multiple=True, metavar="ID", help="Only this claim; may be repeated.")
+def simulation_command(number: int, seed: int, ids: tuple[str, ...]) -> None:
+    chosen = [one for one in claims() if not ids or one.id in ids]
+    rows = []
+    for place, one in enumerate(chosen):  # a claim's numbers do not depend on which others are simulated
+        name = int.from_bytes(one.id.encode(), "big") % 2**32
+        rows.append({"claim": one.id} | rates(one, number, np.random.default_rng([seed, name])))
+        click.echo(f"{place + 1} of {len(chosen)}: {one.id}", err=True)
+    click.echo("\n".join(table(rows, number)))
+
+
+if __name__ == "__main__":
+    simulation_command()
