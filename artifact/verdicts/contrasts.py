@@ -23,7 +23,7 @@ def mean_contrast(claim: Node) -> Comparison | None:
     >>> mean_contrast(both).differences, mean_contrast(both).margin
     ((2.0, 1.0), 0.5)
     """
-    parts = _conjuncts(claim)
+    parts = conjuncts(claim)
     if len(parts) < 2 or len({len(part.differences) for part in parts}) > 1:
         return None
     if any(part.margin < 0 or part.widening != (0.0, 0.0) for part in parts):
@@ -38,9 +38,9 @@ def mean_contrast(claim: Node) -> Comparison | None:
     )
 
 
-def _conjuncts(claim: Node) -> list[Comparison]:
+def conjuncts(claim: Node) -> list[Comparison]:
     """The comparisons that all have to hold; empty where some need not."""
     if isinstance(claim, Comparison):
         return [claim]
-    inner = [_conjuncts(part) for part in claim.parts]
+    inner = [conjuncts(part) for part in claim.parts]
     return [one for part in inner for one in part] if claim.needed == len(claim.parts) and all(inner) else []

@@ -24,7 +24,7 @@ from artifact.base.stats import Interval
 from artifact.base.tables_as_text import markdown_table
 from artifact.papers.comparisons import Missing, tree
 from artifact.verdicts import ledger, protocol
-from artifact.verdicts.contrasts import mean_contrast
+from artifact.verdicts.contrasts import conjuncts, mean_contrast
 from artifact.verdicts.lookup import Evidence, open_store
 
 #: name -> (true means of the parts in standard deviations from their margins, what is counted).  In ``one`` only the
@@ -82,7 +82,8 @@ class Claim:
 
     @property
     def conjunction(self) -> bool:
-        return isinstance(self.node, AtLeast) and self.node.needed == len(self.node.parts)
+        """Whether all of two or more comparisons have to hold, so that one that fails makes the claim false."""
+        return len(conjuncts(self.node)) > 1
 
 
 def claims() -> Iterator[Claim]:

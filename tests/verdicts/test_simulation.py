@@ -58,6 +58,12 @@ def test_a_single_comparison_errs_at_its_level_and_sees_two_deviations():
     assert np.isnan(found["one part null, reproduced"])
 
 
+def test_one_part_at_its_margin_makes_a_conjunction_false_and_no_other_claim():
+    data = np.random.default_rng(0).normal(size=(3, 4))
+    assert made(every([Comparison("a", tuple(data[:, 0])), Comparison("b", tuple(data[:, 1]))])).conjunction
+    assert not made(every([interior_maximum(data, "abcd"), Comparison("a", tuple(data[:, 0]))])).conjunction
+
+
 def test_too_high_a_level_would_be_seen(monkeypatch):
     monkeypatch.setattr(simulation.protocol, "levels", lambda: {6: 0.025, 10: 0.025})
     found = rates(made(Comparison("a", (1.0, -2.0, 0.5, 0.7))), 3000, np.random.default_rng(0))
