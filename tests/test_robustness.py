@@ -25,8 +25,8 @@ from artifact.__main__ import main
 from artifact.base import paths
 from artifact.base.errors import UserError
 from artifact.papers.figures import surfaces
-from artifact.papers.measured import curvature
 from artifact.runs import session
+from artifact.runs.curvature_record import recorded
 from artifact.runs.store import Run, read_checkpoint
 from artifact.runs.sweep.workers import Data, Settings, perform
 from artifact.training import config, trainer
@@ -429,7 +429,7 @@ def test_a_damaged_record_of_curvature_is_one_line(damage, small, tmp_path, caps
     error = capsys.readouterr().err
     assert error.startswith("error: curvature: ") and str(path) in error and len(error.splitlines()) == 1
     with pytest.raises(UserError, match=r"^curvature: "):
-        curvature(run)
+        recorded(run)
 
 
 def test_a_damaged_end_of_an_unfinished_run_does_not_keep_others_from_being_made(small, tmp_path, capsys):

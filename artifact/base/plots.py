@@ -55,7 +55,8 @@ MANY = 8
 #: of the data beside a figure of curves
 FIELDS = ("panel", "method", "round", "n", "mean", "low95", "high95", "minimum", "maximum")
 Drawn = TypeVar("Drawn")
-Curves = Mapping[str, Sequence[Sequence[Mapping[str, Any]]]]
+#: method -> round -> accuracy of every run, as a share
+Curves = Mapping[str, Sequence[Mapping[int, float]]]
 
 
 @dataclass(frozen=True)
@@ -127,9 +128,8 @@ def smooth(rounds: Sequence[float], values: np.ndarray, half_width: float) -> np
     return weights @ np.asarray(values, float) / weights.sum(1)
 
 
-def band(runs: Sequence[Sequence[Mapping[str, Any]]], model: str) -> tuple[np.ndarray, np.ndarray]:
-    """(rounds [R], accuracies in per cent [n, R]) on the rounds that every run has evaluated."""
-    series = [{line["round"]: 100 * line[model]["accuracy"] for line in run if model in line} for run in runs]
+def on_shared_rounds(series: Sequence[Mapping[int, float]]) -> tuple[np.ndarray, np.ndarray]:
+    """(rounds [R], values [n, R]) of n series round -> value, on the rounds that all of them have."""
     rounds = sorted(set.intersection(*(set(s) for s in series))) if series else []
     return np.array(rounds), np.array([[s[r] for r in rounds] for s in series])
 
@@ -151,9 +151,10 @@ def curves(panels: Mapping[str, Curves], model: str, title: str, folder: Path, s
     rows = []
     for axis, (panel, methods) in zip(axes[0], panels.items(), strict=True):
         for index, (label, runs) in enumerate(methods.items()):
-            rounds, values = band(runs, model)
+            rounds, values = on_shared_rounds(runs)
             if not len(rounds):
                 continue
+            values = 100 * values
             look = style(label, index)
             every = max(1, len(rounds) // 8)
             name = f"{label} (n={len(values)})"

@@ -257,12 +257,13 @@ def draw(paper: Paper, table: Table, profile: str, found: list[Beside], folder: 
     """Curves of all methods, and a forest plot of the paired differences; PNG, PDF and the data behind them."""
     title = f"{found[0].own.cell.row.label} beside {paper.title}, {table.location} ({profile})"
     stem = f"compare-{found[0].own.cell.row.id}-{paper.paper}-{table.id}-{profile}"
-    panels: dict[str, dict[str, list[list[dict[str, Any]]]]] = {}
+    model = found[0].own.cell.metric.model
+    panels: dict[str, dict[str, list[dict[int, float]]]] = {}
     for beside in (*found, *(replace(beside, other=beside.own) for beside in found)):  # the own one is drawn on top
         panel = panels.setdefault(beside.other.cell.column.label, {})
-        panel.setdefault(beside.other.cell.row.label, [run.metrics() for run in beside.other.runs])
+        panel.setdefault(beside.other.cell.row.label, [run.series(f"{model}.accuracy") for run in beside.other.runs])
     plots.METHODS.setdefault(found[0].own.cell.row.label, OWN)
-    paths = plots.curves(panels, found[0].own.cell.metric.model, title, folder, f"{stem}-curves")
+    paths = plots.curves(panels, model, title, folder, f"{stem}-curves")
     paths += forest(found, title, folder, f"{stem}-differences")
     data = folder / f"{stem}-differences.csv"
     write_atomic(data, as_csv(paper, table, profile, found) + "\n")

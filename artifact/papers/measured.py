@@ -9,7 +9,7 @@ from typing import Any, TypeGuard, TypeVar
 from artifact.base.stats import rounds_to_target
 from artifact.papers.declared import Metric
 from artifact.runs.curvature_record import recorded
-from artifact.runs.store import LAST, Run, diverged
+from artifact.runs.store import Run, tail_mean
 
 #: quantities that are counted up to a target accuracy and are therefore censored, with their unit; the target is looked
 #: for in evaluated rounds only
@@ -31,23 +31,20 @@ def measure(metric: Metric, run: Run, target: float | None = None, samples: int 
     that curvature has to be measured on; on fewer images eigenvalues are larger, so records on others do not count.
     A run that diverged has the accuracy 0, whatever it had reached before, and no deviation over clients.
     """
-    lines = run.metrics()
     if metric.quantity in ("accuracy", "deviation"):
-        if diverged(lines):
+        if run.diverged:
             return 0.0 if metric.quantity == "accuracy" else None
         field = "accuracy" if metric.quantity == "accuracy" else "client_sd"
-        tail = [line[metric.model][field] for line in lines if field in line.get(metric.model, {})][-LAST:]
-        return 100 * (sum(tail) / len(tail)) * metric.scale if tail else None
+        found = tail_mean(run.series(f"{metric.model}.{field}").values())
+        return None if found is None else 100 * found * metric.scale
     if metric.quantity in ("top-eigenvalue", "trace"):
-        record = curvature(run)
-        found = record.get(metric.quantity.replace("-", "_"))
-        if found is None or samples not in (None, record["data"]):
-            return None
-        return found["value"] * metric.scale
+        record = recorded(run)
+        row = record.get(metric.quantity.replace("-", "_"))
+        return None if row is None or samples not in (None, record["data"]) else row["value"] * metric.scale
     if metric.quantity == "consistency":
-        probed = [line["consistency"]["to_sent"] for line in lines if "consistency" in line]
+        probed = list(run.series("consistency.to_sent").values())
         return probed[-1] * metric.scale if probed else None
-    return _spent(metric, run, lines, target)
+    return _spent(metric, run, run.metrics(), target)
 
 
 def _spent(metric: Metric, run: Run, lines: list[dict[str, Any]], target: float | None) -> float | None:
@@ -85,17 +82,7 @@ def curve(run: Run, model: str) -> tuple[list[int], list[float]]:
 
     A run that diverged ends with 0 % in the last round of its settings: it shares the horizon of those beside it.
     """
-    lines = run.metrics()
-    points = [(line["round"], 100 * line[model]["accuracy"]) for line in lines if "accuracy" in line.get(model, {})]
-    if diverged(lines):
-        points.append((run.config()["rounds"], 0.0))
-    return [point[0] for point in points], [point[1] for point in points]
-
-
-def curvature(run: Run) -> dict[str, Any]:
-    """The recorded curvature of a run's last model; empty where nothing has been recorded.
-
-    ``{"top_eigenvalue": {value, residual, converged}, "trace": {value, standard_error}, "data": training images}``.
-    Raises UserError for a damaged record.
-    """
-    return recorded(run) or {}
+    points = {number: 100 * value for number, value in run.series(f"{model}.accuracy").items()}
+    if run.diverged:
+        points[run.config()["rounds"]] = 0.0
+    return list(points), list(points.values())

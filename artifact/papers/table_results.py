@@ -154,7 +154,7 @@ def _unmeasured(table: Table, profile: str, stored: Stored, everything: bool) ->
     asked = {run.key: (run, c.samples) for c in wanted_cells for run in find_runs(c.configs, stored)}
     for run, samples in asked.values():
         known = recorded(run)
-        if known is None or samples not in (None, known["data"]):
+        if not known or samples not in (None, known["data"]):
             yield run, samples
 
 

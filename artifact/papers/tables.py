@@ -356,10 +356,12 @@ def drawing(paper: Paper, table: Table, profile: str, entries: list[Entry], fold
     """To call: accuracy against round, one panel per column, one line per row; PNG, PDF and the data behind them."""
     metric = table.metrics[0]
     own = [e for e in entries if e.cell.metric is metric]
-    panels: dict[str, dict[str, list[list[dict[str, Any]]]]] = {}
+    panels: dict[str, dict[str, list[dict[int, float]]]] = {}
     for column in _shown(table, own):
         rows = [e for e in own if e.cell.column is column]
-        panels[column.label] = {e.cell.row.label: [run.metrics() for run in e.runs] for e in rows}
+        panels[column.label] = {
+            e.cell.row.label: [run.series(f"{metric.model}.accuracy") for run in e.runs] for e in rows
+        }
     stem = f"{paper.paper}-{table.id}-{profile}".replace("/", "-")
     title = f"{paper.title}, {table.location} ({profile})"
     return partial(plots.curves, panels, metric.model, title, folder, stem)

@@ -65,11 +65,11 @@ def compare(entries: list[Entry]) -> list[Difference]:
 
 def perturbation(runs: dict[int, Run], seeds: list[int]) -> dict[str, float | None]:
     """Means over seeds of the last probed round."""
-    last = [[line["perturbation"] for line in runs[s].metrics() if "perturbation" in line][-1:] for s in seeds]
     rho = runs[seeds[0]].config()["hyper"].get("rho")
     result = {}
     for name in PROBED:
-        values = [lines[0][name] for lines in last if lines and lines[0][name] is not None]
+        series = [list(runs[seed].series(f"perturbation.{name}").values()) for seed in seeds]
+        values = [one[-1] for one in series if one]
         result[name] = float(np.mean(values)) if values else None
     result["norm"] = result["norm"] / rho if rho and result["norm"] is not None else None
     return result
@@ -133,9 +133,8 @@ def draw_perturbation(
         runs = [run for e in entries if e.cell.row.label == label for run in e.runs]
         rho = runs[0].config()["hyper"]["rho"]
         for axis, name, scale in zip(axes, PROBED, (1 / rho, 1, 1), strict=True):
-            series = [{m["round"]: m["perturbation"][name] for m in r.metrics() if "perturbation" in m} for r in runs]
-            rounds = [t for t in sorted(series[0]) if all(s.get(t) is not None for s in series)]
-            values = scale * np.array([[s[t] for t in rounds] for s in series])
+            rounds, values = plots.on_shared_rounds([run.series(f"perturbation.{name}") for run in runs])
+            values = scale * values
             axis.plot(rounds, values.mean(0), style, color=colour, marker=".", label=f"{label} (n={len(runs)})")
             axis.fill_between(rounds, values.min(0), values.max(0), color=colour, alpha=0.2, linewidth=0)
     labels = ("norm of the perturbation / rho", "cosine to w_old - w of the client", "cosine to the global gradient")

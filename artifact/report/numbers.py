@@ -87,9 +87,10 @@ def curves(at: TableAt) -> charts.Chart | None:
             entry = next((e for e in at.entries if e.cell.row is row and e.cell.column is column and e.runs), None)
             if entry is None or entry.cell.column.pool:
                 continue
-            rounds, values = plots.band([run.metrics() for run in entry.runs], entry.cell.metric.model)
+            model = entry.cell.metric.model
+            rounds, values = plots.on_shared_rounds([run.series(f"{model}.accuracy") for run in entry.runs])
             if len(rounds):
-                lines.append(charts.line(row.label, rounds.tolist(), values, position))
+                lines.append(charts.line(row.label, rounds.tolist(), 100 * values, position))
         signature = str([(entry["label"], entry["mean"]) for entry in lines])
         if lines and signature not in seen:  # columns that differ only in a metric show the same runs
             seen.add(signature)

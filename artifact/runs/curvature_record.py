@@ -11,13 +11,16 @@ from artifact.runs.store import Run, is_number
 RECORD = "curvature.json"
 
 
-def recorded(run: Run) -> dict[str, Any] | None:
-    """What ``record`` has stored, or None. Raises UserError for a damaged file."""
+def recorded(run: Run) -> dict[str, Any]:
+    """The record; empty where the run was not measured. Raises UserError for a damaged file.
+
+    ``{"top_eigenvalue": {value, residual, converged}, "trace": {value, standard_error}, "data": training images}``.
+    """
     path = run.folder / RECORD
     try:
         content = json.loads(path.read_bytes().decode())
     except FileNotFoundError:
-        return None
+        return {}
     except ValueError:  # no UTF-8, no JSON
         content = None
     if not _is_record(content):

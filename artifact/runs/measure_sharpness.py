@@ -345,7 +345,7 @@ def sharpness_command(
         raise UserError("checkpoint", "nothing", "run folders, run keys, checkpoints, or --where FIELD=VALUE")
     results = []
     for reference in references:
-        if keep and (run := find(reference, store)[1]) is not None and recorded(run) is not None:
+        if keep and (run := find(reference, store)[1]) is not None and recorded(run):
             click.echo(f"{run.key}: recorded before", err=True)
             continue
         target = open_target(reference, store, data_root)

@@ -20,7 +20,16 @@ from tqdm import tqdm
 from artifact import data
 from artifact.base.errors import UserError
 from artifact.base.lazy import Tensor, torch
-from artifact.runs.store import CHECKPOINT_SECONDS, EVALUATED, LAST, Run, diverged, dumps, read_checkpoint
+from artifact.runs.store import (
+    CHECKPOINT_SECONDS,
+    EVALUATED,
+    Finished,
+    Run,
+    diverged,
+    dumps,
+    read_checkpoint,
+    tail_mean,
+)
 from artifact.training.config import RunConfig
 
 if TYPE_CHECKING:
@@ -263,14 +272,13 @@ def summarise(run: Run) -> dict[str, Any]:
 
     The best round is chosen on the test set and is reported for comparison only, never as the headline.
     """
+    run = Finished(run.folder.parent, run.key)  # reads each file once
     lines = run.metrics()
-    evaluated = [line for line in lines if "server" in line or "active" in line or "all" in line]
-    result: dict[str, Any] = {"key": run.key, "rounds": len(lines), "diverged": diverged(lines)}
+    result: dict[str, Any] = {"key": run.key, "rounds": len(lines), "diverged": run.diverged}
     for name in EVALUATED:
-        curve = [line[name]["accuracy"] for line in evaluated if name in line]
+        curve = list(run.series(f"{name}.accuracy").values())
         if curve:
-            tail = curve[-LAST:]
-            result[name] = {"last": curve[-1], "mean_last_10": sum(tail) / len(tail), "best": max(curve)}
+            result[name] = {"last": curve[-1], "mean_last_10": tail_mean(curve), "best": max(curve)}
     if lines:
         result["cost"] = lines[-1]["cost"]
     return result | {"seconds": run.seconds()}

@@ -115,6 +115,12 @@ def diverged(lines: Sequence[Mapping[str, Any]]) -> bool:
     return bool(lines) and "diverged" in lines[-1]
 
 
+def tail_mean(values: Collection[float]) -> float | None:
+    """Mean over the last ten of values in order, as headlines are; None without any."""
+    tail = list(values)[-LAST:]
+    return sum(tail) / len(tail) if tail else None
+
+
 class Run:
     """One run's folder."""
 
@@ -242,6 +248,17 @@ class Run:
         the run goes on.
         """
         return self._entries(self.metrics_file, valid=_is_round)
+
+    def series(self, quantity: str) -> dict[int, float]:
+        """Round -> number of the metrics lines that have it: ``server.accuracy``, ``perturbation.norm``, a probe's."""
+        group, _, name = quantity.partition(".")
+        pairs = ((line["round"], line.get(group, {}).get(name)) for line in self.metrics())
+        return {number: value for number, value in pairs if value is not None}
+
+    @property
+    def diverged(self) -> bool:
+        """Whether it ended because its numbers were finite no more."""
+        return diverged(self.metrics())
 
     def seconds(self) -> float:
         """Time that the recorded rounds took, evaluation included. Raises UserError as ``metrics`` does."""

@@ -18,9 +18,10 @@ from artifact.papers import experiments
 from artifact.papers.comparisons import BySeed, Missing, Numbers, Spent, at_point
 from artifact.papers.declared import Metric, Profile, Table
 from artifact.papers.experiments import Cell
-from artifact.papers.measured import UP_TO_TARGET, curvature, curve, known, measure
+from artifact.papers.measured import UP_TO_TARGET, curve, known, measure
+from artifact.runs.curvature_record import recorded
 from artifact.runs.lookup import find_run, finished_runs, identity
-from artifact.runs.store import LAST, Run, diverged
+from artifact.runs.store import LAST, Run
 from artifact.verdicts import protocol
 
 FEWEST_SEEDS = 2
@@ -192,9 +193,8 @@ def _end(name: str, scale: float = 1.0) -> Reader:
     """Mean over the last ten evaluations of the evaluated model, as headlines are; none for a run that diverged."""
 
     def read(run: Run, model: str) -> float | None:
-        metrics = run.metrics()
-        tail = [line[model][name] for line in metrics if name in line.get(model, {})][-LAST:]
-        return scale * sum(tail) / len(tail) if tail and not diverged(metrics) else None
+        tail = list(run.series(f"{model}.{name}").values())[-LAST:]
+        return scale * sum(tail) / len(tail) if tail and not run.diverged else None
 
     return read
 
@@ -218,18 +218,12 @@ def _fluctuation(run: Run, model: str) -> float | None:
 
 def _recorded(name: str) -> Reader:
     """What ``artifact.papers.measured`` has recorded of the last model's Hessian."""
-    return lambda run, _model: curvature(run).get(name, {}).get("value")
+    return lambda run, _model: recorded(run).get(name, {}).get("value")
 
 
 def _probed(measure: str) -> Reader:
     """``probe.field``: the last probed round's value."""
-    probe, _, name = measure.partition(".")
-
-    def read(run: Run, _model: str) -> float | None:
-        found = [line[probe][name] for line in run.metrics() if line.get(probe, {}).get(name) is not None]
-        return found[-1] if found else None
-
-    return read
+    return lambda run, _model: next(reversed(run.series(measure).values()), None)
 
 
 #: what ``Predicate.measure`` reads off a run beside the table's own metric, with its unit; ``probe.field`` as well.

@@ -257,7 +257,7 @@ def test_one_method_looks_the_same_everywhere_and_no_two_alike():
 
 def _drawings(folder, several):
     """Drawings of one curve each, ``several`` of them, named by their number."""
-    runs = [[{"round": r, "server": {"accuracy": 0.1 * r}} for r in (1, 2)]]
+    runs = [{1: 0.1, 2: 0.2}]
     panel = {"IID": {"FedAvg": runs}}
     return [partial(plots.curves, panel, "server", "title", folder, str(i)) for i in range(several)]
 

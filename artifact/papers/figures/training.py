@@ -13,7 +13,7 @@ from artifact.base.lazy import pyplot as plt
 from artifact.base.stats import t_interval
 from artifact.papers.figures.series import PanelAt, Series, Stored, runs_of
 from artifact.papers.figures.statements import Statement, measured
-from artifact.runs.store import LAST, Run, diverged
+from artifact.runs.store import LAST, Run
 
 #: quantity of a round -> (axis label, factor, unit of a difference)
 QUANTITIES = {
@@ -30,24 +30,15 @@ QUANTITIES = {
 }
 
 
-def _read(line: Mapping[str, Any], quantity: str) -> float | None:
-    """The quantity of one metrics line in its unit; None where the round was not evaluated or has no such value."""
-    probe, _, name = quantity.partition(".")
-    value = line.get(probe, {}).get(name)
-    return None if value is None else value * QUANTITIES[quantity][1]
-
-
 def curve(run: Run, quantity: str) -> dict[int, float]:
-    """Round -> value, on the rounds that have one."""
-    pairs = ((line["round"], _read(line, quantity)) for line in run.metrics())
-    return {r: value for r, value in pairs if value is not None}
+    """Round -> value in its unit, on the rounds that have one."""
+    return {number: value * QUANTITIES[quantity][1] for number, value in run.series(quantity).items()}
 
 
 def final(run: Run, quantity: str) -> float:
     """Mean of the last ten evaluated rounds; 0 for an accuracy of a run that diverged."""
-    lines = run.metrics()
     values = list(curve(run, quantity).values())[-LAST:]
-    if quantity.endswith("accuracy") and (not values or diverged(lines)):
+    if quantity.endswith("accuracy") and (not values or run.diverged):
         return 0.0
     return float(np.mean(values)) if values else math.nan
 
