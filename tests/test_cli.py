@@ -39,15 +39,15 @@ UNTRAINED = "run --algorithm fedavg --quiet"
 
 #: entry of a replay case's meta or hyper-parameters and a number of its own, a bad value, what is allowed
 BAD_META = [
-    ("algo-0", 5, "text"),
-    ("algo-1", None, "text"),
-    ("algo-2", [], "text"),
-    ("source-0", [], "text"),
-    ("param_names-0", [1, 2, 3, 4], "texts"),
+    ("algo-0", 5, "string"),
+    ("algo-1", None, "string"),
+    ("algo-2", [], "string"),
+    ("source-0", [], "string"),
+    ("param_names-0", "fc1", "array"),
     ("param_names-1", ["fc1.weight"], "4 texts"),
-    ("lr-0", math.nan, "greater than 0"),
+    ("lr-0", math.nan, "finite number"),
     ("max_norm-0", -1, "greater than 0"),
-    ("rho-0", "much", "finite number"),
+    ("rho-0", "much", "number"),
 ]
 
 #: command line, and what its one line must name: field, value, something that is allowed

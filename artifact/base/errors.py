@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 
 class UserError(ValueError):
@@ -21,6 +26,22 @@ class UserError(ValueError):
     def __reduce__(self) -> tuple[type[UserError], tuple[str, object, str]]:
         """As it was made, so that it comes whole out of another process."""
         return type(self), (self.field, self.value, self.allowed)
+
+
+def first_fault(error: ValidationError, owner: str = "", fields: Iterable[str] = ()) -> UserError:
+    """The first fault that pydantic has found in a record, as one line.
+
+    owner: before the field's name.  fields: of the record, shown where a field is none of them.
+    """
+    first = error.errors()[0]
+    cause = first.get("ctx", {}).get("error")
+    if isinstance(cause, UserError):
+        return cause
+    field = owner + ".".join(map(str, first["loc"]))
+    if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+        return UserError(field, first["input"], f"one of {', '.join(fields)}")
+    value = None if first["type"] in ("missing", "missing_argument") else first["input"]
+    return UserError(field, value, first["msg"].removeprefix("Input should be "))
 
 
 def fault(file: str, error: BaseException) -> UserError:

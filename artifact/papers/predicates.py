@@ -22,7 +22,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
-from artifact.base.errors import UserError
+from artifact.base.errors import UserError, first_fault
 from artifact.papers.declared import PROFILES, ProfileName
 
 Labels = Annotated[tuple[str, ...], Field(min_length=1)]
@@ -167,9 +167,7 @@ def parse(entry: Mapping[str, Any], claim: str) -> AnyPredicate:
     try:
         return _ADAPTER.validate_python(dict(entry))
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise UserError(f"claim {claim}: predicate {field}", first["input"], first["msg"]) from None
+        raise first_fault(error, f"claim {claim}: predicate ") from None
 
 
 # ---- sentences of panels ---------------------------------------------------------------------------------------------

@@ -6,13 +6,13 @@ clients that own consecutive rows, batches in order without shuffling, explicit 
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from torch import Tensor, nn
 
 from artifact.accelerate.choose import BACKENDS
@@ -21,7 +21,7 @@ from artifact.algorithms.base import State
 from artifact.algorithms.client_rows import ClientRows
 from artifact.algorithms.cohort import Cohort
 from artifact.algorithms.released import RELEASED_CLIP
-from artifact.base.errors import UserError
+from artifact.base.errors import UserError, first_fault
 from artifact.base.files import read_arrays, replacing
 from artifact.models.networks import Chain
 from artifact.training.config import finite_rates
@@ -29,7 +29,6 @@ from artifact.training.gradients import Group, Minibatch, Oracle, Penalty
 from artifact.training.rounds import Minibatches, play
 
 FIELDS = {"X": 2, "y": 1, "sizes": 1, "w0": 1, "active_mask": 2, "meta": 0}
-META = ("algo", "source", "param_names", "param_shapes", "batch", "epochs", "hp", "active")
 #: methods whose specification gives the server no rate: the next model is a mean of the local ones, with duals or not
 NO_SERVER_RATE: tuple[str, ...] = ("mimelite", "fedrobust", "globalfedsam", "globalfedsam-norm", "feddyn", "feddyn-sam")
 NO_SERVER_RATE += ("feddc", "fedspeed", "fedsmoo", "fedsmoo-admm", "fedlesam-d")
@@ -52,12 +51,42 @@ def perceptron(shapes: list[tuple[int, ...]]) -> Chain:
     return Chain(layers)
 
 
+Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class Hyper(BaseModel):
+    """Hyper-parameters of a case; None stands for one that the method does not have."""
+
+    model_config = ConfigDict(strict=True, extra="allow")
+    __pydantic_extra__: dict[str, Weight | None] = Field(init=False)
+
+    lr: Positive | None = None
+    lr_decay: Positive | None = None
+    max_norm: Positive | None = None
+
+
+class Meta(BaseModel):
+    """The entry ``meta`` of a case file."""
+
+    model_config = ConfigDict(strict=True)
+
+    algo: str
+    source: str
+    param_names: list[str]
+    param_shapes: list[tuple[int, ...]]
+    batch: Annotated[int, Field(ge=1)]
+    epochs: Annotated[int, Field(ge=1)]
+    hp: Hyper
+    active: Any
+
+
 class Case:
     """A case file, checked. Raises UserError for a file that is not of the format."""
 
     def __init__(self, path: str | Path):
         arrays = _read(path)
-        self.meta: dict[str, Any] = _meta(path, arrays)
+        self.meta = _meta(path, arrays)
         for name, dimensions in FIELDS.items():
             if arrays[name].ndim != dimensions:
                 raise UserError(name, arrays[name].shape, f"an array of {dimensions} dimensions")
@@ -72,22 +101,8 @@ class Case:
         self.sizes = [int(n) for n in arrays["sizes"]]
         self.w0 = torch.tensor(arrays["w0"], dtype=torch.float64)
         self.active = [np.flatnonzero(row).tolist() for row in arrays["active_mask"]]
-        self._check_meta()
-        self.hp = self.meta["hp"]
-        self.shapes = [tuple(shape) for shape in self.meta["param_shapes"]]
+        self.hp, self.shapes = self.meta.hp.model_dump(exclude_unset=True), self.meta.param_shapes
         self._check()
-
-    def _check_meta(self) -> None:
-        for name in ("algo", "source"):
-            if not isinstance(self.meta[name], str):
-                raise UserError(name, self.meta[name], "a text")
-        names, shapes, hp = (self.meta[name] for name in ("param_names", "param_shapes", "hp"))
-        if not isinstance(names, list) or not all(isinstance(n, str) for n in names) or len(names) != len(shapes):
-            raise UserError("param_names", names, f"a list of {len(shapes)} texts, one for each shape")
-        if not isinstance(hp, dict):
-            raise UserError("hp", hp, "numbers by name")
-        for name, value in hp.items():
-            _check_number(name, value)
 
     def _check(self) -> None:
         lr, decay = self.hp.get("lr", 1.0), self.hp.get("lr_decay", 1.0)
@@ -103,35 +118,21 @@ class Case:
             raise UserError("w0", len(self.w0), f"{sum(math.prod(s) for s in self.shapes)} parameters")
         if not all(self.active) or max(map(max, self.active)) >= len(self.sizes):
             raise UserError("active_mask", self.active, f"at least one of {len(self.sizes)} clients in every round")
-        for name in ("batch", "epochs"):
-            if not isinstance(self.meta[name], int) or self.meta[name] < 1:
-                raise UserError(name, self.meta[name], "a positive integer")
+        if len(self.meta.param_names) != len(self.shapes):
+            raise UserError("param_names", self.meta.param_names, f"{len(self.shapes)} texts, one for each shape")
 
     @property
     def source(self) -> str | None:
         """The released code that made the file; None for the repaired forms."""
-        return next((name for text, name in RELEASED_SOURCES.items() if f"/{text}@" in self.meta["source"]), None)
+        return next((name for text, name in RELEASED_SOURCES.items() if f"/{text}@" in self.meta.source), None)
 
     @property
     def man(self) -> bool:
-        return self.meta["algo"].lower().endswith("+man")
+        return self.meta.algo.lower().endswith("+man")
 
     @property
     def algorithm(self) -> str:
-        return canonical(self.meta["algo"].split("+")[0])
-
-
-def _check_number(name: str, value: Any) -> None:
-    """A hyper-parameter of a case; none of them may be negative, and a rate or a bound is not zero.
-
-    None stands for one that the method does not have; a method that needs it ends in the error of a wrong entry.
-    """
-    if value is None:
-        return
-    number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-    positive = name in ("lr", "lr_decay", "max_norm")
-    if not number or value < 0 or (positive and value == 0):
-        raise UserError(name, value, "a finite number, " + ("greater than 0" if positive else "0 or greater"))
+        return canonical(self.meta.algo.split("+")[0])
 
 
 def _read(path: str | Path) -> dict[str, np.ndarray]:
@@ -142,15 +143,15 @@ def _read(path: str | Path) -> dict[str, np.ndarray]:
     return arrays
 
 
-def _meta(path: str | Path, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+def _meta(path: str | Path, arrays: dict[str, np.ndarray]) -> Meta:
     try:
-        meta = json.loads(str(arrays["meta"]))
-    except json.JSONDecodeError as error:
-        raise UserError("meta", str(path), f"JSON text ({error})") from None
-    missing = [name for name in META if not isinstance(meta, dict) or name not in meta]
-    if missing:
-        raise UserError("meta", str(path), f"JSON with {', '.join(META)}; it lacks {', '.join(missing)}")
-    return meta
+        return Meta.model_validate_json(str(arrays["meta"]))
+    except ValidationError as error:
+        first = error.errors()[0]
+        if first["type"] in ("json_invalid", "model_type", "missing"):
+            allowed = f"JSON with {', '.join(Meta.model_fields)} ({first['msg']} {'.'.join(map(str, first['loc']))})"
+            raise UserError("meta", str(path), allowed) from None
+        raise first_fault(error) from None
 
 
 def method(case: Case, variant: str | None = None) -> FedAvg:
@@ -218,7 +219,7 @@ def cohort(
     case: Case, algorithm: FedAvg, oracle: Oracle, active: list[int], t: int
 ) -> tuple[Cohort, list[list[slice]]]:
     """The cohort of round t and its schedule, one list of row slices per active client."""
-    batch, epochs = case.meta["batch"], case.meta["epochs"]
+    batch, epochs = case.meta.batch, case.meta.epochs
     K_mean = epochs * math.ceil(np.mean(case.sizes) / batch)
     steps = [K_mean if algorithm.equal_steps else epochs * math.ceil(case.sizes[i] / batch) for i in active]
     starts = np.cumsum([0, *case.sizes])

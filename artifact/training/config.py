@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from artifact import NUMBERS, algorithms
 from artifact.accelerate.choose import BACKENDS, default_backend
 from artifact.base.devices import slow_precision
-from artifact.base.errors import UserError
+from artifact.base.errors import UserError, first_fault
 from artifact.base.lazy import torch
 
 Count = Annotated[int, Field(ge=1)]
@@ -199,22 +199,10 @@ def make(**values: Any) -> RunConfig:
     try:
         return RunConfig(**values)
     except ValidationError as error:
-        raise _one_line(error) from None
+        raise first_fault(error, fields=RunConfig.model_fields) from None
 
 
 def remarks(configs: Iterable[RunConfig]) -> list[str]:
     """What somebody who is about to train these should know first, a line each."""
     found = {slow_precision(run.resolved_device, run.dtype) for run in configs}
     return sorted(text for text in found if text)
-
-
-def _one_line(error: ValidationError) -> UserError:
-    first = error.errors()[0]
-    cause = first.get("ctx", {}).get("error")
-    if isinstance(cause, UserError):
-        return cause
-    field = ".".join(str(part) for part in first["loc"][:1])
-    if first["type"] == "extra_forbidden":
-        return UserError(field, first["input"], f"one of {', '.join(RunConfig.model_fields)}")
-    message = first["msg"].removeprefix("Input should be ")
-    return UserError(field, first["input"], message)

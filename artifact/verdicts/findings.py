@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from pydantic import ConfigDict, ValidationError
+from pydantic.dataclasses import dataclass
+
 from artifact.base.cache import cache
-from artifact.base.errors import UserError
+from artifact.base.errors import UserError, first_fault
 from artifact.base.stats import Interval
 from artifact.papers import experiments, table_results, variants
 from artifact.papers.table_results import Comparison, Entry
@@ -21,7 +24,7 @@ PROFILE = "laptop"
 NORM = "#norm"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class Finding:
     """title: one line. claims: ids, the first one's statement is shown. meaning: for a user of the method.
 
@@ -68,10 +71,9 @@ def load(path: Path = LIST) -> list[Finding]:
     findings = []
     for entry in content.get("finding", []):
         try:
-            findings.append(Finding(**{**entry, "claims": tuple(entry["claims"])}))
-        except (TypeError, KeyError) as error:
-            allowed = f"title, claims, meaning, figure, numbers ({error})"
-            raise UserError("findings.toml", entry.get("title"), allowed) from None
+            findings.append(Finding(**entry))
+        except ValidationError as error:
+            raise first_fault(error, "findings.toml: ", Finding.__dataclass_fields__) from None
     return findings
 
 

@@ -11,12 +11,15 @@ from __future__ import annotations
 import difflib
 import tomllib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import ConfigDict, Field, ValidationError
+from pydantic.dataclasses import dataclass
 
 from artifact.base import paths
-from artifact.base.errors import UserError
+from artifact.base.errors import UserError, first_fault
 from artifact.papers.predicates import AnyPredicate, parse
 
 FOLDER = paths.CLAIMS
@@ -28,72 +31,46 @@ TITLES = {
     "yashwanth2023": "MAN (Yashwanth et al., WACV 2024)",
     "kakoun2024": "Global FedSAM (Al Kakoun, thesis 2024)",
 }
-VERDICTS = (
-    "proved",
-    "holds",
-    "refuted",
-    "repaired",
-    "vacuous",
-    "consistent",
-    "inconsistent",
-    "reproduced",
-    "direction-only",
-    "inconclusive",
-    "contradicted",
-    "not-run",
-)
-#: what the stored runs can say of a claim
-EMPIRICAL = VERDICTS[VERDICTS.index("reproduced") :]
-CHOICES = {
-    "kind": (
-        "algorithm",
-        "assumption",
-        "figure",
-        "identity",
-        "lemma",
-        "proposition",
-        "table",
-        "text",
-        "theorem",
-    ),
-    "difficulty": ("easy", "medium", "hard"),
-    "needs": ("cpu-toy", "cpu-real", "gpu"),
-    "decided_by": ("checks", "experiments"),
-    "expected": ("", *VERDICTS),
-}
+Kind = Literal["algorithm", "assumption", "figure", "identity", "lemma", "proposition", "table", "text", "theorem"]
+Empirical = Literal["reproduced", "direction-only", "inconclusive", "contradicted", "not-run"]
+Decided = Literal["proved", "holds", "refuted", "repaired", "vacuous", "consistent", "inconsistent"]
+KINDS: tuple[str, ...] = get_args(Kind)
+#: what the stored runs can say of a claim, and what they or a check can
+EMPIRICAL: tuple[str, ...] = get_args(Empirical)
+VERDICTS: tuple[str, ...] = (*get_args(Decided), *EMPIRICAL)
+Text = Annotated[str, Field(min_length=1)]
+#: fields of a claim that its entry does not hold: the file's name says the paper, the protocol what is judged later
+_ELSEWHERE = {"paper", "judged"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=ConfigDict(extra="forbid", str_strip_whitespace=True))
 class Claim:
     """One statement of a paper.
 
-    id: unique over all papers. paper: stem of its file. location: section, equation, table or figure. kind, difficulty,
-    needs, decided_by, expected: one of ``CHOICES``. statement: self-contained, TeX. how_to_check: what would decide it.
+    id: unique over all papers. paper: stem of its file. location: section, equation, table or figure.
+    statement: self-contained, TeX. how_to_check: what would decide it.
     expected: verdict that CI expects ("" while unchecked). note: where the entry was corrected against the paper's
     text. predicate: what the stored runs must show. judged: what the protocol's runs must show, once they are there.
     undecided: why no run of this project decides it.
     """
 
-    id: str
+    id: Text
     paper: str
-    location: str
-    kind: str
-    title: str
-    statement: str
-    how_to_check: str
-    needs: str
-    difficulty: str = "medium"
-    expected: str = ""
-    decided_by: str = "checks"
+    location: Text
+    kind: Kind
+    title: Text
+    statement: Text
+    how_to_check: Text
+    needs: Literal["cpu-toy", "cpu-real", "gpu"]
+    difficulty: Literal["easy", "medium", "hard"] = "medium"
+    expected: Literal["", Decided, Empirical] = ""
+    decided_by: Literal["checks", "experiments"] = "checks"
     note: str = ""
     predicate: AnyPredicate | None = None
     judged: AnyPredicate | None = None
     undecided: str = ""
 
     def __post_init__(self) -> None:
-        for name, allowed in CHOICES.items():
-            if getattr(self, name) not in allowed:
-                raise UserError(f"claim {self.id}: {name}", getattr(self, name), ", ".join(filter(None, allowed)))
         if self.empirical and self.expected_empirical not in EMPIRICAL:
             raise UserError(f"claim {self.id}: expected", self.expected_empirical, ", ".join(EMPIRICAL))
 
@@ -171,12 +148,10 @@ def _content(path: Path) -> dict[str, Any]:
 
 
 def _claim(entry: dict[str, Any], paper: str) -> Claim:
-    known = {f.name for f in fields(Claim)} - {"paper", "judged"}
-    for name in sorted(set(entry) - known):
-        raise UserError(f"claim {entry.get('id')} of {paper}: field", name, ", ".join(sorted(known)))
-    for name in ("id", "location", "kind", "title", "statement", "how_to_check", "needs"):
-        if not str(entry.get(name, "")).strip():
-            raise UserError(f"claim {entry.get('id')} of {paper}: field", name, "a text that is not empty")
-    texts: dict[str, Any] = {name: str(value).strip() for name, value in entry.items() if name != "predicate"}
-    predicate = parse(entry["predicate"], texts["id"]) if "predicate" in entry else None
-    return Claim(paper=paper, **texts, predicate=predicate)
+    owner, fields = f"claim {entry.get('id')} of {paper}: field ", Claim.__dataclass_fields__.keys() - _ELSEWHERE
+    for name in sorted(_ELSEWHERE & entry.keys()):
+        raise UserError(owner + name, entry[name], ", ".join(sorted(fields)))
+    try:
+        return Claim(paper=paper, **entry)
+    except ValidationError as error:
+        raise first_fault(error, owner, sorted(fields)) from None

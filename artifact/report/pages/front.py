@@ -13,7 +13,7 @@ from artifact.report.content import Finding, Record
 from artifact.report.mathematics import typeset
 from artifact.report.pages.papers import statement_parts
 from artifact.report.site import Page, Site
-from artifact.verdicts.ledger import CHOICES, PAPERS, Claim
+from artifact.verdicts.ledger import KINDS, PAPERS, Claim
 
 LOSSES = (
     (
@@ -43,7 +43,7 @@ def build(site: Site) -> Iterator[Page]:
         "findings": [_finding(site, finding) for finding in content.findings],
         "matrix": [{"paper": p, "counts": counts[p], "total": counts[p].total()} for p in PAPERS],
         "totals": Counter(record.verdict for record in records),
-        "kinds": [kind for kind in CHOICES["kind"] if any(record.claim.kind == kind for record in records)],
+        "kinds": [kind for kind in KINDS if any(record.claim.kind == kind for record in records)],
         "records": [(r, _words(r)) for r in records],
     }
     yield Page("index.html", "index.html", context)
