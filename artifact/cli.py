@@ -16,10 +16,10 @@ import click
 
 from artifact.base.errors import UserError
 from artifact.base.options import AS_JSON, profile_option
-from artifact.base.registered import register
+from artifact.base.registered import LOADERS
 from artifact.base.tables_as_text import in_words, markdown_table, plain_lines
 
-register("schematics", lambda: import_module("theory.schematics").SCHEMATICS)
+LOADERS["schematics"] = lambda: import_module("theory.schematics").SCHEMATICS
 
 #: name -> where the command is defined, and the first line of its help. MODULE:NAME names a ``click.Command`` or a
 #: function that makes one.

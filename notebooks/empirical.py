@@ -9,7 +9,7 @@ from pathlib import Path
 from filelock import FileLock
 from markupsafe import Markup
 
-from artifact.base.registered import register
+from artifact.base.registered import LOADERS
 from artifact.papers import experiments, needed_runs, table_results, tables
 from artifact.papers.figures import command
 from artifact.runs.lookup import find_run
@@ -20,7 +20,7 @@ from artifact.verdicts.ledger import Claim
 from notebooks import render
 from theory.schematics import SCHEMATICS
 
-register("schematics", lambda: SCHEMATICS)
+LOADERS["schematics"] = lambda: SCHEMATICS
 
 #: the committed runs, which the ledger's expected verdicts speak of
 COMMITTED = "laptop"

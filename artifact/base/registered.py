@@ -1,23 +1,16 @@
-"""What packages above ``artifact`` give to modules that must not import them, loaded when it is first asked for.
-
-The command line registers it: ``register("schematics", load)``, where ``load()`` imports the theory's schematics.
-"""
+"""What packages above ``artifact`` give to modules that must not import them, loaded when it is first asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-_loaders: dict[str, Callable[[], Any]] = {}
-
-
-def register(name: str, load: Callable[[], Any]) -> None:
-    """From now on ``registered(name)`` is what ``load()`` returns."""
-    _loaders[name] = load
+#: name -> function that imports and returns it; the command line enters the theory's ``schematics``
+LOADERS: dict[str, Callable[[], Any]] = {}
 
 
 def registered(name: str) -> Any:
     """Raises LookupError where nothing was registered under that name, as without ``artifact.cli``."""
-    if name not in _loaders:
+    if name not in LOADERS:
         raise LookupError(f"{name} is not registered; importing artifact.cli registers it")
-    return _loaders[name]()
+    return LOADERS[name]()
