@@ -1,0 +1,98 @@
+"""Which value of a tuned setting each method gets, by the protocol's rule and nothing else.
+
+The best value has the highest mean, over the tuning seeds, of the validation accuracy of the last ten evaluated rounds.
+Values within 0.05 points of it are tied: then the printed one is taken, else the smallest. A best value at an edge of
+its grid asks for the next one beyond it, half a decade away.
+
+    python -m artifact.verdicts.tuning horizon/tuning --out STORE
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import numpy as np
+
+from artifact.base.errors import UserError
+from artifact.base.options import STORE
+from artifact.base.tables_as_text import markdown_table
+from artifact.papers import experiments
+from artifact.verdicts.lookup import Store
+
+TIED = 0.05
+HALF_DECADE = 10**0.5
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The value that a method gets, and the one to run first where the best lies at an edge; None where it does not.
+
+    values: setting -> mean validation accuracy in per cent.
+    """
+
+    label: str
+    values: Mapping[float, float]
+    value: float
+    beyond: float | None
+
+
+def choose(label: str, values: Mapping[float, float], printed: float | None = None) -> Choice:
+    """The choice from setting -> accuracy, of at least three settings.
+
+    >>> choose("FedSAM", {0.0316: 80.0, 0.1: 81.0, 0.3162: 79.0})
+    Choice(label='FedSAM', values={0.0316: 80.0, 0.1: 81.0, 0.3162: 79.0}, value=0.1, beyond=None)
+    >>> choose("FedCM", {0.0316: 80.0, 0.1: 81.0, 0.3162: 82.0}).beyond
+    1.0
+    """
+    if len(values) < 3:
+        raise UserError(f"tuning of {label}", sorted(values), "at least three values")
+    best = max(values.values())
+    tied = sorted(value for value, accuracy in values.items() if accuracy >= best - TIED)
+    value = printed if printed in tied else tied[0]
+    low, high = min(values), max(values)
+    beyond = {low: low / HALF_DECADE, high: high * HALF_DECADE}.get(value)
+    return Choice(label, values, value, None if beyond is None else float(f"{beyond:.3g}"))
+
+
+def choices(panels: str, store: Store, printed: Mapping[str, float] | None = None) -> list[Choice]:
+    """The choices of all methods from the finished points of the tuning panels, which may extend each other's grids."""
+    found: dict[str, dict[float, float]] = {}
+    for panel in store.panels(panels, "laptop"):
+        for line in store.lines(panel):
+            for x, column in zip(line["x"], np.transpose(line["values"]), strict=True):
+                found.setdefault(line["label"], {})[x] = float(np.mean(column))
+    known = printed or {}
+    return [choose(label, values, known.get(label)) for label, values in found.items() if len(values) >= 3]
+
+
+def table(found: Iterable[Choice]) -> list[str]:
+    body = [
+        [
+            one.label,
+            ", ".join(f"{value:g}: {accuracy:.2f}" for value, accuracy in sorted(one.values.items())),
+            f"{one.value:g}",
+            "-" if one.beyond is None else f"{one.beyond:g}",
+        ]
+        for one in found
+    ]
+    return markdown_table(
+        ["method", "value: validation accuracy in %", "chosen", "to run first, beyond the edge"], body
+    )
+
+
+@click.command(help=__doc__)
+@click.argument("panels")
+@STORE
+@click.option("--printed", type=float, help="The value that the papers print for all methods, which wins a tie.")
+def tuning_command(panels: str, out: Path | None, printed: float | None) -> None:
+    store = Store(experiments.there(out) or experiments.ROOT / experiments.STORES["laptop"])
+    labels = {series.label for panel in store.panels(panels, "laptop") for series in panel.series}
+    found = choices(panels, store, dict.fromkeys(labels, printed) if printed is not None else None)
+    click.echo("\n".join(table(found)) if found else f"no method of {panels} has three finished values")
+
+
+if __name__ == "__main__":
+    tuning_command()
