@@ -196,9 +196,10 @@ step() {
 
 test_all() {
     local bad=0
-    say "" "tests: ruff, then pytest on tests/ and checks/ in two processes; 5 to 17 minutes on two idle cores"
+    say "" "tests: ruff, mypy, then pytest on tests/ and checks/ in two processes; 5 to 17 minutes on two idle cores"
     "$PY" -m ruff check . || bad=1
     "$PY" -m ruff format --check . || bad=1
+    "$PY" -m mypy || bad=1
     "$PY" -m pytest -n 2 --dist loadfile --durations 10 || bad=1
     return $bad
 }
@@ -210,7 +211,7 @@ usage: ./reproduce.sh [setup | quick | laptop | paper | test]
   quick   (default) every table, figure and claim in miniature on data that ship with scikit-learn; minutes
   laptop  MNIST and Fashion-MNIST at the thesis' scale, CIFAR-10 for the others; hours, goes on where it was stopped
   paper   the papers' settings as declared in experiments/; needs a GPU or weeks
-  test    ruff and pytest
+  test    ruff, mypy and pytest
 USAGE
 }
 
