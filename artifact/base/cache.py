@@ -11,4 +11,4 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def cache(function: F) -> F:
     """The function, which computes its result once for every combination of (hashable) arguments."""
-    return cast(F, functools.cache(function))
+    return cast(F, functools.cache(function))  # noqa: TID251

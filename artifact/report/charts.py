@@ -8,7 +8,6 @@ import math
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import contourpy
@@ -20,6 +19,7 @@ from matplotlib.ticker import MaxNLocator
 from PIL import Image
 
 from artifact.base import plots
+from artifact.base.cache import cache
 from artifact.base.stats import t_interval
 from artifact.report.pictures import Picture
 

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import click
 import numpy as np
 from scipy import special, stats
 
-from artifact.base.hypotheses import AtLeast, Comparison, Node, verdict
+from artifact.base.cache import cache
+from artifact.base.hypotheses import ALPHA, AtLeast, Comparison, Node, verdict
 from artifact.base.stats import Interval
 from artifact.base.tables_as_text import markdown_table
 from artifact.papers.comparisons import Missing, tree
@@ -48,7 +48,7 @@ class Drawn(Comparison):
     mean: float = 0.0
     error: float = 0.0
 
-    def interval(self, alpha: float) -> Interval:
+    def interval(self, alpha: float = ALPHA) -> Interval:
         n = len(self.differences)
         half = self.error * _quantile(n - 1, alpha)
         return Interval(self.mean, self.mean - half, self.mean + half, n, 1 - 2 * alpha).widened(*self.widening)

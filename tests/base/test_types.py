@@ -23,8 +23,8 @@ area(1.0)
 """
 UNBOUND = """
 def last(values: list[float]) -> float:
-    for value in values:
-        pass
+    if values:
+        value = values[-1]
     return value + other
 """
 
