@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 import torch
+from stored import stores_now
 
 import artifact.cli  # noqa: F401  registers the theory's schematics
-from artifact.base import fingerprints
-from artifact.papers import experiments
 from artifact.report.build import build
-from artifact.report.content import ROOT, Content
+from artifact.report.content import Content
 
 # two processes share two cores: OpenMP's teams of two threads would wait for each other's turns
 if "PYTEST_XDIST_WORKER" in os.environ:
@@ -39,11 +38,6 @@ def pytest_xdist_make_scheduler(config, log):
             return next((names[0] for names in TOGETHER if file.startswith(names)), file)
 
     return Together(config, log)
-
-
-def stores_now() -> str:
-    """Fingerprint of the stores, which other processes may add to."""
-    return fingerprints.digest([], fingerprints.records(ROOT / store for store in experiments.STORES.values()))
 
 
 @pytest.fixture(scope="session")

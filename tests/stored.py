@@ -1,4 +1,4 @@
-"""Finished runs with metrics that a test chooses, in a store of its own."""
+"""Finished runs with metrics that a test chooses, in a store of its own; and how the repository's own stores stand."""
 
 from __future__ import annotations
 
@@ -9,9 +9,16 @@ from typing import Any
 
 import torch
 
+from artifact.base import fingerprints, paths
+from artifact.papers import experiments
 from artifact.runs.lookup import signature
 from artifact.runs.store import Run
 from artifact.training.config import RunConfig
+
+
+def stores_now() -> str:
+    """Fingerprint of the stores, which other processes may add to."""
+    return fingerprints.digest([], fingerprints.records(paths.ROOT / store for store in experiments.STORES.values()))
 
 
 def stored_run(

@@ -13,7 +13,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from conftest import stores_now
+from stored import stores_now
 
 from artifact import algorithms
 from artifact.base import fingerprints
