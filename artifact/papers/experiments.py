@@ -49,6 +49,18 @@ ROOT, EXPERIMENTS, PRINTED = paths.ROOT, paths.EXPERIMENTS, paths.PRINTED
 #: where a profile's runs are kept; quick ones are made anew everywhere and are not part of the repository
 STORES = {"quick": Path("out/quick"), "laptop": Path("results"), "paper": Path("results")}
 
+#: data sets as papers write them
+DATA_NAMES = {
+    "mnist": "MNIST",
+    "fashion-mnist": "Fashion-MNIST",
+    "emnist-20": "EMNIST",
+    "cifar10": "CIFAR-10",
+    "cifar100": "CIFAR-100",
+    "tiny-imagenet": "Tiny-ImageNet",
+    "officehome": "OfficeHome",
+    "domainnet": "DomainNet",
+}
+
 
 @dataclass(frozen=True)
 class Number:
@@ -101,6 +113,28 @@ class Cell:
     def target(self) -> float | None:
         """Accuracy in per cent that the metric counts up to."""
         return (self.column.target or self.metric.target).get(self.profile)
+
+    @property
+    def trained_on(self) -> str:
+        """Name of the data set that the profile trains; empty where nothing is trained."""
+        return DATA_NAMES.get(self.configs[0].dataset, self.configs[0].dataset) if self.configs else ""
+
+    @property
+    def heading(self) -> str:
+        """The column's label; where the profile trains other data or counts up to another target, those come first.
+
+        ``CIFAR-100, Dirichlet-0.3`` -> ``CIFAR-10 (paper: CIFAR-100), Dirichlet-0.3``.
+        """
+        label, own = self.column.label, self.trained_on
+        declared = (self.table.settings | self.column.settings | self.row.settings).get("dataset")
+        theirs = DATA_NAMES.get(declared, declared)
+        if own and theirs and own != theirs:
+            said = f"{own} (paper: {theirs})"
+            label = label.replace(theirs, said, 1) if theirs in label else ", ".join(filter(None, (said, label)))
+        printed = (self.column.target or self.metric.target).get("paper")
+        if self.target is not None and printed is not None and self.target != printed:
+            label = label.replace(f"to {printed:g} %", f"to {self.target:g} % (paper: to {printed:g} %)")
+        return label
 
     @property
     def samples(self) -> int | None:

@@ -101,8 +101,19 @@ class Entry:
         return "" if self.paper is None else self.paper.text
 
     @property
+    def miniature(self) -> bool:
+        """Whether it tests the program: such a number is not held against the paper's."""
+        return self.cell.profile == "quick"
+
+    @property
+    def verdict(self) -> str:
+        """Of the comparison, by the paper's sign; empty without one, and for a miniature."""
+        compared = self.comparison is not None and self.comparison.printed is not None and not self.miniature
+        return self.comparison.verdict if compared else ""
+
+    @property
     def symbol(self) -> str:
-        return "" if self.comparison is None or self.comparison.printed is None else SYMBOLS[self.comparison.verdict]
+        return SYMBOLS.get(self.verdict, "")
 
     def summary(self, kind: str) -> float | None:
         """Mean over runs of the last or best round's accuracy in per cent, for an accuracy; None for other metrics."""

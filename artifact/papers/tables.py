@@ -16,7 +16,7 @@ from artifact.base.tables_as_text import csv_table, markdown_row, markdown_table
 from artifact.papers import experiments
 from artifact.papers.declared import Given, Line, Metric, Paper, Table
 from artifact.papers.measured import UP_TO_TARGET
-from artifact.papers.table_results import SYMBOLS, Entry, look_up, make
+from artifact.papers.table_results import Entry, look_up, make
 from artifact.runs.lookup import finished_runs
 from artifact.runs.store import finite
 from artifact.runs.sweep.workers import Settings
@@ -57,7 +57,7 @@ def markdown(paper: Paper, table: Table, profile: str, entries: list[Entry]) -> 
         differences = [line for row in table.rows if (line := _differences(row, columns, own))]
         if differences:
             lines += ["", "Paired by seed, row minus reference row with its 95 % t interval, ours / the paper's:", ""]
-            lines += [*_header(columns), *differences]
+            lines += [*_header(columns, own), *differences]
     return "\n".join([*lines, *_below(table, entries)])
 
 
@@ -69,13 +69,19 @@ def _shown(table: Table, entries: list[Entry]) -> tuple[Line, ...]:
     return tuple(column for column in table.columns if column.id in with_runs)
 
 
-def _header(columns: tuple[Line, ...]) -> list[str]:
-    return markdown_table(["ours / paper", *(column.label or "value" for column in columns)], [])
+def _header(columns: tuple[Line, ...], entries: list[Entry]) -> list[str]:
+    return markdown_table(["ours / paper", *(heading(column, entries) for column in columns)], [])
+
+
+def heading(column: Line, entries: list[Entry]) -> str:
+    """The column's label, with what was trained where that is not the paper's."""
+    trained = next((e.cell.heading for e in entries if e.cell.column is column and e.runs), column.label)
+    return trained or "value"
 
 
 def _grid(table: Table, columns: tuple[Line, ...], entries: list[Entry], render: Callable[[Entry], str]) -> list[str]:
     by_place = {(e.cell.row.id, e.cell.column.id, e.cell.metric.id): e for e in entries}
-    lines = _header(columns)
+    lines = _header(columns, entries)
     for row in table.rows:
         for metric in dict.fromkeys(e.cell.metric.id for e in entries):
             found = [by_place.get((row.id, column.id, metric)) for column in columns]
@@ -86,7 +92,9 @@ def _grid(table: Table, columns: tuple[Line, ...], entries: list[Entry], render:
 
 
 def _both(entry: Entry) -> str:
-    return " ".join(filter(None, [entry.text, f"/ {entry.printed}" if entry.printed else "", entry.symbol]))
+    """Ours, the paper's, and the symbol; a miniature says in the cell what it was trained on, and has no symbol."""
+    data = f"on {entry.cell.trained_on}" if entry.miniature and entry.runs else ""
+    return " ".join(filter(None, [entry.text, data, f"/ {entry.printed}" if entry.printed else "", entry.symbol]))
 
 
 def _differences(row: Line, columns: tuple[Line, ...], entries: list[Entry]) -> str:
@@ -98,7 +106,7 @@ def _differences(row: Line, columns: tuple[Line, ...], entries: list[Entry]) -> 
         if c is None:
             texts.append("")
             continue
-        printed = "" if c.printed is None else f" / {c.printed:+.2f} {SYMBOLS[c.verdict]}"
+        printed = "" if c.printed is None else f" / {c.printed:+.2f} {entry.symbol}".rstrip()
         texts.append(f"{c.difference.signed}{printed}")
     return markdown_row([f"{row.label} minus {row.against}", *texts]) if any(texts) else ""
 
@@ -247,7 +255,7 @@ def _record(e: Entry) -> dict[str, Any]:
         record |= {"against": c.against, "difference": c.difference.mean, "printed_difference": c.printed}
         record |= {"difference_low": c.difference.low, "difference_high": c.difference.high}
         record |= {name: getattr(c, name) for name in ("p_t", "p_sign", "holm_t", "holm_sign")}
-        record["verdict"] = None if c.printed is None else c.verdict
+        record["verdict"] = e.verdict or None
     return finite(record)
 
 
@@ -273,7 +281,7 @@ def latex(paper: Paper, table: Table, profile: str, entries: list[Entry]) -> str
             r"\begin{tabular}{l" + "c" * len(columns) + "}",
             r"\hline",
         ]
-        lines += [" & ".join(["", *(_tex(column.label) for column in columns)]) + r" \\", r"\hline"]
+        lines += [" & ".join(["", *(_tex(heading(column, own)) for column in columns)]) + r" \\", r"\hline"]
         by_place = {(e.cell.row.id, e.cell.column.id): e for e in own}
         for row in table.rows:
             found = [by_place.get((row.id, column.id)) for column in columns]
@@ -359,7 +367,7 @@ def drawing(paper: Paper, table: Table, profile: str, entries: list[Entry], fold
     panels: dict[str, dict[str, list[dict[int, float]]]] = {}
     for column in _shown(table, own):
         rows = [e for e in own if e.cell.column is column]
-        panels[column.label] = {
+        panels[heading(column, own)] = {
             e.cell.row.label: [run.series(f"{metric.model}.accuracy") for run in e.runs] for e in rows
         }
     stem = f"{paper.paper}-{table.id}-{profile}".replace("/", "-")

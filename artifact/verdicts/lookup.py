@@ -144,13 +144,6 @@ def open_store(profile: str, folder: Path | None = None) -> Store:
     return Store(folder or experiments.ROOT / experiments.STORES[profile])
 
 
-def _in_its_place(cell: Cell) -> str:
-    """What the profile trains instead of the column's data set, for labels; empty where it trains that."""
-    declared = cell.column.settings.get("dataset")
-    used = cell.configs[0].dataset if cell.configs else declared
-    return "" if declared in (None, used) else f" ({used} in its place)"
-
-
 def _spent(cell: Cell, run: Run, target: float) -> Spent | None:
     lines = run.metrics()
     rounds, accuracies = curve(run, cell.metric.model)
@@ -293,7 +286,7 @@ class Evidence(Numbers):
         own = UP_TO_TARGET.get(cell.metric.quantity, "points" if cell.metric.unit == "%" else cell.metric.unit)
         self.unit = own if self.predicate.measure == "metric" else reader(self.predicate.measure)[1]
         self.units.add(self.unit if self.unit == "points" else f"{cell.metric.quantity} {self.unit}")
-        self.names |= {row: cell.row.label, column: cell.column.label + _in_its_place(cell)}
+        self.names |= {row: cell.row.label, column: cell.heading}
         return cell
 
     def values(self, compared: str, within: str) -> BySeed:
