@@ -139,13 +139,13 @@ def _place(finding: Finding) -> list[str]:
 
 def _checked_table(found: Sequence[tuple[Claim, Mapping[str, Any]]]) -> list[str]:
     body = [[f"`{c.id}`", c.title, entry["verdict"], margin_text(entry["margin"])] for c, entry in found]
-    return markdown_table(["claim", "title", "verdict", "margin"], body)
+    return markdown_table(["claim", "title", "verdict on paper", "margin"], body)
 
 
 def _trained_table(found: Sequence[decide.Verdict]) -> list[str]:
     """What the stored runs say of claims about training."""
-    head = ["claim", f"what is tested, profile {PROFILE}", "verdict of the runs"]
-    return markdown_table(head, [[f"`{v.id}`", v.says, v.verdict] for v in found])
+    head = ["claim", f"what is tested, profile {PROFILE}", "verdict in training", "run on"]
+    return markdown_table(head, [[f"`{v.id}`", v.says, v.verdict, v.setting] for v in found])
 
 
 def _statement(claim: Claim) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from artifact.base.tables_as_text import markdown_table
-from artifact.verdicts.ledger import EMPIRICAL, PAPERS, TITLES, VERDICTS, Claim
+from artifact.verdicts.ledger import EMPIRICAL, ON_PAPER, PAPERS, TITLES, VERDICTS, Claim
 from checks.runner import Outcome
 from checks.text import margin_text
 
@@ -79,14 +79,15 @@ def problems(outcomes: Sequence[Outcome], unknown: Sequence[str] = ()) -> list[s
 
 
 def readme(claims: Iterable[Claim], stored: Mapping[str, Mapping[str, Any]]) -> str:
-    """Markdown table: papers x verdicts, counted from the stored evidence files; claims without one are "missing"."""
-    claims = list(claims)
-    found = {c.id: stored[c.id]["verdict"] if c.id in stored else "missing" for c in claims}
-    names = [v for v in (*VERDICTS, "missing") if v in found.values()]
+    """Markdown table: papers x verdicts on paper, counted from the stored evidence files; without one "missing"."""
+    claims = [claim for claim in claims if claim.decided_by == "checks"]
+    found = {c.id: c.on_paper(stored[c.id]["verdict"]) if c.id in stored else "missing" for c in claims}
+    names = [v for v in (*ON_PAPER, "missing") if v in found.values()]
     body = []
     for paper in PAPERS:
         count = Counter(found[c.id] for c in claims if c.paper == paper)
         body.append([TITLES[paper], *(str(count[v] or "") for v in names), str(sum(count.values()))])
     count = Counter(found.values())
     body.append(["all", *(str(count[v]) for v in names), str(len(claims))])
-    return "\n".join(markdown_table(["paper", *names, "total"], body)) + "\n"
+    table = "\n".join(markdown_table(["paper", *names, "total"], body))
+    return f"On paper: {len(claims)} claims that a check decides.\n\n{table}\n"

@@ -43,7 +43,7 @@ class Card:
         return f"{self.claim.id}: {self.verdict} ({self.claim.title})"
 
 
-def show(claim_id: str, profile: str = "quick") -> Card:
+def show(claim_id: str, profile: str = "laptop") -> Card:
     """Decide a claim now and return its card, which Jupyter displays.
 
     Theory and arithmetic are decided by running the claim's check. What training decides is read from the stored runs;
@@ -55,10 +55,14 @@ def show(claim_id: str, profile: str = "quick") -> Card:
     trained = empirical.section(claim, profile)
     if claim.decided_by == "experiments":
         return Card(
-            claim, trained.verdict, (_statement(claim), _badge(trained.verdict, claim.expected), *trained.parts)
+            claim,
+            trained.verdict,
+            (_statement(claim), _badge(trained.verdict, claim.expected, "in training"), *trained.parts),
         )
     verdict, parts = _checked(claim)
-    return Card(claim, verdict, (_statement(claim), _badge(verdict, claim.expected), *parts, *trained.parts))
+    return Card(
+        claim, verdict, (_statement(claim), _badge(verdict, claim.expected, "on paper"), *parts, *trained.parts)
+    )
 
 
 @cache
@@ -97,11 +101,11 @@ def _statement(claim: Claim) -> Markup:
     return Markup('<div class="statement">{}{}</div>').format(before, shown)
 
 
-def _badge(verdict: str, expected: str) -> Markup:
+def _badge(verdict: str, expected: str, where: str) -> Markup:
     """The verdict in words; a verdict that the ledger does not expect says so."""
     against = f" The ledger expects {expected}." if expected not in ("", verdict) else ""
-    return Markup('<p class="verdict {}"><strong>Verdict: {}</strong>, that is, {}.{}</p>').format(
-        verdict, verdict, evidence.MEANINGS[verdict], against
+    return Markup('<p class="verdict {}"><strong>Verdict {}: {}</strong>, that is, {}.{}</p>').format(
+        verdict, where, verdict, evidence.MEANINGS[verdict], against
     )
 
 

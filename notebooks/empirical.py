@@ -55,8 +55,9 @@ def _said(verdict: decide.Verdict) -> Markup:
     """A profile's verdict, the tested statement, and what was found."""
     tested, found = (" ".join(text.split()).rstrip(".") for text in (verdict.says, verdict.text))
     words = f"Tested: {tested}. Found: {found}." if found else f"{tested}."
+    words += f" Run here: {verdict.setting}." if verdict.setting else ""
     miniature = ", which tests the program and decides no claim" if verdict.profile == "quick" else ""
-    return render.paragraphs(words, f"At the {verdict.profile} profile{miniature}: {verdict.verdict}")
+    return render.paragraphs(words, f"In training, {verdict.profile} profile{miniature}: {verdict.verdict}")
 
 
 def _table_of(claim: Claim) -> str:

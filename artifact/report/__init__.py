@@ -2,3 +2,5 @@
 
 #: file of a report's folder that says what it was made from
 MARK = "report.json"
+#: profiles whose numbers stand beside the papers'; the quick one tests the program and has a page of its own
+SHOWN = ("laptop", "paper")

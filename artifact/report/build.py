@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from artifact import __version__
 from artifact.base.errors import UserError
@@ -42,8 +43,9 @@ def build(content: Content, folder: Path, notebooks: Path | None = None, inputs:
     _check_target(folder)
     site = Site(content, notebooks)
     rendered = {page.name: site.render(page) for make in PAGES for page in make(site)}
-    totals = Counter(record.verdict for record in content.records.values())
-    manifest = {"fedsharp": __version__, "profile": content.profile, "verdicts": dict(sorted(totals.items()))}
+    manifest: dict[str, Any] = {"fedsharp": __version__, "profile": content.profile}
+    for name in ("on_paper", "in_training"):
+        manifest[name] = Counter(v for record in content.records.values() if (v := getattr(record, name)))
     manifest["inputs"] = inputs
     manifest["formulas"] = {"converted": site.converter.converted, "as text": len(site.converter.failures)}
     with _replaced(folder.resolve()) as new:  # of a link, what it points to

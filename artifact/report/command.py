@@ -13,7 +13,7 @@ import click
 from artifact.base import fingerprints
 from artifact.base.options import Place, profile_option
 from artifact.papers import experiments
-from artifact.report import MARK
+from artifact.report import MARK, SHOWN
 
 #: folders whose pictures the report takes over
 PICTURES = ("out/figures", "docs/findings", "docs/figures")
@@ -21,7 +21,7 @@ PICTURES = ("out/figures", "docs/findings", "docs/figures")
 
 @click.command("report", help="Build the static report site; it opens offline.")
 @click.option("--out", type=Place(), default=Path("out/report"), show_default=True, help="Folder.")
-@profile_option("laptop")
+@profile_option("laptop", SHOWN)
 @click.option(
     "--notebooks",
     type=Place(),

@@ -14,12 +14,13 @@ from typing import Any
 from artifact.base import paths
 from artifact.base.errors import UserError
 from artifact.papers import experiments
+from artifact.report import SHOWN
 from artifact.runs.lookup import finished_runs
 from artifact.runs.store import Run, runs
 from artifact.verdicts import findings as declared
 from artifact.verdicts import ledger
 from artifact.verdicts.decide import decide
-from artifact.verdicts.ledger import EMPIRICAL, Claim
+from artifact.verdicts.ledger import Claim
 from artifact.verdicts.lookup import Store, open_store
 
 ROOT = paths.ROOT
@@ -54,15 +55,14 @@ class Record:
         return f"{self.page}#{self.claim.id}"
 
     @property
-    def toy(self) -> bool:
-        """Whether a check trained toy problems for the verdict, which is none of the stored runs."""
-        return self.claim.decided_by == "checks" and self.verdict in EMPIRICAL and self.verdict != "not-run"
+    def on_paper(self) -> str:
+        """What a check says, as one of ``ledger.ON_PAPER``; empty where none has a say."""
+        return self.claim.on_paper(self.verdict)
 
     @property
-    def second(self) -> str:
-        """The verdict of the stored runs, where they give one beside the check's."""
-        found = self.experiment["verdict"] if self.experiment and self.claim.decided_by == "checks" else ""
-        return "" if found == "not-run" else found
+    def in_training(self) -> str:
+        """What the stored runs say; empty where they have no say."""
+        return self.experiment["verdict"] if self.experiment else ""
 
 
 @dataclass(frozen=True)
@@ -138,10 +138,15 @@ class Content:
 
     @cached_property
     def runs(self) -> list[tuple[str, Run]]:
-        """(store's name, run) of every finished run, by store and key; each folder once, the quick one last."""
-        quick = self.stores.get("quick")
-        folders = {str(folder): folder for folder in sorted(self.stores.values(), key=lambda f: f == quick)}
-        return [(name, run) for name, folder in folders.items() for run in runs(self.root / folder) if run.done]
+        """(store's name, run) of every finished run at the profiles that are shown, by store and key."""
+        folders = dict.fromkeys(self.stores[profile] for profile in SHOWN if profile in self.stores)
+        return [(str(folder), run) for folder in folders for run in runs(self.root / folder) if run.done]
+
+    @cached_property
+    def miniatures(self) -> list[Run]:
+        """Finished runs of the quick profile, which test the program."""
+        folder = self.stores.get("quick")
+        return [run for run in runs(self.root / folder) if run.done] if folder else []
 
     @cached_property
     def finished(self) -> dict[str, Mapping[str, list[Run]]]:
@@ -151,8 +156,8 @@ class Content:
 
     @property
     def profiles(self) -> list[str]:
-        """All profiles, the chosen one first."""
-        return [self.profile, *(p for p in experiments.PROFILES if p != self.profile)]
+        """The profiles that are shown, the chosen one first."""
+        return [self.profile, *(p for p in SHOWN if p != self.profile)]
 
     @cached_property
     def discrepancies(self) -> list[dict[str, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -21,6 +21,8 @@ SYMBOLS = {
     "vacuous": "∅",
     "consistent": "=",
     "inconsistent": "≠",
+    "on-toy-data": "◦",
+    "not-decided": "–",
 } | table_results.SYMBOLS
 MEANINGS = {
     "proved": "true: a symbolic identity, an exact computation or a solver certificate is stored",
@@ -30,6 +32,8 @@ MEANINGS = {
     "vacuous": "true but empty: its right side diverges, exceeds the trivial bound or is far too large",
     "consistent": "the paper's own numbers agree with each other",
     "inconsistent": "the paper's own numbers disagree with each other",
+    "on-toy-data": "a check trained toy problems for it; the claim's page says what came out",
+    "not-decided": "no check can decide it; the reason is given",
     "reproduced": "training here agrees with the claim, by a paired interval against its margin",
     "direction-only": "training here agrees in sign, not in size",
     "inconclusive": "the interval of the training runs does not decide",
@@ -55,6 +59,8 @@ SEARCH = ("evaluations", "worst_ratio", "function_class", "seed", "argument", "h
 SAID = {"counterexample", "repair", "sides", "certificate", "reason", "printed", "derived", "rows", "disagreeing"}
 SAID |= {*SEARCH, "constant_that_covers_it"}
 ROWS, LIST, LONG = 60, 12, 280
+#: heads of the comparisons' columns
+LEVELS = {"low": "low (95 %)", "high": "high (95 %)", "p_holm": "p after Holm"}
 
 
 @dataclass(frozen=True)
@@ -100,22 +106,29 @@ def parts(record: Record) -> list[Part]:
 
 
 def experiment(record: Record) -> list[Part]:
-    """What the stored runs say: the rule, the outcome in words, every comparison with its interval, and the cells."""
+    """What the stored runs say: the rule, the outcome in words, its scale, every comparison, and the cells."""
     found = record.experiment
     if found is None:
         return []
     parts = [Part(text=text) for text in (found["says"], found["text"]) if text]
+    if found["setting"]:
+        parts.append(Part(text=f"Run here: {found['setting']}."))
+    if found["provisional"]:
+        parts.append(Part(text=f"Provisional: {'; '.join(found['provisional'])}."))
+    if found["omitted"]:
+        parts.append(Part(text=f"Left out, since they did not learn: {', '.join(found['omitted'])}."))
     rows: list[tuple[str, ...]] = []
-    marks: list[Any] = []
     for comparison in found["comparisons"]:
         ends = {name: "open" for name in ("low", "high") if comparison[name] is None}
         rows.append(tuple(value(entry) for entry in (comparison | ends).values()))
-        marks.append(None)
     if rows:
-        head = tuple(str(name).replace("_", " ") for name in found["comparisons"][0])
+        one_by_one = "Every comparison alone, at 95 %, not adjusted for their number."
+        if len(rows) > 1:
+            parts.append(_tally(found["comparisons"]))
         drawn = charts.intervals(found["comparisons"], found["unit"])
-        parts.append(Part("Paired differences and their intervals", chart=drawn))
-        parts.append(Part("Comparisons", head=head, rows=tuple(rows), marks=tuple(marks), folded=True))
+        parts.append(Part("Paired differences and their 95 % intervals", one_by_one, chart=drawn))
+        head = tuple(LEVELS.get(name, str(name).replace("_", " ")) for name in found["comparisons"][0])
+        parts.append(Part("Comparisons", head=head, rows=tuple(rows), folded=True))
     cells = [str(cell) for cell in found["cells"]]
     if cells:
         parts.append(Part("Cells of the tables", code=tuple(cells[:ROWS]), folded=True))
@@ -124,11 +137,30 @@ def experiment(record: Record) -> list[Part]:
     return parts
 
 
+def _tally(comparisons: Sequence[Mapping[str, Any]]) -> Part:
+    """On which side the means and the intervals lie, by what is compared with what, over the places of comparison."""
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for row in comparisons:
+        if None not in (row["mean"], row["low"], row["high"]):
+            groups.setdefault(re.sub(r" \([^()]*\)$", "", row["label"].split(";")[0]), []).append(row)
+    counted = [
+        (
+            label,
+            f"{sum(row['mean'] > 0 for row in rows)} of {len(rows)}",
+            *(str(sum(test) or "") for test in ([r["low"] > 0 for r in rows], [r["high"] < 0 for r in rows])),
+        )
+        for label, rows in groups.items()
+    ]
+    head = ("claimed", "mean on the claimed side", "95 % interval above 0", "95 % interval below 0")
+    return Part("On which side", head=head, rows=tuple(counted[:ROWS]), folded=len(counted) > 14)
+
+
 def _measured(evidence: Mapping[str, Any]) -> Iterator[Part]:
     """Intervals that a check measured on toy problems, with the number of seeds."""
     if evidence.get("interval") is not None:
         text = f"95 % intervals over n = {evidence.get('n')} seeds; {evidence.get('profile')}."
-        yield Part("Measured", text, head=("quantity", "mean", "low", "high"), rows=tuple(_intervals(evidence)))
+        head = ("quantity", "mean", "low (95 %)", "high (95 %)")
+        yield Part("Measured", text, head=head, rows=tuple(_intervals(evidence)))
 
 
 def _intervals(evidence: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:

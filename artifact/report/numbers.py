@@ -11,6 +11,7 @@ from artifact.base import plots
 from artifact.papers import experiments
 from artifact.papers.declared import Paper, Table
 from artifact.papers.table_results import Entry, look_up
+from artifact.papers.tables import heading
 from artifact.report import charts
 from artifact.report.content import Content
 from artifact.runs.store import Run
@@ -94,7 +95,7 @@ def curves(at: TableAt) -> charts.Chart | None:
         signature = str([(entry["label"], entry["mean"]) for entry in lines])
         if lines and signature not in seen:  # columns that differ only in a metric show the same runs
             seen.add(signature)
-            label = column.label or at.table.title
+            label = heading(column, at.entries) if column.label else at.table.title
             labels = ("communication round", "test accuracy (%)")
             panels.append({"title": label, "lines": lines, "labels": labels})
     if not panels:

@@ -18,7 +18,7 @@ from artifact.report.mathematics import Converter, typeset
 from artifact.report.numbers import Numbers
 from artifact.report.pictures import Pictures
 from artifact.report.terms import Linker
-from artifact.verdicts.ledger import PAPERS, TITLES, VERDICTS
+from artifact.verdicts.ledger import EMPIRICAL, ON_PAPER, PAPERS, TITLES
 
 HERE = Path(__file__).resolve().parent
 
@@ -50,7 +50,7 @@ class Site:
             loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
         )
         records = self.content.records.values()
-        decided = sum(record.verdict not in ("inconclusive", "not-run") for record in records)
+        on_paper, in_training = ([getattr(r, name) for r in records] for name in ("on_paper", "in_training"))
         checked = len(list((self.content.root / "results" / "checks").glob("*.json")))
         environment.globals |= {
             "navigation": navigation(),
@@ -58,7 +58,8 @@ class Site:
             "meanings": evidence.MEANINGS,
             "titles": TITLES,
             "papers": PAPERS,
-            "verdicts": [v for v in VERDICTS if any(record.verdict == v for record in records)],
+            "on_paper": [v for v in ON_PAPER if v in on_paper],
+            "in_training": [v for v in EMPIRICAL if v in in_training],
             "mathematics": self.converter,
             "typeset": typeset,
             "none_marks": lambda marks: (None,) * len(marks),
@@ -66,7 +67,8 @@ class Site:
             "profile": self.content.profile,
             "counts": {
                 "claims": len(records),
-                "decided": decided,
+                "on_paper": sum(map(bool, on_paper)),
+                "in_training": sum(map(bool, in_training)),
                 "checked": checked,
                 "runs": len(self.content.runs),
                 "methods": len(algorithms.ALGORITHMS),
@@ -99,5 +101,6 @@ def navigation() -> list[tuple[str, str]]:
         ("discrepancies.html", "Discrepancies"),
         ("costs.html", "Costs"),
         ("provenance.html", "Provenance"),
+        ("miniature.html", "Miniature runs"),
         ("glossary.html", "Glossary"),
     ]

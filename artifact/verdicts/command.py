@@ -57,7 +57,7 @@ def summary(found: Sequence[Verdict]) -> str:
     counts = ", ".join(f"{count[name]} {name}" for name in SYMBOLS)
     provisional = sum(bool(v.provisional) for v in found)
     profile = found[0].profile if found else "-"
-    return f"{len(found)} claims that training decides, profile {profile}: {counts}; {provisional} are provisional"
+    return f"In training: {len(found)} claims, profile {profile}: {counts}; {provisional} are provisional"
 
 
 def markdown(found: Sequence[Verdict], tables: Sequence[Table], profile: str, store: Store) -> str:
@@ -119,7 +119,7 @@ def _decided(found: Sequence[Verdict]) -> list[str]:
     for v in found:
         assert v.interval is not None  # a decided claim has one
         numbers = f"{decide.in_figures(v.interval)} {v.unit}".strip()
-        level = f"{100 * v.interval.level:.4g} %"
+        level = decide.level_text(v.interval, len(v.comparisons))
         level += f", margin {v.limit:g}" if v.limit > 0 else f", within {v.margin:g}" if v.margin else ""
         level += " ruled out" if v.limit > 0 and v.interval.high < v.limit else ""
         decisive = v.decided_by + (f" (1 of {len(v.comparisons)})" if len(v.comparisons) > 1 else "")
@@ -127,9 +127,9 @@ def _decided(found: Sequence[Verdict]) -> list[str]:
         size = v.size.text if v.size is not None else "-"
         final = "; ".join(v.provisional) or "final"
         numbers = f"{numbers} ({level})"
-        body.append([f"`{v.id}`", says, decisive, numbers, str(v.interval.n), size, final, f"`{v.command}`"])
-    head = ["claim", "what is tested", "deciding comparison", "difference", "n", "size", "provisional because", "runs"]
-    return markdown_table(head, body)
+        body.append([f"`{v.id}`", says, decisive, numbers, v.setting, size, final, f"`{v.command}`"])
+    head = ["claim", "what is tested", "deciding comparison", "difference", "run on", "size", "provisional because"]
+    return markdown_table([*head, "runs"], body)
 
 
 def _not_run(found: Sequence[Verdict]) -> list[str]:

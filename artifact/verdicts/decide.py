@@ -27,8 +27,12 @@ from artifact.verdicts import protocol
 from artifact.verdicts.contrasts import mean_contrast
 from artifact.verdicts.ledger import Claim
 from artifact.verdicts.lookup import FEWEST_SEEDS, Evidence, Store, open_store
+from artifact.verdicts.setting import in_words
 
 PROFILE = "laptop"
+#: level of an interval that is not adjusted
+ONE_BY_ONE = 1 - 2 * ALPHA
+NOT_FLAT = "curves not flat"
 
 
 @dataclass(frozen=True)
@@ -77,12 +81,12 @@ class Verdict:
 
     id, paper, title: of the claim.  says: the tested statement.  margin: in ``unit``.  interval: the adjusted interval
     that decided, of the comparison ``decided_by``; None for not-run.  n: paired seeds of the comparison with the
-    fewest.  text: the verdict in words.  scale: what the profile changes.  cells: ids used.  runs: keys used.
-    missing: cells that lack runs.  limit: what the decisive comparison had to exceed.  comparisons: every one with its
-    own 95 % interval, one-sided p and Holm's p.
-    command: makes the runs.  provisional: why the verdict is not final; empty where it is.  size: the answer to how
-    large the effect is; None where nothing says so.  omitted: methods that did not learn, with which nothing is
-    compared.
+    fewest.  text: the verdict in words.  scale: what the profile changes.  setting: data, network, rounds and seeds of
+    the runs, and whether their curves are flat.  cells: ids used.  runs: keys used.  missing: cells that lack runs.
+    limit: what the decisive comparison had to exceed.  comparisons: every one with its own 95 % interval, one-sided p
+    and Holm's p.  command: makes the runs.  provisional: why the verdict is not final; empty where it is.
+    size: the answer to how large the effect is; None where nothing says so.  omitted: methods that did not learn, with
+    which nothing is compared.
     """
 
     id: str
@@ -99,6 +103,7 @@ class Verdict:
     decided_by: str = ""
     n: int = 0
     scale: str = ""
+    setting: str = ""
     cells: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
@@ -207,6 +212,7 @@ def _decided(
     leaves = list(node.leaves())
     unit = evidence.unit
     n = min(len(one.differences) for one in leaves)
+    provisional = _provisional(predicate, evidence, name, n)
     return Verdict(
         id=claim.id,
         paper=claim.paper,
@@ -222,11 +228,12 @@ def _decided(
         decided_by=leaf.label,
         n=n,
         scale=evidence.scale,
+        setting=_setting(evidence, n, provisional),
         cells=tuple(evidence.cells),
         runs=tuple(sorted(evidence.keys)),
         comparisons=tuple(_comparisons(leaves)),
         command=_command(evidence.predicate, profile),
-        provisional=_provisional(predicate, evidence, name, n),
+        provisional=provisional,
         size=_size(predicate, evidence, contrast if contrast is not None else node, level),
         omitted=tuple(sorted(evidence.omitted)),
     )
@@ -244,8 +251,14 @@ def _provisional(predicate: AnyPredicate, evidence: Evidence, name: str, n: int)
         rises = evidence.rises()
         if not protocol.flat(rises, protocol.smallest("/".join(predicate.table.split("/")[:2]))):
             rounds = " and ".join(map(str, evidence.rounds()))
-            reasons.append(f"curves not flat at round {rounds}")
+            reasons.append(f"{NOT_FLAT} at round {rounds}")
     return tuple(reasons)
+
+
+def _setting(evidence: Evidence, n: int, provisional: Sequence[str]) -> str:
+    runs = [run for key in sorted(evidence.keys) if (run := evidence.store.by_key.get(key))]
+    rising = any(reason.startswith(NOT_FLAT) for reason in provisional)
+    return in_words(runs, n) + (", curves not yet flat" if rising else "")
 
 
 def _size(predicate: AnyPredicate, evidence: Evidence, node: Node, level: float) -> Size | None:
@@ -267,7 +280,13 @@ def _text(leaf: Comparison, interval: Interval, comparisons: int, margin: float,
     ruled_out = ", which the interval rules out" if leaf.margin > 0 and interval.high < leaf.margin else ""
     against = f", margin {margin:g}{ruled_out}" if leaf.margin > 0 else f", within {margin:g}" if margin else ""
     among = f", decisive of {comparisons} comparisons" if comparisons > 1 else ""
-    return f"{leaf.label}: {numbers} (n={interval.n}{against}{among})"
+    return f"{leaf.label}: {numbers} ({level_text(interval, comparisons)}, n={interval.n}{against}{among})"
+
+
+def level_text(interval: Interval, comparisons: int) -> str:
+    """The level of an interval in words: ``95 %``, or ``99.64 %, adjusted for 14 comparisons``."""
+    adjusted = f", adjusted for {comparisons} comparisons" if comparisons > 1 else ", for its look"
+    return f"{100 * interval.level:.4g} %" + (adjusted if interval.level > ONE_BY_ONE + 1e-9 else "")
 
 
 def _comparisons(leaves: Sequence[Comparison]) -> list[dict[str, Any]]:

@@ -38,6 +38,8 @@ KINDS: tuple[str, ...] = get_args(Kind)
 #: what the stored runs can say of a claim, and what they or a check can
 EMPIRICAL: tuple[str, ...] = get_args(Empirical)
 VERDICTS: tuple[str, ...] = (*get_args(Decided), *EMPIRICAL)
+#: what a check says of a claim; one that trains toy problems for it, or decides nothing, has no word of the runs
+ON_PAPER: tuple[str, ...] = (*get_args(Decided), "on-toy-data", "not-decided")
 Text = Annotated[str, Field(min_length=1)]
 #: fields of a claim that its entry does not hold: the file's name says the paper, the protocol what is judged later
 _ELSEWHERE = {"paper", "judged"}
@@ -78,6 +80,12 @@ class Claim:
     def empirical(self) -> bool:
         """Whether the stored runs have a say."""
         return self.decided_by == "experiments" or self.predicate is not None
+
+    def on_paper(self, verdict: str) -> str:
+        """The check's verdict as one of ``ON_PAPER``; empty where no check has a say."""
+        if self.decided_by != "checks":
+            return ""
+        return verdict if verdict not in EMPIRICAL else "not-decided" if verdict == "not-run" else "on-toy-data"
 
     @property
     def expected_empirical(self) -> str:

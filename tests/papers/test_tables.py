@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -373,3 +374,25 @@ def test_a_cell_cannot_break_its_table():
     lines = markdown_table(["a", "b"], [["x | y", "two\nlines"]])
     assert lines == ["| a | b |", "|---|---|", "| x \\| y | two lines |"]
     assert list(csv.reader(io.StringIO(csv_table(["a"], [["x,\n y"], [None]])))) == [["a"], ["x,\n y"], [""]]
+
+
+def test_a_miniature_says_in_its_cell_what_it_was_trained_on_and_is_not_held_against_the_paper():
+    _, table = experiments.find("yashwanth2023/1")
+    found = table_results.look_up(table, "laptop", finished_runs(experiments.ROOT / "results"))
+    entry = next(e for e in found if e.symbol)
+    assert entry.symbol and "on " not in tables._both(entry)
+    small = replace(entry, cell=replace(entry.cell, profile="quick"))
+    assert small.symbol == small.verdict == ""
+    assert f"{small.text} on digits / {small.printed}" == tables._both(small)
+
+
+def test_every_column_that_trains_other_data_than_the_paper_says_so():
+    seen = 0
+    for _, table in experiments.all_tables():
+        for profile in set(table.profiles) & {"quick", "laptop"} if table.given is None else ():
+            for cell in experiments.cells(table, profile):
+                declared = (table.settings | cell.column.settings | cell.row.settings).get("dataset")
+                if declared and cell.configs[0].dataset != declared:
+                    assert f"{cell.trained_on} (paper: " in cell.heading, (cell.id, profile)
+                    seen += 1
+    assert seen > 1000

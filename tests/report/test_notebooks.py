@@ -162,7 +162,7 @@ def test_pages_show_every_claim_with_its_verdict(pages, name):
     anchors = [attributes["id"] for tag, attributes in tags if tag == "a" and "id" in attributes]
     assert anchors == notebooks.claims_of(name)
     for claim in anchors:
-        assert f"Verdict: {LEDGER[claim].expected}</strong>" in pages[name]
+        assert f"Verdict on paper: {LEDGER[claim].expected}</strong>" in pages[name]
         assert f'href="../paper-{LEDGER[claim].paper}.html#{claim}"' in pages[name]
     assert pages[name].count('class="card"') == len(anchors)
     assert "The ledger expects" not in pages[name]

@@ -218,7 +218,8 @@ def test_an_interval_with_an_open_end_is_told_and_not_drawn(content):
     drawn = charts.intervals([told, untold], "rounds")
     assert "told: 1 from 0.5 to 1.5" in drawn and "untold" not in drawn
     record = next(iter(content.records.values()))
-    found = {"says": "", "text": "", "unit": "rounds", "comparisons": [untold], "cells": [], "missing": []}
+    found = dict.fromkeys(("says", "text", "setting"), "") | dict.fromkeys(("cells", "missing", "provisional"), ())
+    found |= {"unit": "rounds", "comparisons": [untold], "omitted": ()}
     (rows,) = (part.rows for part in evidence.experiment(dataclasses.replace(record, experiment=found)) if part.rows)
     assert rows == (("untold", "1", "open", "open", "0"),)
 
@@ -240,6 +241,77 @@ def test_every_stored_piece_of_evidence_is_put_into_words(content):
     for record in content.records.values():
         shown = [*evidence.parts(record), *evidence.experiment(record)]
         assert any(part.text or part.code or part.rows for part in shown), record.claim.id
+
+
+# ---- two verdicts, their scale and their levels ----------------------------------------------------------------------
+
+
+def test_a_claim_has_a_verdict_on_paper_or_in_training_and_no_word_stands_for_both(content):
+    assert not set(ledger.ON_PAPER) & set(ledger.EMPIRICAL)
+    for record in content.records.values():
+        assert record.on_paper or record.in_training, record.claim.id
+        assert record.on_paper in ("", *ledger.ON_PAPER) and record.in_training in ("", *ledger.EMPIRICAL)
+
+
+def test_front_page_readme_and_list_count_alike(content, site):
+    counts = [Counter(v for r in content.records.values() if (v := getattr(r, n))) for n in ("on_paper", "in_training")]
+    front = (site / "index.html").read_text(encoding="utf-8")
+    for name, count in zip(("on_paper", "in_training"), counts, strict=True):
+        assert Counter(v for v in re.findall(rf'data-{name}="([^"]*)"', front) if v) == count
+        totals = re.findall(rf'href="\?{name}=([a-z-]+)#claims"[^>]*>(\d+)<', front)
+        assert {verdict: int(n) for verdict, n in totals} == count
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"On paper: {counts[0].total()} claims" in readme and f"In training: {counts[1].total()} claims" in readme
+    assert f"{counts[1]['contradicted']} contradicted" in readme
+    page = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    assert f"In training: {counts[1].total()} claims" in page and f"{counts[1]['contradicted']} contradicted" in page
+
+
+SCALE = r"training images, [^,]+, [0-9 or]+ rounds, n=\d+(, curves not yet flat)?$"
+
+
+def test_a_training_verdict_names_the_level_of_its_interval_and_its_scale(content):
+    found = [r.experiment for r in content.records.values() if r.in_training not in ("", "not-run")]
+    assert len(found) > 80
+    for one in found:
+        assert re.search(
+            r"\[[^]]*\][^\[]*\(9\d(\.\d+)? %(, adjusted for \d+ comparisons|, for its look)?, n=", one["text"]
+        ), one["id"]
+        assert re.search(SCALE, one["setting"]), one["id"]
+    assert any("%, adjusted for 14 comparisons" in one["text"] for one in found)
+    provisional = [one for one in found if any(reason.startswith("curves not flat") for reason in one["provisional"])]
+    assert len(provisional) > 10 and all(one["setting"].endswith("not yet flat") for one in provisional)
+
+
+def test_no_interval_of_a_card_stands_without_its_level(content):
+    for record in content.records.values():
+        for part in evidence.experiment(record):
+            if part.chart or "low" in " ".join(part.head):
+                assert "95 %" in part.heading + part.text + " ".join(part.head) + part.chart, record.claim.id
+
+
+def test_a_card_says_on_which_side_each_comparison_lies(content):
+    parts = evidence.experiment(content.records["sun23-tab1-numbers"])
+    (sides,) = [part for part in parts if part.heading == "On which side"]
+    assert ("FedSMOO - FedDyn", "0 of 2") in {row[:2] for row in sides.rows}
+
+
+# ---- miniatures ------------------------------------------------------------------------------------------------------
+
+
+def test_no_page_but_one_speaks_of_miniature_runs(content, site):
+    assert content.profiles == ["laptop", "paper"]
+    pages = [path for path in site.glob("*.html") if re.search(r"[Pp]rofile quick|quick profile", path.read_text())]
+    assert {path.name for path in pages} <= {"miniature.html", "provenance.html", "glossary.html"}
+    assert "paper's" not in (site / "miniature.html").read_text(encoding="utf-8").split("<main")[1].split("<footer")[0]
+
+
+def test_a_column_is_headed_by_what_was_trained(site):
+    text = (site / "tables-yashwanth2023.html").read_text(encoding="utf-8")
+    assert '<th scope="col">CIFAR-10 (paper: CIFAR-100), Dirichlet-0.3</th>' in text
+    assert '<th scope="col">CIFAR-100, Dirichlet-0.3</th>' not in text
+    text = (site / "tables-fan2024.html").read_text(encoding="utf-8")
+    assert "Pathological-3, to 34 % (paper: to 68 %)</th>" in text
 
 
 # ---- charts ----------------------------------------------------------------------------------------------------------

@@ -126,23 +126,24 @@ def test_filter_search_and_deep_links_of_the_claims(visit):
 
 @needs_browser
 def test_a_deep_link_shows_its_claim_even_outside_the_filter(visit):
-    page = visit("index.html?paper=qu2022&verdict=proved#thesis-lem1")
+    page = visit("index.html?paper=qu2022&on_paper=proved#thesis-lem1")
     assert page.locator("#thesis-lem1").is_visible()
     shown = page.evaluate("[...document.querySelectorAll('#list li')].filter(i => !i.hidden).map(i => i.dataset)")
     assert all(
-        item["paper"] == "qu2022" and item["verdict"] == "proved" for item in shown if item["paper"] != "kakoun2024"
+        item["paper"] == "qu2022" and item["on_paper"] == "proved" for item in shown if item["paper"] != "kakoun2024"
     )
 
 
 @needs_browser
-def test_a_number_of_the_matrix_filters_the_list_by_keyboard(visit):
+@pytest.mark.parametrize(("matrix", "field"), [(0, "on_paper"), (1, "in_training")])
+def test_a_number_of_a_matrix_filters_the_list_by_keyboard(visit, matrix, field):
     page = visit("index.html")
-    cell = page.locator(".matrix tbody a.cell").first
+    cell = page.locator(".matrix").nth(matrix).locator("tbody a.cell").first
     count = int(cell.inner_text())
     cell.focus()
     page.keyboard.press("Enter")
     assert page.inner_text("#found").startswith(f"{count} entr")
-    assert page.evaluate("document.activeElement.name") == "verdict"
+    assert page.evaluate("document.activeElement.name") == field
 
 
 @needs_browser

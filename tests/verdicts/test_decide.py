@@ -487,7 +487,7 @@ def test_page_says_what_was_reproduced_and_what_not(store):
         replace(claim(type="difference", pairs=[["A", "B"]], within=["Y"]), id="three"),
     ]
     text = command.markdown(decide_all(wanted, "laptop", store), [table_], "laptop", store)
-    assert "3 claims that training decides, profile laptop: 1 reproduced, 0 direction-only, 0 inconclusive" in text
+    assert "In training: 3 claims, profile laptop: 1 reproduced, 0 direction-only, 0 inconclusive" in text
     sections = text.split("\n## ")
     assert "`one`" in sections[1] and sections[1].startswith("Reproduced")
     assert "`two`" in sections[2] and sections[2].startswith("Contradicted")

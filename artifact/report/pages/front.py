@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from artifact.report.content import Finding, Record
+from artifact.report.content import Content, Finding, Record
 from artifact.report.mathematics import typeset
 from artifact.report.pages.papers import statement_parts
 from artifact.report.site import Page, Site
@@ -35,18 +35,23 @@ WORDS = 220  # characters of a statement that the search sees
 def build(site: Site) -> Iterator[Page]:
     content = site.content
     records = content.records.values()
-    counts = {paper: Counter(r.verdict for r in content.of_paper(paper)) for paper in PAPERS}
     losses = [(site.pictures.find(f"loss-{name}", small=True), caption) for name, caption in LOSSES]
     context = {
         "title": "Overview",
         "losses": [(picture, caption) for picture, caption in losses if picture is not None],
         "findings": [_finding(site, finding) for finding in content.findings],
-        "matrix": [{"paper": p, "counts": counts[p], "total": counts[p].total()} for p in PAPERS],
-        "totals": Counter(record.verdict for record in records),
+        "matrices": [_matrix(content, name) for name in ("on_paper", "in_training")],
         "kinds": [kind for kind in KINDS if any(record.claim.kind == kind for record in records)],
         "records": [(r, _words(r)) for r in records],
     }
     yield Page("index.html", "index.html", context)
+
+
+def _matrix(content: Content, name: str) -> dict[str, Any]:
+    """Papers against one of the two kinds of verdicts. name: of the record's property, which the filter shares."""
+    found = {paper: Counter(v for r in content.of_paper(paper) if (v := getattr(r, name))) for paper in PAPERS}
+    rows = [{"paper": p, "counts": counts, "total": counts.total()} for p, counts in found.items()]
+    return {"name": name, "rows": rows, "totals": sum(found.values(), Counter())}
 
 
 def _finding(site: Site, finding: Finding) -> dict[str, Any]:
@@ -59,9 +64,7 @@ def _finding(site: Site, finding: Finding) -> dict[str, Any]:
         "title": typeset(finding.title),
         "records": finding.records,
         "trained": finding.trained,
-        "verdicts": [
-            r.experiment["verdict"] if finding.trained and r.experiment else r.verdict for r in finding.records
-        ],
+        "verdicts": [r.in_training if finding.trained else r.on_paper for r in finding.records],
         "meaning": _linked(typeset(finding.meaning), {row["id"] for row in site.content.discrepancies}),
         "short": len(statement) <= SHORT,
         "statement": site.converter.html(statement, first.claim.id),

@@ -76,7 +76,7 @@ def _switches(cls: type) -> list[dict[str, Any]]:
 def _results(site: Site, name: str) -> list[dict[str, Any]]:
     found = []
     for at, entry in site.numbers.of_method(name):
-        place = f"{entry.cell.row.label} / {entry.cell.column.label or 'value'}"
+        place = f"{entry.cell.row.label} / {entry.cell.heading or 'value'}"
         found.append({"at": at, "entry": entry, "place": place, "unit": entry.cell.metric.unit})
     return found
 

@@ -11,7 +11,7 @@ from artifact.papers import experiments
 from artifact.report import evidence, notebooks
 from artifact.report.content import Record
 from artifact.report.site import Page, Site
-from artifact.verdicts.ledger import PAPERS, VERDICTS
+from artifact.verdicts.ledger import EMPIRICAL, ON_PAPER, PAPERS
 
 #: a first paragraph that several claims repeat
 SETTING = re.compile(r"Setting\b.*")
@@ -22,7 +22,10 @@ def build(site: Site) -> Iterator[Page]:
     for paper in PAPERS:
         records = site.content.of_paper(paper)
         settings = _settings(records)
-        counted = Counter(record.verdict for record in records)
+        counted = [
+            (name, [(v, n) for v in known if (n := sum(getattr(record, name) == v for record in records))])
+            for name, known in (("on_paper", ON_PAPER), ("in_training", EMPIRICAL))
+        ]
         context = {
             "title": paper,
             "paper": paper,
@@ -30,7 +33,7 @@ def build(site: Site) -> Iterator[Page]:
             "settings": [
                 {"name": _name(text), "html": site.converter.html(text, f"setting of {paper}")} for text in settings
             ],
-            "counted": [(verdict, counted[verdict]) for verdict in VERDICTS if counted[verdict]],
+            "counted": counted,
             "tables_page": f"tables-{paper}.html" if site.numbers.of_paper(paper) else "",
             "figures_page": f"figures-{paper}.html" if any(name.startswith(f"{paper}/fig") for name in places) else "",
             "notebooks": [

@@ -14,6 +14,7 @@ from artifact.papers import experiments, variants
 from artifact.papers.costs import COLUMNS, TABLE7
 from artifact.report.site import Page, Site
 from artifact.report.terms import anchor
+from artifact.runs.lookup import find_runs
 from artifact.runs.session import summarise
 from artifact.runs.store import Run
 from artifact.training.config import RunConfig, as_json
@@ -23,6 +24,7 @@ def build(site: Site) -> Iterator[Page]:
     yield _discrepancies(site)
     yield _costs(site)
     yield _provenance(site)
+    yield _miniature(site)
     terms = [term | {"anchor": anchor(term["word"])} for term in site.content.glossary]
     yield Page("glossary.html", "glossary.html", {"title": "Glossary", "terms": terms})
 
@@ -105,14 +107,15 @@ def _costs(site: Site) -> Page:
         for variant in ("paper", "released"):
             if variant == "released" and not algorithms.has_code(name):
                 continue
-            cost, key = counted.get((name, variant), (None, None))
+            cost, run = counted.get((name, variant), (None, None))
             wanted = specified.get(name) if variant == "paper" else None
             rows.append(
                 {
                     "name": name,
                     "title": site.content.methods[name]["title"],
                     "variant": variant,
-                    "key": key,
+                    "key": None if run is None else run.key,
+                    "data": "" if run is None else experiments.DATA_NAMES.get(run.config()["dataset"], "digits"),
                     "values": [None if cost is None else round(cost[column], 2) for column in COLUMNS],
                     "specified": None if wanted is None else [float(wanted[column]) for column in COLUMNS],
                     "table7": _beside(printed.get(name, {}), cost) if variant == "paper" else [],
@@ -131,16 +134,20 @@ def _beside(printed: Mapping[str, float], cost: Mapping[str, float] | None) -> l
     return [(name, value, ours[name] if differs[name] else None) for name, value in printed.items()]
 
 
-def _counted(site: Site) -> dict[tuple[str, str], tuple[Mapping[str, float], str]]:
-    """(method, variant) -> (cost that the engine counted in the last round, key of the run)."""
-    found: dict[tuple[str, str], tuple[Mapping[str, float], str]] = {}
-    for _, run in site.content.runs:
+def _counted(site: Site) -> dict[tuple[str, str], tuple[Mapping[str, float], Run]]:
+    """(method, variant) -> (cost that the engine counted in the last round, the run).
+
+    A method that only miniatures ran has its costs from one, which are the same: they are counted in gradients and
+    models.
+    """
+    found: dict[tuple[str, str], tuple[Mapping[str, float], Run]] = {}
+    for run in (*(run for _, run in site.content.runs), *site.content.miniatures):
         config = run.config()
         place = (config["algorithm"], config["variant"])
         if place not in found and _plain(config):
             lines = run.metrics()
             if lines and "cost" in lines[-1]:
-                found[place] = (lines[-1]["cost"], run.key)
+                found[place] = (lines[-1]["cost"], run)
     return found
 
 
@@ -203,3 +210,21 @@ def _text(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value)) or "none"
     return "none" if value is None else str(value)
+
+
+# ---- miniatures ------------------------------------------------------------------------------------------------------
+
+
+def _miniature(site: Site) -> Page:
+    """What the quick profile has run: the only page that speaks of it, without a number of a paper."""
+    rows, finished = [], site.content.finished.get("quick", {})
+    for paper, table in experiments.all_tables():
+        if table.given is None and "quick" in table.profiles:
+            cells = experiments.cells(table, "quick")
+            row = {"paper": paper, "table": table, "cells": len(cells), "note": table.profiles["quick"].note}
+            row["done"] = sum(bool(find_runs(cell.configs, finished)) for cell in cells)
+            row["data"] = ", ".join(dict.fromkeys(cell.trained_on for cell in cells))
+            row["command"] = f"python -m artifact table {table.paper}/{table.id} --profile quick --lookup"
+            rows.append(row)
+    context = {"title": "Miniature runs", "rows": rows, "runs": len(site.content.miniatures)}
+    return Page("miniature.html", "miniature.html", context)

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from artifact.papers.declared import Metric
-from artifact.papers.table_results import SYMBOLS, Entry
+from artifact.papers.table_results import Entry
+from artifact.papers.tables import heading
 from artifact.report.numbers import TableAt, curves
 from artifact.report.site import Page, Site
-
-VERDICT_OF = {symbol: verdict for verdict, symbol in SYMBOLS.items()}
 
 
 def build(site: Site) -> Iterator[Page]:
@@ -69,19 +68,19 @@ def _grid(at: TableAt, metric: Metric) -> dict[str, Any]:
     shown = sorted(at.table.columns, key=lambda column: bool(ran) and column.id not in ran)
     rows = []
     for row in at.table.rows:
-        cells = [_cell(own.get((row.id, column.id)), at.profile) for column in shown]
+        cells = [_cell(own.get((row.id, column.id))) for column in shown]
         if any(cells):
             rows.append({"label": row.label, "against": row.against, "cells": cells})
-    columns = [column.label or "value" for column in shown]
+    columns = [heading(column, list(own.values())) for column in shown]
     return {"metric": metric, "explain": explain(metric, at.profile), "columns": columns, "rows": rows}
 
 
-def _cell(entry: Entry | None, profile: str) -> dict[str, Any] | None:
-    """What a cell shows. A miniature on other data is not judged by the paper's sign."""
+def _cell(entry: Entry | None) -> dict[str, Any] | None:
+    """The texts of a cell; None for one that the table does not have."""
     if entry is None:
         return None
     given = entry.cell.table.given is not None
-    difference, symbol = None, "" if profile == "quick" else entry.symbol
+    difference = None
     if entry.comparison is not None:
         d = entry.comparison.difference
         interval = f" [{d.low:+.2f}, {d.high:+.2f}]" if d.n > 1 else " (one seed, no interval)"
@@ -92,8 +91,8 @@ def _cell(entry: Entry | None, profile: str) -> dict[str, Any] | None:
         "ours": "" if given else entry.text,
         "ran": bool(entry.runs),
         "theirs": entry.printed,
-        "symbol": symbol,
-        "verdict": VERDICT_OF.get(symbol, ""),
+        "symbol": entry.symbol,
+        "verdict": entry.verdict,
         "difference": difference,
         "key": entry.runs[0].key if entry.runs else None,
     }

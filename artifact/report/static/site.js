@@ -80,7 +80,7 @@
       try { history.pushState(null, "", link.href); } catch (error) { location.href = link.href; return; }
       read();
       document.getElementById("claims").scrollIntoView();
-      form.querySelector("select[name=verdict]").focus({ preventScroll: true });
+      form.querySelector(link.search.includes("in_training") ? "select[name=in_training]" : "select[name=on_paper]").focus({ preventScroll: true });
     }));
     window.addEventListener("popstate", read);
     read();
