@@ -342,12 +342,12 @@ def test_training_makes_what_is_missing_and_reads_the_store_anew(monkeypatch, tm
 
 def test_the_badge_is_the_verdict_of_the_committed_runs_and_a_miniature_decides_nothing(monkeypatch):
     said = {"laptop": "not-run", "quick": "reproduced"}
-    found = empirical.verdicts.decide
+    found = empirical.decide.decide
 
     def decide(claim, profile, store):
         return replace(found(claim, "quick", Path("nowhere")), verdict=said[profile], profile=profile)
 
-    monkeypatch.setattr(empirical.verdicts, "decide", decide)
+    monkeypatch.setattr(empirical.decide, "decide", decide)
     section = empirical.section(LEDGER["thesis-toy-radius"], "quick")
     assert section.verdict == "not-run"
     assert "decides no claim: reproduced" in "".join(section.parts)
