@@ -126,7 +126,7 @@ class Cell:
         ``CIFAR-100, Dirichlet-0.3`` -> ``CIFAR-10 (paper: CIFAR-100), Dirichlet-0.3``.
         """
         label, own = self.column.label, self.trained_on
-        declared = (self.table.settings | self.column.settings | self.row.settings).get("dataset")
+        declared = (self.table.settings | self.column.settings | self.row.settings).get("dataset", "")
         theirs = DATA_NAMES.get(declared, declared)
         if own and theirs and own != theirs:
             said = f"{own} (paper: {theirs})"

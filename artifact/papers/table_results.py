@@ -108,8 +108,9 @@ class Entry:
     @property
     def verdict(self) -> str:
         """Of the comparison, by the paper's sign; empty without one, and for a miniature."""
-        compared = self.comparison is not None and self.comparison.printed is not None and not self.miniature
-        return self.comparison.verdict if compared else ""
+        if self.comparison is None or self.comparison.printed is None or self.miniature:
+            return ""
+        return self.comparison.verdict
 
     @property
     def symbol(self) -> str:

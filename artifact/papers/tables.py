@@ -103,7 +103,7 @@ def _differences(row: Line, columns: tuple[Line, ...], entries: list[Entry]) -> 
     for column in columns:
         entry = next((e for e in entries if e.cell.row is row and e.cell.column is column), None)
         c = None if entry is None else entry.comparison  # a row need not have every metric
-        if c is None:
+        if entry is None or c is None:
             texts.append("")
             continue
         printed = "" if c.printed is None else f" / {c.printed:+.2f} {entry.symbol}".rstrip()
