@@ -30,7 +30,9 @@ def photograph(index: Path, target: Path) -> None:
         page.add_style_tag(content=f".findings > li:nth-child(n+{FINDINGS + 1}) {{ display: none }}")
         page.evaluate("document.querySelectorAll('img').forEach(i => { i.loading = 'eager' })")
         page.wait_for_function("[...document.images].every(i => i.complete)")
-        height = page.evaluate("Math.ceil(document.querySelector('.matrix').getBoundingClientRect().bottom) + 16")
+        height = page.evaluate(
+            "Math.ceil([...document.querySelectorAll('.matrix')].at(-1).getBoundingClientRect().bottom) + 16"
+        )
         page.set_viewport_size({"width": WIDTH, "height": height})
         shot = page.screenshot(clip={"x": 0, "y": 0, "width": WIDTH, "height": height})
         opened.close()
