@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -16,11 +16,12 @@ import click
 from artifact.base.errors import UserError
 from artifact.base.files import write_atomic
 from artifact.base.options import STORE, profile_option
+from artifact.base.stats import Interval
 from artifact.base.tables_as_text import markdown_table
 from artifact.papers import experiments
 from artifact.papers.declared import Table
 from artifact.runs.store import LAST
-from artifact.verdicts import curve_ends, decide, ledger
+from artifact.verdicts import curve_ends, decide, ledger, moderated
 from artifact.verdicts.curve_ends import Tail
 from artifact.verdicts.decide import SYMBOLS, Verdict
 from artifact.verdicts.ledger import Claim
@@ -62,11 +63,13 @@ def summary(found: Sequence[Verdict]) -> str:
 
 def markdown(found: Sequence[Verdict], tables: Sequence[Table], profile: str, store: Store) -> str:
     """The generated part of the page: what came out, at which scale, and how flat the curves are."""
+    borrowed = moderated.beside(found)
     lines = [summary(found) + ".", "", *_counts(found), "", *_twice(found), *_work(store), ""]
     for name, heading in SECTIONS.items():
         chosen = [v for v in found if v.verdict == name]
         if chosen:
-            lines += [f"## {heading}", "", *(_not_run(chosen) if name == "not-run" else _decided(chosen)), ""]
+            rows = _not_run(chosen) if name == "not-run" else _decided(chosen, borrowed)
+            lines += [f"## {heading}", "", *rows, ""]
     lines += ["## What the figures show", "", *_figures(tables, profile, store), ""]
     lines += ["## Scale", "", *_scale(found, tables, profile), ""]
     papers = {one.paper for one in tables}
@@ -114,7 +117,7 @@ def _work(store: Store) -> list[str]:
     ]
 
 
-def _decided(found: Sequence[Verdict]) -> list[str]:
+def _decided(found: Sequence[Verdict], borrowed: Mapping[str, Interval]) -> list[str]:
     body = []
     for v in found:
         assert v.interval is not None  # a decided claim has one
@@ -127,9 +130,18 @@ def _decided(found: Sequence[Verdict]) -> list[str]:
         size = v.size.text if v.size is not None else "-"
         final = "; ".join(v.provisional) or "final"
         numbers = f"{numbers} ({level})"
-        body.append([f"`{v.id}`", says, decisive, numbers, v.setting, size, final, f"`{v.command}`"])
-    head = ["claim", "what is tested", "deciding comparison", "difference", "run on", "size", "provisional because"]
-    return markdown_table([*head, "runs"], body)
+        second = decide.in_figures(borrowed[v.id]) if v.id in borrowed else "-"
+        body.append([f"`{v.id}`", says, decisive, numbers, v.setting, second, size, final, f"`{v.command}`"])
+    head = [
+        "claim",
+        "what is tested",
+        "deciding comparison",
+        "difference",
+        "run on",
+        "moderated t (95 %, no verdict)",
+        "size",
+    ]
+    return markdown_table([*head, "provisional because", "runs"], body)
 
 
 def _not_run(found: Sequence[Verdict]) -> list[str]:
