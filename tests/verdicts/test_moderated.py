@@ -3,16 +3,18 @@
 import doctest
 from types import SimpleNamespace
 
+import moderated_errors
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from moderated_errors import simulated
 from scipy import special, stats
+from verdict_errors import Claim
 
 from artifact.base.hypotheses import Comparison, every
 from artifact.base.stats import t_interval
 from artifact.verdicts import moderated
-from artifact.verdicts.moderated import Prior, intervals, prior, simulated
-from artifact.verdicts.simulation import Claim
+from artifact.verdicts.moderated import Prior, intervals, prior
 
 
 def made(scales, n=200) -> Claim:
@@ -88,5 +90,5 @@ def test_the_second_column_borrows_from_the_claims_of_the_same_table():
 
 
 def test_the_command_prints_nine_rows():
-    result = CliRunner().invoke(moderated.moderated_command, ["--draws", "5", "--claim", "sun23-tab8"])
+    result = CliRunner().invoke(moderated_errors.errors_command, ["--draws", "5", "--claim", "sun23-tab8"])
     assert result.exit_code == 0 and result.stdout.count("\n") == 11

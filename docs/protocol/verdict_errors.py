@@ -5,7 +5,7 @@ their means), so that comparisons keep their spreads and correlations. The true 
 plus so many of its own standard deviations. What is judged is the claim's own tree, by the code that gives verdicts, at
 the protocol's looks and with its mean contrast.
 
-    python -m artifact.verdicts.simulation --draws 2000 --seed 0
+    python docs/protocol/verdict_errors.py --draws 1000 --seed 0
 """
 
 from __future__ import annotations
@@ -185,10 +185,10 @@ def table(rows: Sequence[dict[str, Any]], number: int) -> list[str]:
 
 
 @click.command(help=__doc__)
-@click.option("--draws", "number", type=click.IntRange(1), default=2000, show_default=True)
+@click.option("--draws", "number", type=click.IntRange(1), default=1000, show_default=True)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--claim", "ids", multiple=True, metavar="ID", help="Only this claim; may be repeated.")
-def simulation_command(number: int, seed: int, ids: tuple[str, ...]) -> None:
+def errors_command(number: int, seed: int, ids: tuple[str, ...]) -> None:
     chosen = [one for one in claims() if not ids or one.id in ids]
     rows = []
     for place, one in enumerate(chosen):  # a claim's numbers do not depend on which others are simulated
@@ -199,4 +199,4 @@ def simulation_command(number: int, seed: int, ids: tuple[str, ...]) -> None:
 
 
 if __name__ == "__main__":
-    simulation_command()
+    errors_command()

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+import verdict_errors as simulation
 from click.testing import CliRunner
+from verdict_errors import Claim, Drawn, draws, judged, planted, rates
 
 from artifact.base.hypotheses import Comparison, equivalent, every, interior_maximum, some
-from artifact.verdicts import simulation
-from artifact.verdicts.simulation import Claim, Drawn, draws, judged, planted, rates
 
 
 def made(node, n=3, averaged=True) -> Claim:
@@ -87,6 +87,6 @@ def test_the_verdict_is_that_of_the_first_look_that_decides():
 
 
 def test_the_command_prints_a_table_and_repeats_itself():
-    run = lambda: CliRunner().invoke(simulation.simulation_command, ["--draws", "20", "--claim", "fan24-vasso"])  # noqa: E731
+    run = lambda: CliRunner().invoke(simulation.errors_command, ["--draws", "20", "--claim", "fan24-vasso"])  # noqa: E731
     first, second = run(), run()
     assert first.exit_code == 0 and "null, contradicted" in first.stdout and first.stdout == second.stdout
