@@ -1,17 +1,17 @@
 """Which way of computing a gradient is the fastest on this machine: the names of all ways, and the table of timings.
 
-* ``loop``: one client at a time, clients spread over threads that each use one core, or over the queues of a GPU;
-* ``cropped``: ``loop`` with convolutions fitted to images of a few pixels;
-* ``fourier``: ``cropped`` with wide convolutions by their spectra (``cpu.fourier_convolutions``);
-* ``batched``: many clients in one call (``torch.func.vmap``), which makes their convolutions grouped ones;
-* ``products``: ``batched`` with convolutions as batched matrix products;
-* ``explicit``: hand-written gradients of fully connected networks, many clients at once (``cpu.fully_connected``);
-* ``onednn``: ``explicit`` with large products in float32 by another library;
-* ``tiles``: hand-written gradients of narrow convolutional networks (``cpu.tiled_convolutions``);
-* ``NAME-graph``: records the gradient of a cohort once and replays it on a GPU (``cuda_graphs``).
+A run names its way as its backend:
 
-A network that a hand-written gradient does not know goes to ``batched`` or ``loop``. ``backends.toml`` holds what
-``python -m artifact bench --write`` has measured.
+* ``loop``: one client after the other by autograd. Worker threads share the clients, or the queues of a GPU do;
+* ``cropped``: ``loop`` without the kernel entries that meet only padding (``cpu.cropped_convolutions``);
+* ``fourier``: ``cropped``, and wide convolutions by their Fourier transforms (``cpu.fourier_convolutions``);
+* ``batched``: many clients in one call of ``torch.func.vmap``, which makes their convolutions grouped ones;
+* ``explicit``: formulas for fully connected networks, many clients in one call (``cpu.fully_connected``);
+* ``onednn``: ``explicit`` with its large float32 products by oneDNN instead of torch's choice;
+* ``tiles``: formulas for narrow convolutional networks (``cpu.tiled_convolutions``).
+
+A network that no formula knows goes to ``batched`` or ``loop``. ``backends.toml`` holds the fastest backend per device
+and model, as ``python -m artifact bench --write`` has measured it.
 """
 
 from __future__ import annotations
@@ -24,12 +24,11 @@ from artifact.base.cache import cache
 from artifact.base.devices import vector_unit
 from artifact.base.lazy import torch
 
-#: how a gradient is computed
-KINDS = ("loop", "cropped", "fourier", "batched", "products", "explicit", "onednn", "tiles")
-#: those that take one client at a time, and those that take a whole cohort however many workers there are
-LOOPS, WHOLE = ("loop", "cropped", "fourier"), ("batched", "products")
-RECORDED = "-graph"
-BACKENDS = (*KINDS, *(kind + RECORDED for kind in KINDS))
+BACKENDS = ("loop", "cropped", "fourier", "batched", "explicit", "onednn", "tiles")
+#: those that take one client at a time
+LOOPS = ("loop", "cropped", "fourier")
+#: a kind of processor to choose for in place of this one: avx2, avx512, amx, or a name without measurements
+PROCESSOR_VARIABLE = "FEDSHARP_VECTOR_UNIT"
 
 
 @cache
@@ -37,18 +36,26 @@ def _measured() -> dict[str, dict[str, str]]:
     return tomllib.loads(files("artifact.accelerate").joinpath("backends.toml").read_text(encoding="utf-8"))
 
 
-def measured_for(device: torch.device) -> str:
-    """The section of ``backends.toml`` for this machine: libraries differ most between processors' vector units."""
-    return "cuda" if device.type == "cuda" else f"cpu {vector_unit().lower()}"
+def measured_for(device: torch.device, unit: str = "") -> str:
+    """The section of ``backends.toml`` for a device; processors with the same vector unit share one.
+
+    The kernels of the libraries, and so the order of the backends, differ most between vector units.
+    unit: in place of this processor's.
+    """
+    return "cuda" if device.type == "cuda" else f"cpu {(unit or vector_unit()).lower()}"
 
 
 def default_backend(model: str, device: torch.device, bfloat16: bool = False) -> str:
-    """The fastest backend of a model on a device as ``backends.toml`` has it: its own entry, its family's, any.
+    """The fastest backend of a model on a device, by the entry of the model, of its family (``mlp-*``) or of any model.
 
-    What was not measured on processors of this kind is taken from the section for any. It is measured in float32; eight
-    bits are too few for spectra, which are sums over all pixels, and gradients written by hand have no autocast.
+    A model that was not measured on this kind of processor has the entry of the section for any processor. Timings are
+    of float32. In bfloat16 ``loop`` stands in for two backends: a Fourier transform sums over all pixels, for which
+    eight bits are too few, and formulas have no autocast.
+
+    >>> default_backend("resnet18-gn", torch.device("cpu"))
+    'cropped'
     """
-    table, section = _measured(), measured_for(device)
+    table, section = _measured(), measured_for(device, os.environ.get(PROCESSOR_VARIABLE, ""))
     entries = table.get(section.split()[0], {}) | table.get(section, {})
     fastest = entries.get(model) or entries.get(f"{model.split('-')[0]}-*") or entries["*"]
     return "loop" if bfloat16 and fastest in ("fourier", "tiles") else fastest

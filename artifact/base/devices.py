@@ -1,6 +1,6 @@
 """What a run sets on its device, and how work and tensors get there without the host waiting for it.
 
-Nothing in algorithms or probes knows the device; this module and ``graphs`` are the places that do.
+Nothing in algorithms or probes knows the device; this module and ``accelerate.cuda_graphs`` are the places that do.
 """
 
 from __future__ import annotations

@@ -37,6 +37,8 @@ CASES: dict[str, dict[str, Any]] = {
 PRECISIONS = ("bfloat16", "tf32")
 #: the default backend without compiled loops, as in an environment without numba
 UNCOMPILED = "uncompiled"
+#: the default backend as a recorded graph, on a GPU alone
+CUDA_GRAPHS = "cuda-graphs"
 METHODS = ("fedavg", "fedsam", "fedsmoo", "fedlesam")
 #: our name -> the released simulator's; it has no FedLESAM
 RELEASED = {"fedavg": "FedAvg", "fedsam": "FedSAM", "fedsmoo": "FedSMOO", "scaffold": "SCAFFOLD", "feddyn": "FedDyn"}
@@ -49,9 +51,13 @@ RHO = {"fedsam": {"rho": 0.1}, "fedsmoo": {"rho": 0.1, "lam": 0.1}, "fedlesam": 
 
 
 def contender(model: str, algorithm: str, kind: str, **changes: Any) -> dict[str, Any]:
-    """One process's work; ``kind``: a backend, "auto", "uncompiled", a precision of ``PRECISIONS`` or "reference"."""
+    """One process's work.
+
+    kind: a backend, "auto", "uncompiled", "cuda-graphs", a precision of ``PRECISIONS`` or "reference".
+    """
     values = {**COMMON, **CASES[model], "model": model, "algorithm": algorithm, "hyper": RHO.get(algorithm, {})}
-    values["backend"] = "auto" if kind in (*PRECISIONS, UNCOMPILED, "reference") else kind
+    values["backend"] = "auto" if kind in (*PRECISIONS, UNCOMPILED, CUDA_GRAPHS, "reference") else kind
+    values["cuda_graphs"] = kind == CUDA_GRAPHS
     values["dtype"] = kind if kind in PRECISIONS else "float32"
     return {"kind": kind, "config": values | changes, "loops": kind != UNCOMPILED}
 

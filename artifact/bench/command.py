@@ -20,6 +20,7 @@ from artifact.base.options import Place, refuse_given
 from artifact.bench import results
 from artifact.bench.cases import (
     CASES,
+    CUDA_GRAPHS,
     METHODS,
     PRECISIONS,
     RELEASED,
@@ -42,9 +43,9 @@ BACKENDS_OF: dict[str, dict[str, tuple[str, ...]]] = {
         "*": ("loop", "fourier", "tiles", "batched"),
     },
     "cuda": {
-        "mlp": ("batched", "batched-graph", "explicit", "explicit-graph", "loop-graph"),
-        "resnet18": ("batched", "batched-graph", "products-graph", "loop-graph", "cropped-graph"),
-        "*": ("batched", "batched-graph", "products-graph", "loop", "loop-graph"),
+        "mlp": ("batched", "explicit", "loop"),
+        "resnet18": ("batched", "loop", "cropped"),
+        "*": ("batched", "loop"),
     },
 }
 
@@ -149,10 +150,11 @@ def merge(text: str, section: str, fastest: dict[str, tuple[str, str]], result: 
     "--backend",
     "kinds",
     multiple=True,
-    type=click.Choice([*BACKENDS, "auto", UNCOMPILED, *PRECISIONS]),
+    type=click.Choice([*BACKENDS, "auto", UNCOMPILED, *PRECISIONS, CUDA_GRAPHS]),
     default=("auto",),
     show_default=True,
-    help="bfloat16, tf32: the default backend in that precision; uncompiled: without compiled loops.",
+    help="bfloat16, tf32: the default backend in that precision; uncompiled: without compiled loops; "
+    "cuda-graphs: replayed as a CUDA graph.",
 )
 @click.option(
     "--rounds",

@@ -15,6 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from artifact.accelerate.choose import usable_cores
+from artifact.accelerate.cpu.memory_layout import channels_last
 from artifact.algorithms import FedLESAM
 from artifact.algorithms.client_rows import ClientRows, pack, unpack
 from artifact.algorithms.cohort import Cohort, LocalOptimiser
@@ -29,7 +30,7 @@ from artifact.data.augment import POLICIES, normalise
 from artifact.models import networks
 from artifact.models.activations import hidden_layers
 from artifact.training.config import RunConfig
-from artifact.training.gradients import Group, Minibatch, Oracle, Penalty, pixels_last
+from artifact.training.gradients import Group, Minibatch, Oracle, Penalty
 from artifact.training.probes import Round, Watch
 from artifact.training.rounds import play
 
@@ -151,6 +152,7 @@ class Trainer:
             config.resolved_backend,
             bfloat16=config.dtype == "bfloat16",
             threads=usable_cores() if self.device.type == "cpu" else 0,
+            cuda_graphs=config.cuda_graphs,
         )
         self.w = Layout.of(parameters(self.model)).flatten(parameters(self.model)).detach().clone()
         running = buffers(self.model)
@@ -272,7 +274,7 @@ class Trainer:
         index = torch.cat(self.pools)
         if most is not None and most < len(index):
             index = index[torch.randperm(len(index), generator=stream(0, "probe/samples"))[:most].sort().values]
-        x = pixels_last(normalise(self.data.train_x[index.to(self.device)], self.data, self.dtype))
+        x = channels_last(normalise(self.data.train_x[index.to(self.device)], self.data, self.dtype))
         running = {} if self.statistics is None else self.oracle.buffer_layout.views(self.statistics)
         return EmpiricalRisk(self.model, None, (x, self.data.train_y[index.to(self.device)]), buffers=running)
 
@@ -454,7 +456,7 @@ def _confusion(trainer: Trainer, w: Tensor, images: Tensor, labels: Tensor) -> t
     @torch.no_grad()
     def batch(start: int) -> tuple[Tensor, Tensor]:
         part = slice(start, start + EVALUATION_BATCH)
-        x, y = pixels_last(normalise(images[part], trainer.data, trainer.dtype)), labels[part]
+        x, y = channels_last(normalise(images[part], trainer.data, trainer.dtype)), labels[part]
         with trainer.oracle.evaluating(w, trainer.statistics) as model:
             logits = torch.cat([model(piece) for piece in x.split(CACHED_BATCH)])
         correct = torch.bincount(y[logits.argmax(1) == y], minlength=classes)

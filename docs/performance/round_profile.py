@@ -28,6 +28,7 @@ from artifact.accelerate.choose import BACKENDS
 from artifact.accelerate.cpu import fourier_convolutions
 from artifact.accelerate.cpu.fourier_convolutions import FourierConv2d
 from artifact.accelerate.cpu.fully_connected import onednn_linear
+from artifact.accelerate.cpu.memory_layout import channels_last
 from artifact.accelerate.cpu.tiled_convolutions import Tiling
 from artifact.accelerate.loops import compiled
 from artifact.base.console import OneLine
@@ -40,7 +41,6 @@ from artifact.models.activations import input_shapes
 from artifact.runs.session import load_data
 from artifact.runs.store import environment
 from artifact.training import config
-from artifact.training.gradients import pixels_last
 from artifact.training.trainer import Trainer
 
 MODELS = ("lenet", "resnet18-gn", "cnn-mnist", "mlp-200")
@@ -170,7 +170,7 @@ def _layers(trainer: Trainer) -> Iterator[dict[str, Any]]:
 
 def _watched(trainer: Trainer) -> list[_Seen]:
     """The layers of the network as the backend runs it, in order of execution."""
-    x = pixels_last(torch.zeros(trainer.config.batch_size, *trainer.data.input_shape))
+    x = channels_last(torch.zeros(trainer.config.batch_size, *trainer.data.input_shape))
     with trainer.oracle.evaluating(trainer.w, trainer.statistics) as network:
         seen = input_shapes(network, x, (nn.Conv2d, nn.Linear))
     return [
@@ -204,7 +204,7 @@ def _convolution(seen: _Seen, x: Tensor, weight: Tensor) -> dict[str, Callable[[
         of = torch.ops.aten.convolution_backward
         return lambda: of(d, x, weight, None, *place, False, (0, 0), module.groups, wanted)
 
-    layouts = [(x.contiguous(), d.contiguous()), (pixels_last(x), pixels_last(d))]
+    layouts = [(x.contiguous(), d.contiguous()), (channels_last(x), channels_last(d))]
     ways = [{"forward": forward(x), "backward": backward(x, d)} for x, d in layouts]
     if isinstance(module, FourierConv2d):
         plan = module.plan(x)

@@ -12,6 +12,7 @@ from torch.func import functional_call
 
 from artifact.accelerate.choose import BACKENDS, _measured, default_backend
 from artifact.accelerate.cpu import fourier_convolutions
+from artifact.accelerate.cpu.cropped_convolutions import entries_that_meet_pixels
 from artifact.accelerate.cpu.fully_connected import Perceptron, onednn_linear
 from artifact.accelerate.cpu.pooling import PooledReLU
 from artifact.accelerate.cpu.tiled_convolutions import TiledNetwork, Tiling
@@ -27,7 +28,7 @@ from artifact.runs.session import load_data
 from artifact.training.config import make
 from artifact.training.gradients import Group, Oracle, Penalty
 from artifact.training.trainer import Trainer
-from artifact.training.worker_model import Replica, useful_taps
+from artifact.training.worker_model import WorkerModel
 
 R, B = 3, 5
 
@@ -168,6 +169,22 @@ def test_bfloat16_is_left_to_autocast():
     assert Oracle(networks.build("mlp", (1, 8, 8), 4, 0), backend="explicit", bfloat16=True).backend == "batched"
 
 
+def test_batch_norm_in_bfloat16_for_many_clients_at_once():
+    """Its inputs have eight bits and its statistics 24; the gradients stay as close to float64 as the loop's."""
+    model, W, group = problem("cnn-fmnist", shape=(1, 16, 16))
+    double = Oracle(model, backend="loop")
+    running = double.buffer_layout.flatten(dict(model.named_buffers())).repeat(R, 1)
+    expected, single = double.gradients(W, running.clone(), group), model.float()
+    group = Group(None, group.x.float(), group.y, group.uniforms)
+    errors = []
+    for backend in ("loop", "batched"):
+        oracle, moved = Oracle(single, backend=backend, bfloat16=True), running.float()
+        found = oracle.gradients(W.float(), moved, group)
+        assert not torch.equal(moved, running.float())
+        errors.append(((found - expected).norm() / expected.norm()).item())
+    assert 0 < errors[1] <= 1.5 * errors[0]
+
+
 # ---- the loop's own copy of a model ---------------------------------------------------------------------------------
 
 
@@ -194,19 +211,19 @@ def test_loop_gives_the_bits_of_functional_call(name, shape, bfloat16):
             assert torch.equal(oracle.buffer_layout.flatten(own), running[i])
 
 
-def test_replica_leaves_the_model_alone_and_joins_only_max_pooling_and_relu():
+def test_a_workers_copy_leaves_the_model_alone_and_joins_only_max_pooling_and_relu():
     model, W, _ = problem("lenet", shape=(3, 32, 32), dtype=torch.float32)
     before, oracle = {n: p.clone() for n, p in parameters(model).items()}, Oracle(model)
-    replica = Replica(model, oracle.layout, oracle.buffer_layout, pool_first=True)
-    replica.point(W[1], None)
+    own = WorkerModel(model, oracle.layout, oracle.buffer_layout, watched=False)
+    own.set(W[1], None)
     assert all(torch.equal(p, before[n]) for n, p in parameters(model).items())
-    order = [n for n, _ in replica.model.named_children()]
+    order = [n for n, _ in own.module.named_children()]
     assert order == [n for n, _ in model.named_children() if n not in ("relu1", "relu2")]
-    assert [n for n, m in replica.model.named_children() if isinstance(m, PooledReLU)] == ["pool1", "pool2"]
-    assert torch.equal(torch.cat([p.flatten() for p in replica.model.parameters()]), W[1])
-    assert [n for n, _ in replica.model.named_parameters()] == list(parameters(model))
-    watched = Replica(model, oracle.layout, oracle.buffer_layout, pool_first=False)
-    assert hidden_layers(watched.model) == hidden_layers(model)
+    assert [n for n, m in own.module.named_children() if isinstance(m, PooledReLU)] == ["pool1", "pool2"]
+    assert torch.equal(torch.cat([p.flatten() for p in own.module.parameters()]), W[1])
+    assert [n for n, _ in own.module.named_parameters()] == list(parameters(model))
+    watched = WorkerModel(model, oracle.layout, oracle.buffer_layout, watched=True)
+    assert hidden_layers(watched.module) == hidden_layers(model)
 
 
 # ---- teams ----------------------------------------------------------------------------------------------------------
@@ -372,26 +389,26 @@ def test_released_lesam_and_others_share_one_model_per_round():
     assert len(trainer.state["w_old"].written) == 5
 
 
-# ---- kernels without the taps that only meet padding -----------------------------------------------------------------
+# ---- kernels without the entries that only meet padding --------------------------------------------------------------
 
 
 @given(n=st.integers(1, 6), k=st.integers(1, 7), stride=st.integers(1, 3), padding=st.integers(0, 3))
-def test_useful_taps_are_all_that_the_outputs_and_gradients_need(n, k, stride, padding):
+def test_entries_that_meet_pixels_are_all_that_the_outputs_and_gradients_need(n, k, stride, padding):
     assume(n + 2 * padding >= k)
-    taps, left = useful_taps(n, k, stride, padding)
+    kept, left = entries_that_meet_pixels(n, k, stride, padding)
     generator = torch.Generator().manual_seed(k)
     kernel = torch.randn(1, 1, k, generator=generator, dtype=torch.float64, requires_grad=True)
     x = torch.randn(2, 1, n, generator=generator, dtype=torch.float64)
-    whole, part = F.conv1d(x, kernel, None, stride, padding), F.conv1d(x, kernel[..., taps], None, stride, left)
+    whole, part = F.conv1d(x, kernel, None, stride, padding), F.conv1d(x, kernel[..., kept], None, stride, left)
     assert whole.shape == part.shape and torch.allclose(whole, part, rtol=0, atol=1e-12)
     (gradient,) = torch.autograd.grad((whole * torch.randn(whole.shape, generator=generator).double()).sum(), kernel)
     lost = torch.ones(k, dtype=torch.bool)
-    lost[taps] = False
+    lost[kept] = False
     assert not gradient[0, 0, lost].any()
-    met = {tap for tap in range(k) for o in range(whole.shape[-1]) if 0 <= o * stride - padding + tap < n}
+    met = {entry for entry in range(k) for o in range(whole.shape[-1]) if 0 <= o * stride - padding + entry < n}
     narrow = range(min(met), max(met) + 1) if met else ()
-    smaller = taps.stop - taps.start < k
-    assert not smaller or [*narrow] == [*range(k)[taps]], "cropped to exactly the taps that meet a pixel"
+    smaller = kept.stop - kept.start < k
+    assert not smaller or [*narrow] == [*range(k)[kept]], "cropped to exactly the entries that meet a pixel"
 
 
 @pytest.mark.parametrize(("backend", "tolerance"), [("cropped", 1e-12), ("fourier", 1e-11)])
@@ -412,11 +429,9 @@ def test_convolutions_fitted_to_their_images_give_the_gradients_of_plain_ones(na
 def test_only_the_last_stage_of_a_resnet_on_small_images_is_cropped():
     model, W, _ = problem("resnet18-gn", shape=(3, 32, 32), dtype=torch.float32)
     oracle = Oracle(model)
-    replica = Replica(model, oracle.layout, oracle.buffer_layout, pool_first=False, kind="cropped")
-    replica.point(W[1], None)
-    sizes = {
-        name: tuple(replica.model.get_submodule(name.removesuffix(".weight")).weight.shape[2:]) for name in replica.kept
-    }
+    own = WorkerModel(model, oracle.layout, oracle.buffer_layout, watched=True, backend="cropped")
+    own.set(W[1], None)
+    sizes = {name: tuple(own.module.get_submodule(name.removesuffix(".weight")).weight.shape[2:]) for name in own.crops}
     assert sizes == {
         "layer4.0.conv1.weight": (2, 2),
         "layer4.0.conv2.weight": (1, 1),
@@ -424,16 +439,16 @@ def test_only_the_last_stage_of_a_resnet_on_small_images_is_cropped():
         "layer4.1.conv2.weight": (1, 1),
     }
     assert [tuple(p.shape) for p in parameters(model).values()] == [*oracle.layout.shapes], "the model itself is whole"
-    assert not Replica(model, oracle.layout, oracle.buffer_layout, pool_first=False).kept
+    assert not WorkerModel(model, oracle.layout, oracle.buffer_layout, watched=True).crops
     large = networks.build("resnet18-gn", (3, 224, 224), 4, 0)
-    assert not Replica(large, oracle.layout, oracle.buffer_layout, pool_first=False, kind="cropped").kept
+    assert not WorkerModel(large, oracle.layout, oracle.buffer_layout, watched=True, backend="cropped").crops
 
 
 @pytest.mark.parametrize(
     ("name", "backend"), [("resnet18-gn", "cropped"), ("lenet", "fourier"), ("cnn-cifar", "tiles")]
 )
 def test_a_worker_takes_a_whole_model_where_torch_func_does(name, backend):
-    """FedRobust's three gradients are one call of ``vmap``; kernels without taps and spectra are not for that."""
+    """FedRobust's three gradients are one call of ``vmap``; cropped kernels and Fourier transforms are not for that."""
     model, W, group = problem(name, shape=(3, 32, 32))
     Lambda, delta = torch.eye(3, dtype=W.dtype).repeat(R, 1, 1), torch.zeros(R, 3, dtype=W.dtype)
     expected = Oracle(model, backend="loop").affine(W, Lambda, delta, None, group)
@@ -491,12 +506,15 @@ def test_spectra_round_like_the_convolution():
 
 def test_only_wide_convolutions_go_by_spectra():
     def replaced(name, shape, backend="fourier"):
-        network = Oracle(networks.build(name, shape, 10, 0), backend=backend)._replica().model
+        network = Oracle(networks.build(name, shape, 10, 0), backend=backend)._worker_model().module
         return [
             name for name, layer in network.named_modules() if isinstance(layer, fourier_convolutions.FourierConv2d)
         ]
 
     assert replaced("lenet", (3, 32, 32)) == ["conv2"]
+    plain = torch.nn.Conv2d(64, 32, (5, 3), padding=(1, 2), bias=False)
+    fourier = fourier_convolutions.FourierConv2d.sharing_weights_of(plain)
+    assert fourier.weight is plain.weight and fourier.bias is None and fourier.padding == plain.padding
     assert replaced("lenet", (3, 32, 32), "cropped") == [] == replaced("cnn-mnist", (1, 28, 28))
     assert all(layer.startswith(("layer1", "layer2")) for layer in replaced("resnet18-gn", (3, 32, 32)))
     for wrong in ({"stride": 2}, {"groups": 2}, {"dilation": 2}, {"padding_mode": "circular"}, {"padding": "same"}):
@@ -618,7 +636,6 @@ def test_what_is_not_written_by_tiles_is_left_to_the_loop(monkeypatch):
     model = networks.build("cnn-mnist", (1, 28, 28), 10, 0)
     for wrong in ({"penalty": Penalty(0.1)}, {"bfloat16": True}):
         assert Oracle(model, backend="tiles", **wrong).backend == "loop"
-    assert Oracle(model, backend="tiles-graph", bfloat16=True).backend == "loop-graph"
     for name in ("cnn-fmnist", "convnet-tiny", "resnet18-gn", "mlp"):
         assert Oracle(networks.build(name, (1, 8, 8), 4, 0), backend="tiles").backend == "loop"
     monkeypatch.setattr("artifact.accelerate.choose._measured", lambda: {"cpu": {"*": "tiles"}})

@@ -203,7 +203,7 @@ def test_gradients_have_the_same_bits(by_torch, model, shape, backend, bfloat16)
 
     def work():
         oracle = Oracle(net, backend=backend, bfloat16=bfloat16)
-        assert oracle.kind == backend
+        assert oracle.backend == backend
         return oracle.gradients(W, None, Group(None, x, y, u))
 
     expected, got = both(by_torch, work)

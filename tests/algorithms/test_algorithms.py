@@ -13,7 +13,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from artifact.accelerate.choose import KINDS
+from artifact.accelerate.choose import BACKENDS
 from artifact.algorithms import build
 from artifact.algorithms.client_rows import ClientRows
 from artifact.algorithms.cohort import Cohort
@@ -341,7 +341,7 @@ def test_fedrobust():
     assert flat(state["delta"]) == exactly(13 / 64)
 
 
-@pytest.mark.parametrize("backend", KINDS)
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_man(backend):
     """One input 1, one hidden unit 2 * 1 + 1 = 3, two classes with zero weights: both probabilities 1/2, label 0.
     Cross-entropy: d W2 = (-1/2, 1/2) * 3, d b2 = (-1/2, 1/2), nothing below (W2 = 0).
@@ -354,7 +354,7 @@ def test_man(backend):
     assert flat(oracle.minibatch([group])(W)) == exactly(3 / 2, 3 / 2, -3 / 2, 3 / 2, -1 / 2, 1 / 2)
 
 
-@pytest.mark.parametrize("backend", KINDS)
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_man_without_a_hidden_layer(backend):
     """The sum over hidden layers is empty: the gradient is that of the cross-entropy, (p - y) x."""
     oracle = Oracle(perceptron([(2, 1), (2,)]).double(), Penalty(0.25), backend)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from artifact.__main__ import main
-from artifact.accelerate.choose import KINDS
+from artifact.accelerate.choose import BACKENDS
 from artifact.base import paths
 from artifact.base.errors import UserError
 from artifact.runs.replay import FIELDS, replay
@@ -20,7 +20,7 @@ def test_all_vectors_are_there():
     assert len(CASES) == 40
 
 
-@pytest.mark.parametrize("backend", KINDS)
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("path", CASES, ids=lambda p: f"{p.parent.name}-{p.stem}")
 def test_every_array(path, backend):
     ours = replay(path, backend=backend)

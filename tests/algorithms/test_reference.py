@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from reference import METHODS, Paper, Released
 
-from artifact.accelerate.choose import KINDS
+from artifact.accelerate.choose import BACKENDS
 from artifact.algorithms import ALGORITHMS
 from artifact.base import paths
 from artifact.runs.replay import FIELDS, replay
@@ -153,7 +153,7 @@ def test_replay_agrees_with_the_reference(tmp_path, kind, algo, source):
     assert len(expected["server_params"]) == len(CASES[kind]["active"])
     if source != OWN:
         assert simulation.clipped > 5 if kind == "clip" else kind == "uneven" or simulation.clipped == 0
-    for backend in KINDS:
+    for backend in BACKENDS:
         compare(expected, replay(path, backend=backend))
 
 

@@ -1,19 +1,19 @@
-"""On a GPU: the same numbers as on the CPU, the same bits twice, recordings equal to what they record, no waiting."""
+"""On a GPU: the same numbers as on the CPU, the same bits twice, graphs equal to what they record, no waiting."""
 
 import functools
 
 import pytest
 import torch
 
-from artifact.accelerate.choose import KINDS, RECORDED
+from artifact.accelerate.choose import BACKENDS
 from artifact.runs.session import load_data
 from artifact.training.config import make
 from artifact.training.trainer import Trainer, draw_cohort
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device here")
 
-#: oneDNN is a library for CPUs; the kind is `explicit` here
-ON_GPU = [kind for kind in KINDS if kind != "onednn"]
+#: oneDNN is a library for CPUs; the backend is `explicit` here
+ON_GPU = [backend for backend in BACKENDS if backend != "onednn"]
 SMALL = {
     "dataset": "digits",
     "train_size": 90,
@@ -38,26 +38,28 @@ def trained(rounds=2, **options):
     return trainer
 
 
-@pytest.mark.parametrize("kind", ON_GPU)
+@pytest.mark.parametrize("backend", ON_GPU)
 @pytest.mark.parametrize("model", ["mlp-12", "cnn-fmnist"])
-def test_float64_gives_the_numbers_of_the_cpu(kind, model):
+def test_float64_gives_the_numbers_of_the_cpu(backend, model):
     options = {"model": model, "dtype": "float64", "sizes": "lognormal:0.6", "algorithm": "fedsmoo", "clip": 1.0}
-    ours, theirs = trained(backend=kind, **options), trained(backend="loop", device="cpu", **options)
+    ours, theirs = trained(backend=backend, **options), trained(backend="loop", device="cpu", **options)
     assert (ours.w.cpu() - theirs.w).abs().max() <= 1e-9
 
 
-@pytest.mark.parametrize("kind", ON_GPU)
+@pytest.mark.parametrize("backend", ON_GPU)
 @pytest.mark.parametrize("dtype", ["float32", "tf32", "bfloat16"])
-def test_same_bits_twice_and_from_a_recording(kind, dtype):
+def test_same_bits_twice_and_from_a_graph(backend, dtype):
     """Equal pools: the shapes of all rounds are one recording."""
-    first, second, recorded = (trained(backend=b, dtype=dtype).w for b in (kind, kind, kind + RECORDED))
+    first, second, recorded = (
+        trained(backend=backend, dtype=dtype, cuda_graphs=graphs).w for graphs in (False, False, True)
+    )
     assert torch.equal(first, second)
     assert torch.equal(first, recorded)
 
 
-@pytest.mark.parametrize("kind", ON_GPU)
-def test_a_round_never_waits_for_the_device(kind):
-    trainer = trained(backend=kind + RECORDED, split="dirichlet:0.3", augment="flip-crop")
+@pytest.mark.parametrize("backend", ON_GPU)
+def test_a_round_never_waits_for_the_device(backend):
+    trainer = trained(backend=backend, cuda_graphs=True, split="dirichlet:0.3", augment="flip-crop")
     t, run = trainer.completed, trainer.config
     clients = draw_cohort(run.seed, t, run.clients, run.cohort, run.cohort_rule)
     steps = trainer.local_steps([trainer.pools[i] for i in clients.tolist()])

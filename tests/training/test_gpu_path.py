@@ -12,7 +12,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from artifact.accelerate.choose import KINDS, RECORDED
+from artifact.accelerate.choose import BACKENDS
 from artifact.accelerate.cuda_graphs import MOST, WARM_UP, Graphs
 from artifact.algorithms import ALGORITHMS, cohort
 from artifact.algorithms.switches import SWITCHES
@@ -101,12 +101,12 @@ def test_no_discrepancy_makes_the_host_wait(name, id, on_meta):
     assert on_meta.found == []
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(("model", "zeta"), [("mlp-12", 0.1), ("cnn-fmnist", 0.1), ("cnn-emnist", 0.0)])
-def test_no_backend_makes_the_host_wait(kind, model, zeta, on_meta):
-    trainer = play(on_meta, backend=kind, model=model, sizes="lognormal:0.6", algorithm="fedsam", man_zeta=zeta)
+def test_no_backend_makes_the_host_wait(backend, model, zeta, on_meta):
+    trainer = play(on_meta, backend=backend, model=model, sizes="lognormal:0.6", algorithm="fedsam", man_zeta=zeta)
     assert on_meta.found == []
-    assert trainer.oracle.kind in (kind, "loop" if kind == "tiles" and zeta else "batched")
+    assert trainer.oracle.backend in (backend, "loop" if backend == "tiles" and zeta else "batched")
 
 
 def test_the_watch_sees_a_crossing_and_a_number_read_back(on_meta):
@@ -148,15 +148,16 @@ def test_shapes_beyond_the_last_recording_are_computed_as_they_are():
     assert len(graphs.recordings) == MOST
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_recorded_batches_of_several_lengths(kind):
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_recorded_batches_of_several_lengths(backend):
     """Unequal pools: every batch length is its own recording, and the run has the bits of the backend itself."""
     options = {"algorithm": "fedsam", "dataset": "digits", "train_size": 90, "test_size": 60, "clients": 5, "cohort": 3}
     options |= {"rounds": 2, "batch_size": 8, "model": "cnn-fmnist", "split": "dirichlet:0.3", "device": "cpu"}
     found = []
-    for backend in (kind, kind + RECORDED):
+    for graphs in (False, True):
         run = make(**options, backend=backend)
         trainer = Trainer(run, load_data(run))
+        trainer.oracle.cuda_graphs = graphs
         lines = [trainer.play_round() for _ in range(2)]
         found.append((trainer.tensors(), lines))
     (plain, lines), (recorded, others) = found
@@ -234,6 +235,12 @@ def test_a_capture_is_warmed_up_aside_and_shares_its_memory(cuda):
     assert first.inputs[0].tolist() == [7, 7] and cuda.log[-1] == "replay"
     graphs._captured((torch.zeros(3),))
     assert "capture pool" in cuda.log
+
+
+def test_graphs_are_refused_where_there_is_no_cuda_device():
+    with pytest.raises(UserError) as caught:
+        make(algorithm="fedavg", device="cpu", cuda_graphs=True)
+    assert str(caught.value).count("\n") == 0 and caught.value.field == "cuda_graphs"
 
 
 # ---- precision -------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from torch.func import functional_call
 
 from artifact import NUMBERS
-from artifact.accelerate.choose import BACKENDS, KINDS, RECORDED
+from artifact.accelerate.choose import BACKENDS
 from artifact.algorithms.cohort import Context, LocalOptimiser
 from artifact.base.errors import UserError
 from artifact.base.random import key
@@ -39,9 +39,10 @@ def data() -> Dataset:
     return load_data(config())
 
 
-def train(rounds=2, **options):
+def train(rounds=2, recorded=False, **options):
     run = config(**options)
     trainer = Trainer(run, data())
+    trainer.oracle.cuda_graphs = recorded
     metrics = [trainer.play_round() for _ in range(rounds)]
     return trainer, metrics
 
@@ -64,14 +65,13 @@ def train(rounds=2, **options):
     ids=lambda o: "-".join(map(str, o.values())),
 )
 def test_backends_agree(options):
-    found = {name: train(backend=name, **options)[0] for name in BACKENDS}
-    loop, model = found["loop"], options.get("model", "mlp")
+    loop, model = train(**options)[0], options.get("model", "mlp")
     otherwise = {} if model.startswith("mlp") else {"explicit": "batched", "onednn": "batched"}
     otherwise |= {} if model == "cnn-emnist" else {"tiles": "loop"}
     assert not torch.equal(loop.w, Trainer(loop.config, data()).w)
-    for kind in KINDS:
-        one, recorded = found[kind], found[kind + RECORDED]
-        assert one.oracle.backend == otherwise.get(kind, kind)
+    for backend in BACKENDS:
+        one, recorded = (train(backend=backend, recorded=graphs, **options)[0] for graphs in (False, True))
+        assert one.oracle.backend == otherwise.get(backend, backend)
         assert (loop.w - one.w).abs().max() <= 1e-10
         assert torch.equal(one.w, recorded.w)
         if loop.statistics is not None:
@@ -94,11 +94,12 @@ def test_augmented_images_are_not_kept():
     assert train(augment="flip-crop")[0].normalised is None
 
 
+@pytest.mark.parametrize("recorded", [False, True])
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_a_trainer_that_is_gone_leaves_neither_oracle_nor_threads(backend, monkeypatch):
+def test_a_trainer_that_is_gone_leaves_neither_oracle_nor_threads(backend, recorded, monkeypatch):
     """A sweep's worker builds hundreds of them, one after the other."""
     monkeypatch.setattr("artifact.training.trainer.usable_cores", lambda: 2)
-    before, trainer = set(threading.enumerate()), train(rounds=1, backend=backend)[0]
+    before, trainer = set(threading.enumerate()), train(rounds=1, backend=backend, recorded=recorded)[0]
     workers, oracle = set(threading.enumerate()) - before, weakref.ref(trainer.oracle)
     assert workers and oracle() is not None
     del trainer

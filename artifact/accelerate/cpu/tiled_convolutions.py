@@ -1,13 +1,16 @@
-"""Hand-written gradients of narrow convolutional networks: what a pooling compares is one column of a matrix product.
+"""Gradients of narrow convolutional networks by formulas: what a pooling compares is one column of a matrix product.
 
 A convolution of few channels gives the kernels of a library little to do at a time. The outputs in one window of a
 max-pooling, a tile, share most of their pixels: they see one patch of the image and are its product with a matrix that
-holds the kernel once per output, shifted, and zeros elsewhere. With 5 x 5 taps and windows of 2 x 2 nearly a third of
+holds the kernel once per output, shifted, and zeros elsewhere. With 5 x 5 entries and windows of 2 x 2 nearly a third of
 the matrix is zeros, but one large product over all tiles runs at the processor's full rate, patches overlap less than
 patches of single outputs, and the pooling compares different rows: it is a maximum of matrices.
 
 The batch is innermost, [R, C, H, W, B] for R clients: patches are cut and joined in runs of B numbers, and to the fully
 connected layers behind it the last image is a matrix of columns.
+
+This room stays for the thesis CNN (cnn-mnist): training by ``loop`` takes 1.76 times as long on the processor with AVX2
+alone, 1.40 times on that with AVX-512 and 1.39 times on that with AMX (FedSAM; the timings stand in ``backends.toml``).
 """
 
 from __future__ import annotations
