@@ -43,14 +43,11 @@ class Workers:
         """Whether there are threads beside the calling one."""
         return self._pool is not None
 
-    @property
-    def here(self) -> bool:
-        """Whether the calling thread is a worker."""
-        return hasattr(_here, "is_worker")
-
     def map(self, work: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
         """The results, in order. A worker that calls this does the work itself."""
-        return list(map(work, items) if self._pool is None or self.here else self._pool.map(work, items))
+        if self._pool is None or hasattr(_here, "is_worker"):
+            return [work(item) for item in items]
+        return list(self._pool.map(work, items))
 
     def own(self, name: str, make: Callable[[], Own]) -> Own:
         """The calling thread's own object of this name, made when it first asks."""

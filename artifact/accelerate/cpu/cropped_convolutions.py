@@ -62,7 +62,7 @@ def entries_that_meet_pixels(n: int, k: int, stride: int, padding: int, dilation
 
 
 def _convolutions(model: Model) -> list[tuple[str, nn.Conv2d, tuple[int, ...]]]:
-    """(name, layer, height and width of its images) of all convolutions."""
+    """(name, layer, height and width of its images) of all."""
     was_training = model.training
     model.eval()  # running statistics stay
     seen = input_shapes(model, next(model.parameters()).new_zeros(1, *model.input_shape), (nn.Conv2d,))

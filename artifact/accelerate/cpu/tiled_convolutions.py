@@ -2,8 +2,8 @@
 
 A convolution of few channels gives the kernels of a library little to do at a time. The outputs in one window of a
 max-pooling, a tile, share most of their pixels: they see one patch of the image and are its product with a matrix that
-holds the kernel once per output, shifted, and zeros elsewhere. With 5 x 5 entries and windows of 2 x 2 nearly a third of
-the matrix is zeros, but one large product over all tiles runs at the processor's full rate, patches overlap less than
+holds the kernel once per output, shifted, and zeros elsewhere. For 5 x 5 kernels and windows of 2 x 2 a third of the
+matrix is zeros, but one large product over all tiles runs at the processor's full rate, patches overlap less than
 patches of single outputs, and the pooling compares different rows: it is a maximum of matrices.
 
 The batch is innermost, [R, C, H, W, B] for R clients: patches are cut and joined in runs of B numbers, and to the fully
