@@ -1,8 +1,8 @@
 """Discrepancies as switches: each one replaces a single equation of a method by what is printed or released.
 
-A switch is a mixin with an id. ``artifact.algorithms.build`` puts the mixins of the wanted ids before the method's
-class, so a variant is a set of ids and never a second implementation. ``applies_to`` names the classes whose
-equation it replaces; ids stand in ``claims/discrepancies.csv``.
+A switch is a mixin with an id, which derives from a class that all its methods share. ``algorithms.build`` puts
+the mixins of the wanted ids before the method's class, so a variant is a set of ids and never a second implementation.
+``applies_to`` names the classes whose equation it replaces; ids stand in ``claims/discrepancies.csv``.
 """
 
 from __future__ import annotations
