@@ -28,6 +28,7 @@ from checks import report, runner
 @click.option("--draw", is_flag=True, help="Draw the figures that the report shows, as far as they are out of date.")
 @click.option("--readme", is_flag=True, help="Print the README's table of verdicts from the stored evidence.")
 @click.option("--findings", is_flag=True, help="Write docs/findings.md and its figures from the stored evidence.")
+@click.option("--mutations", is_flag=True, help="Mutate every proved theorem, write docs/proofs; --claim names some.")
 @click.option(
     "--limit",
     type=click.FloatRange(0, 86400, min_open=True),  # a day; a timer takes no number of any size
@@ -37,10 +38,15 @@ from checks import report, runner
 )
 @click.option("--workers", type=click.IntRange(1), default=runner.WORKERS, show_default=True, help="Processes.")
 @click.option("--store/--no-store", default=True, show_default=True, help="Write evidence files to results/checks.")
-def main(ids, papers, as_json, figures, draw, readme, findings, limit, workers, store):
+def main(ids, papers, as_json, figures, draw, readme, findings, mutations, limit, workers, store):
     """Decide claims; exit code 0 only if every verdict equals the ledger's and nothing was skipped unseen."""
     if math.isnan(limit):  # click's ranges let it pass
         raise UserError("limit", limit, "a positive number of seconds")
+    if mutations:
+        from checks.proofs import mutate  # loads torch
+
+        outcomes = mutate(ids, each=click.echo)
+        sys.exit(any(row["result"] == "survives" for rows in outcomes.values() for row in rows))
     ledger = load()
     claims = select(ledger, ids, papers)
     if figures is not None:

@@ -18,7 +18,7 @@ from artifact.base import paths
 from theory.inexact import theorem
 from theory.inexact.proof import NAMES, Case
 from theory.kit.proof import Proof, Rejected, dot, square_of
-from theory.kit.prover import follows
+from theory.kit.prover import Prover
 
 VERIFIER = paths.ROOT / "docs" / "proofs" / "verify.py"
 EXACT = theorem.divided(theorem.EXACT, theorem.EXACT_DIVISOR)
@@ -52,10 +52,10 @@ def test_one_percent_off_any_constant_is_rejected(place):
 def test_other_multipliers_do_not_save_a_tightened_constant_and_do_prove_a_weaker_one():
     left, right = EXACT
     point = {"L": 0.5, "K": 3.0, "N": 4.0, "T": 5.0, "A": 0.6, "eta": 0.08, "X": 0.08, "kappa": 0.0}
-    verified = prove_exact(left, right)
+    prover = Prover(prove_exact(left, right), [point])
     halved, doubled = (tuple(factor * term for term in right) for factor in (sp.Rational(1, 2), sp.Integer(2)))
-    assert not follows(prove_exact(left, halved), verified, [point])
-    assert follows(prove_exact(left, doubled), verified, [point])
+    assert not prover.follows(prove_exact(left, halved))
+    assert prover.follows(prove_exact(left, doubled))
 
 
 def test_sampling_without_replacement_by_enumeration():

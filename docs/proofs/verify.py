@@ -13,7 +13,7 @@ from pathlib import Path
 
 SIGNED = ("nonnegative", "positive")
 PAIRS = {"unbiased": ("noise", "known"), "mean over clients": ("same", "u"), "sampled mean": ("same", "drawn")}
-EQUALITIES = (*PAIRS, "norm", "sampling without replacement")
+EQUALITIES = (*PAIRS, "norm", "sampling without replacement", "drawn or not")
 
 
 def value(node, env):  # an expression at a point
@@ -92,9 +92,8 @@ class Verifier:
             self.same(here, lambda env: env[given["symbol"]] - value(given["value"], env))
         elif rule == "instance":
             origin, free, used = before[given["step"]], given["values"], [given["step"]]
-            assert not set(free) & self.rests[given["step"]], "a hypothesis speaks of the scalar"
+            assert not set(free) & self.rests[given["step"]] and relation == origin["relation"], "not free"
             assert all(self.signs[symbol] == "real" or self.nonnegative(text) for symbol, text in free.items())
-            assert relation == origin["relation"]
             self.same(here, lambda env: value(origin["slack"], moved(env, free)))
         elif rule == "loop":
             start, after = ({symbol: pair[i] for symbol, pair in given["state"].items()} for i in (0, 1))
@@ -114,16 +113,16 @@ class Verifier:
         assert all(kinds[x]["noise"] for x in (g.get("noise", u) if rule in ("unbiased", "independence") else ()))
         for key, wanted in (("known", ("time", 0)), ("drawn", ("drawn", True)), ("same", ("mean", None))):
             assert all(kinds[x][wanted[0]] == wanted[1] for x in g.get(key, {})), f"{key} is declared otherwise"
-        mean = {x if kinds[x]["mean"] is None else kinds[x]["mean"]: c for x, c in u.items() if kinds[x]["mean"] != ""}
-        vectors = {**{key: entry for key, entry in g.items() if isinstance(entry, dict)}, "mean": mean}
+        vectors = {key: list(entry.items()) for key, entry in g.items() if isinstance(entry, dict)}
+        mean = {x: x if kinds[x]["mean"] is None else kinds[x]["mean"] for x in u}
+        vectors["mean"] = [(mean[x], c) for x, c in u.items() if mean[x]]
 
         def dot(a, b="", v=vectors):
-            pairs = [(f"dot_{min(x, y)}_{max(x, y)}", p, q) for x, p in v[a].items() for y, q in v[b or a].items()]
+            pairs = [(f"dot_{min(x, y)}_{max(x, y)}", p, q) for x, p in v[a] for y, q in v[b or a]]
             return sum(value(p, e) * value(q, e) * e[atom] for atom, p, q in pairs)
 
         if rule == "norm":
-            norms[g["size"]] = u
-            assert self.signs[g["size"]] in SIGNED
+            assert self.signs[g["size"]] in SIGNED and norms.update({g["size"]: u}) is None
             return at("size") ** 2 - dot("u")
         if rule == "triangle":
             for x in kinds:
@@ -134,15 +133,16 @@ class Verifier:
             (change,) = norms[g["change"]]
             assert norms[g["distance"]] == {kinds[change]["change_along"]: "1"}
             return at("L") * at("distance") - at("change")
-        if rule == "smooth value":
-            return at("before") + dot("slope", "move") + at("L") / 2 * dot("move") - at("after")
-        if rule == "sampling without replacement":
-            return dot("drawn") - dot("mean") - at("share") * (dot("u") - dot("mean"))
         if rule in PAIRS:
             return dot(*PAIRS[rule]) - (0 if rule == "unbiased" else dot("same", "mean"))
-        if rule == "independence":
-            return dot("u") / at("clients") - dot("mean")
-        return {"square": lambda: dot("u"), "scalar square": lambda: at("x") ** 2}[rule]()
+        return {
+            "square": lambda: dot("u"),
+            "scalar square": lambda: at("x") ** 2,
+            "independence": lambda: dot("u") / at("clients") - dot("mean"),
+            "smooth value": lambda: at("before") + dot("slope", "move") + at("L") / 2 * dot("move") - at("after"),
+            "sampling without replacement": lambda: dot("drawn") - dot("mean") - at("share") * (dot("u") - dot("mean")),
+            "drawn or not": lambda: dot("drawn") - dot("outside") - at("share") * (dot("inside") - dot("outside")),
+        }[rule]()
 
 
 for path in sys.argv[1:]:

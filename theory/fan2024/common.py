@@ -1,7 +1,8 @@
 """Helpers of the FedLESAM audit: inequality certificates, exact one-dimensional runs, evidence of repairs.
 
-Norms of the paper are Euclidean, so an inequality between sums of squared norms holds if it holds coordinate by
-coordinate; certificates are therefore written for one coordinate.
+Certificates are identities between inner products, read as such: a letter stands for a vector and a product of two for
+their inner product, so one identity serves every dimension. (Smoothness and norms do not hold "coordinate by
+coordinate"; what they give enters as a slack.)
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 import sympy as sp
 
 from theory.kit.exact import plain
+from theory.kit.statement import Statement, backing, corrected
 from theory.kit.symbolic import identity
 from theory.kit.verdict import Replay, Verdict
 
@@ -57,23 +59,28 @@ def refuted(counterexample: Mapping[str, Any], margin: float | None = None, **mo
 def repaired(
     replay: Callable[[Mapping[str, Any]], Replay],
     counterexample: Mapping[str, Any],
-    statement: str,
-    certificate: str,
+    statement: str | tuple[Statement, ...],
+    certificate: str = "",
     **more: Any,
 ) -> Verdict:
     """``repaired``: counterexample of the printed statement, corrected statement, and the certificate behind it.
 
-    The two sides and the margin come from the exact replay. Raises ValueError where the replay does not violate the
-    printed statement or breaks one of its assumptions.
+    Statement objects bring their own text and backing. The two sides and the margin come from the exact replay. Raises
+    ValueError where the replay does not violate the printed statement or breaks one of its assumptions.
     """
-    evidence = {"counterexample": _numbers(counterexample), "repair": {"certificate": certificate}, **more}
+    whole = isinstance(statement, tuple)
+    behind = backing(*statement) if whole else {"certificate": certificate}
+    evidence = {"counterexample": _numbers(counterexample), "repair": behind, **more}
     outcome = replay(evidence)
     if not (outcome.violated and all(outcome.assumptions.values())):
         raise ValueError(f"not a counterexample: {outcome}")
     evidence["sides"] = {"left": _numbers(outcome.left), "right": _numbers(outcome.right), "relation": outcome.relation}
     comparable = outcome.relation != "==" and outcome.right > 0
     return Verdict(
-        "repaired", evidence, margin=float(outcome.left / outcome.right) if comparable else None, repaired=statement
+        "repaired",
+        evidence,
+        margin=float(outcome.left / outcome.right) if comparable else None,
+        repaired=corrected(*statement) if whole else statement,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache, partial
 
 import numpy as np
@@ -10,10 +11,11 @@ import sympy as sp
 from theory.inexact import runs, theorem
 from theory.inexact.proof import Case
 from theory.inexact.runs import Setting
-from theory.inexact.theorem import COHORT, NAMED_X, QUANTITIES, SETTING, SMALL_A, SMALL_X, n
+from theory.inexact.theorem import COHORT, NAMED_X, QUANTITIES, SETTING, SMALL_A, SMALL_X, Delta, Gamma, n
 from theory.kit.statement import Condition, Quantity, Run, Statement
 
 COUNT = 1000  # random problems per theorem
+LONG = 200  # further ones with the printed number of rounds, 100 or more
 EVERYTHING = ("minibatch noise", "heterogeneity", "any number of clients, local steps and dimensions")
 ALL_ACTIVE = Condition("every client is active in every round", sp.Eq(n.kappa, 0))
 SMALL = (
@@ -47,7 +49,7 @@ def printed_setting(rng: np.random.Generator) -> Setting:
 
 @cache
 def _printed(method: str) -> tuple[Run, ...]:
-    found = runs.random_runs(method, COUNT, printed_setting)
+    found = runs.random_runs(method, LONG, printed_setting)
     return tuple({**run, "root_T": np.sqrt(run["T"]), "root_EN": np.sqrt(run["K"] * run["N"])} for run in found)
 
 
@@ -149,11 +151,24 @@ def printed_steps(method: str) -> Statement:
     )
 
 
-STATEMENTS = (
-    general,
-    sampled,
-    full,
-    exact,
-    partial(printed_steps, "fedlesam"),
-    partial(printed_steps, "fedsam"),
-)
+def thesis() -> Statement:
+    """Theorem 2 of Al Kakoun: weights p_k, E local steps of eta between two averages, T averages."""
+    plain = full()
+    return replace(
+        plain,
+        name="inexact-gradients-thesis",
+        quantities=QUANTITIES
+        | {
+            n.K: Quantity("E"),
+            n.N: Quantity(r"\bar N"),
+            n.eta: Quantity(r"\eta", (-1, 2)),
+            Gamma: replace(QUANTITIES[Gamma], latex=r"\tfrac1T\sum_{t<T}\mathbb E\|\nabla F(\bar\theta^{(tE)})\|^2"),
+            Delta: replace(QUANTITIES[Delta], latex=r"(F(\bar\theta^{(0)})-F^*)"),
+        },
+        keeps=(*EVERYTHING, "weights"),
+        intro=(
+            r"Let every $F_k$ be $L$-smooth on every sample, $\sum_kp_k\|\nabla F_k-\nabla F\|^2\le\sigma_g^2$ at the "
+            r"averages, $\sum_kp_k\sigma_k^2\le\sigma_l^2$, $\rho_k\le\rho$, $\bar N=1/\max_kp_k$; a constant step "
+            r"$\eta$, $T$ averages, $A=E\eta$, $x=(E-1)L\eta$. Bounded gradients (A2) and A4 are not needed. "
+        ),
+    )

@@ -7,11 +7,13 @@ from fractions import Fraction
 import mpmath
 import sympy as sp
 
+from theory.inexact import statements
 from theory.kakoun2024 import drawings
 from theory.kakoun2024.common import Statement, decide
 from theory.kakoun2024.proof_convex import GAP, SELF_BOUND
 from theory.kakoun2024.runs import cosine_table
 from theory.kit.exact import mp, plain
+from theory.kit.statement import backing, corrected
 from theory.kit.symbolic import identity
 from theory.kit.verdict import Replay, Verdict, check
 
@@ -100,9 +102,9 @@ def theorem2() -> Verdict:
     Method: (1) short steps 1/(100t) on two equal quadratics with L = 16, T = 4: exact violation (the quotient |grad
         F|^2 over F - F* is 2L, the factor in front stays near 2/sqrt T). (2) The proof's eta = 1/sqrt t: |grad F|^2 <=
         2L(F-F*) gives min <= (2L/T) sum (F-F*), which is below the right side for all L, K >= 1, T >= 1.
-    Verdict: repaired with the proof's step, and then vacuous: true for every sequence of points, unrelated to any
-        algorithm, and weaker than the elementary bound by a factor of at least 2K sqrt(T); its right side grows at
-        least like sqrt(T) times the average of F-F*. The informative repair is the one of thesis-thm2-rate.
+        Repair: the theorem on inexact local gradients (theory.inexact), with weights and E local steps.
+    Verdict: repaired. With the proof's step the printed inequality is true but vacuous: it holds for every sequence of
+        points, unrelated to any algorithm, and is weaker than the elementary bound by a factor of at least 2K sqrt(T).
     Reference: Al Kakoun 2024, Theorem 2; proof in Appendix A.2. Gamma_K is read as sum p_k Gamma_k, which is 0.
     """
     instance = {"L": 16, "c": "1/100", "K": 2, "root": 2}
@@ -111,14 +113,15 @@ def theorem2() -> Verdict:
         {"L": L_, "K": K_, "T": T_, "elementary_over_printed": float(elementary_ratio(Fraction(L_), K_, T_)) ** 0.5}
         for L_, K_, T_ in ((1, 2, 1), (1, 10, 100), (10, 10, 100), (1000, 100, 1000))
     ]
+    repair = statements.thesis()
     evidence = {
         "counterexample": {**instance, "left": plain(found.left), "right": plain(found.right)},
-        "repair": {"certificate": vacuous_certificate()},
+        "repair": backing(repair),
+        "vacuous_with_the_step_of_the_proof": vacuous_certificate(),
         "vacuous_by": table,
         "run": cosine_table(),
     }
-    statement = "with eta = 1/sqrt t the inequality is true but vacuous: it holds for every sequence of points"
-    return Verdict("repaired", evidence, margin=float(found.left / found.right), repaired=statement)
+    return Verdict("repaired", evidence, margin=float(found.left / found.right), repaired=corrected(repair))
 
 
 def bound_growth(instance) -> Replay:

@@ -205,6 +205,10 @@ class Proof:
         """|mean over a cohort|^2 == |mean u|^2 + share |u - mean u|^2, share = (N-S)/(S(N-1)) (0 for S = N)."""
         return self._fact(name, "sampling without replacement", drawn=drawn, u=u, share=share)
 
+    def mixed(self, name: str, mix: Vector, inside: Vector, outside: Vector, share: Any) -> Step:
+        """|mix|^2 == share |inside|^2 + (1 - share)|outside|^2: client i has inside_i if drawn (chance share)."""
+        return self._fact(name, "drawn or not", drawn=mix, inside=inside, outside=outside, share=share)
+
     def independent(self, name: str, u: Vector, clients: Any) -> Step:
         """|mean u|^2 <= |u|^2/N for noise that is independent between clients; N = 1/(largest weight), their number."""
         return self._fact(name, "independence", u=u, clients=clients)
@@ -487,7 +491,13 @@ def _independence(proof, u, clients):
     return square_of(u) / clients - square_of(proof.mean(u)), ">="
 
 
+def _mixed(proof, drawn, inside, outside, share):
+    _drawn(proof, drawn)
+    return square_of(drawn) - share * square_of(inside) - (1 - share) * square_of(outside), "=="
+
+
 FACTS = {
+    "drawn or not": _mixed,
     "independence": _independence,
     "square": _square,
     "scalar square": _scalar_square,

@@ -1,6 +1,6 @@
 """Whether a proof's facts give a changed target: a linear program over its multipliers.
 
-``follows`` keeps the facts and the products in which the proof uses them and lets the multipliers vary. A target is
+A ``Prover`` keeps the facts and the products in which the proof uses them and lets the multipliers vary. A target is
 given up where no multipliers exist at some admissible parameter values (found in machine numbers, by a linear program).
 """
 
@@ -19,55 +19,81 @@ TOLERANCE = 1e-7
 Monomials = dict[tuple, float]
 
 
-def follows(proof: Proof, verified: Proof, points: Sequence[Mapping[str, float]]) -> bool:
-    """Whether every step replays, or has other multipliers at each of the points (values of the parameters by name).
+class Prover:
+    """The facts of a verified proof, at parameter values.
 
-    verified: the proof before the change; what it shares with the changed one is not replayed again.
+    points: values of the parameters by name; what a point does not name stays a variable.
     """
-    return all(_has_multipliers(proof, step, point) for step in broken_steps(proof, verified) for point in points)
+
+    def __init__(self, verified: Proof, points: Sequence[Mapping[str, float]]):
+        self.verified, self.points = verified, points
+        self._columns: dict[tuple[str, int, int], tuple[Monomials, bool]] = {}
+
+    def follows(self, proof: Proof) -> bool:
+        """Whether every step of a changed proof replays, or has other multipliers at each of the points."""
+        broken, same = self.broken(proof)
+        return all(self._has_multipliers(proof, step, i, same) for step in broken for i in range(len(self.points)))
+
+    def broken(self, proof: Proof) -> tuple[list[Step], set[str]]:
+        """Steps that do not replay, and names of those that the verified proof has as well.
+
+        Raises Rejected where a step fails that has no multipliers to vary.
+        """
+        broken, before, same = [], {}, set()
+        for step in proof.steps.values():
+            if step == self.verified.steps.get(step.name) and proof.used(step) <= same | {step.name}:
+                same.add(step.name)
+            else:
+                try:
+                    proof.replay(step, before)
+                except Rejected:
+                    if step.rule not in ("combination", "loop"):
+                        raise
+                    broken.append(step)
+            before[step.name] = step
+        return broken, same
+
+    def _has_multipliers(self, proof: Proof, step: Step, place: int, same: set[str]) -> bool:
+        """Whether sum of multipliers times products of slacks equals the step's slack at a point."""
+        target, products = _inside(proof, step)
+        point = self.points[place]
+        try:
+            wanted = _monomials(target, point)
+        except sp.PolynomialError:  # a measured quantity in a denominator: no such slack is among the facts
+            return False
+        columns = []
+        for number, (slack, equal, used) in enumerate(products):
+            if not used <= same:
+                columns.append((_monomials(slack, point), equal))
+                continue
+            key = (step.name, place, number)
+            if key not in self._columns:
+                self._columns[key] = (_monomials(slack, point), equal)
+            columns.append(self._columns[key])
+        return _solvable(wanted, columns)
 
 
-def broken_steps(proof: Proof, verified: Proof) -> list[Step]:
-    """Steps that do not replay as they stand. Raises Rejected where one fails that has no multipliers to vary."""
-    broken, before, same = [], {}, set()
-    for step in proof.steps.values():
-        if step == verified.steps.get(step.name) and proof.used(step) <= same | {step.name}:
-            same.add(step.name)
-        else:
-            try:
-                proof.replay(step, before)
-            except Rejected:
-                if step.rule not in ("combination", "loop"):
-                    raise
-                broken.append(step)
-        before[step.name] = step
-    return broken
-
-
-def _has_multipliers(proof: Proof, step: Step, point: Mapping[str, float]) -> bool:
-    """Whether sum of multipliers times products of slacks equals the step's slack at a point."""
-    target, products = _inside(proof, step)
-    names = {symbol for expression in (target, *(p for p, _ in products)) for symbol in expression.free_symbols}
-    values = {symbol: point[str(symbol)] for symbol in names if str(symbol) in point}
-    try:
-        wanted = _monomials(target, values)
-    except sp.PolynomialError:  # a measured quantity in a denominator: no such slack is among the facts
-        return False
-    columns = [(_monomials(slack, values), equal) for slack, equal in products]
-    keys = list({key for found in (wanted, *(c for c, _ in columns)) for key in found})
-    columns += [({key: 1.0}, False) for key in keys if _never_negative(key)]
-    matrix = np.array([[column.get(key, 0.0) for column, _ in columns] for key in keys])
-    right = np.array([wanted.get(key, 0.0) for key in keys])
+def _solvable(wanted: Monomials, columns: list[tuple[Monomials, bool]]) -> bool:
+    """Whether non-negative multiples of the columns (any multiples of those that are 0) add up to the target."""
+    keys = list({key for found in (wanted, *(column for column, _ in columns)) for key in found})
+    columns = columns + [({key: 1.0}, False) for key in keys if _never_negative(key)]
+    row = {key: i for i, key in enumerate(keys)}
+    matrix, right = np.zeros((len(keys), len(columns))), np.zeros(len(keys))
+    for j, (column, _) in enumerate(columns):
+        for key, value in column.items():
+            matrix[row[key], j] = value
+    for key, value in wanted.items():
+        right[row[key]] = value
     rows = np.maximum(abs(matrix).max(axis=1), abs(right)) + 1e-300
     matrix, right = matrix / rows[:, None], right / rows
-    scale = abs(matrix).max(axis=0) + 1e-300
+    matrix = matrix / (abs(matrix).max(axis=0) + 1e-300)
     bounds = [(None, None) if equal else (0, None) for _, equal in columns]
-    found = linprog(np.zeros(len(columns)), A_eq=matrix / scale, b_eq=right, bounds=bounds, method="highs")
-    return bool(found.status == 0 and np.allclose(matrix / scale @ found.x, right, atol=TOLERANCE))
+    found = linprog(np.zeros(len(columns)), A_eq=matrix, b_eq=right, bounds=bounds, method="highs")
+    return bool(found.status == 0 and np.allclose(matrix @ found.x, right, atol=TOLERANCE))
 
 
-def _inside(proof: Proof, step: Step) -> tuple[sp.Expr, list[tuple[sp.Expr, bool]]]:
-    """Target of a step, and the products of slacks that may be added up, each with whether it is 0."""
+def _inside(proof: Proof, step: Step) -> tuple[sp.Expr, list[tuple[sp.Expr, bool, set[str]]]]:
+    """Target of a step, and what may be added up: products of slacks, whether they are 0, names of their steps."""
     order = list(proof.steps)
     usable = set(order[: order.index(step.name)])
     terms = [t for s in proof.steps.values() if s.rule == "combination" for t in s.arguments["terms"]]
@@ -81,20 +107,21 @@ def _inside(proof: Proof, step: Step) -> tuple[sp.Expr, list[tuple[sp.Expr, bool
         if set(names) <= usable:
             chosen = [proof.steps[name] for name in names]
             slack, equal = sp.Mul(*(s.slack for s in chosen)), any(s.relation == "==" for s in chosen)
-            products += [(part * slack, equal) for part in sp.Add.make_args(sp.expand(factor))]
+            products += [(part * slack, equal, set(names)) for part in sp.Add.make_args(sp.expand(factor))]
     return target, products
 
 
-def _monomials(expression: sp.Expr, values: Mapping[sp.Symbol, float]) -> Monomials:
+def _monomials(expression: sp.Expr, point: Mapping[str, float]) -> Monomials:
     """Coefficients of a polynomial in the quantities that are left after the parameters have values."""
-    expression = sp.sympify(expression).subs(values)
+    expression = expression.subs(
+        {symbol: point[str(symbol)] for symbol in expression.free_symbols if str(symbol) in point}
+    )
     symbols = sorted(expression.free_symbols, key=str)
     if not symbols:
         return {(): float(expression)} if expression != 0 else {}
-    poly = sp.Poly(sp.expand(expression), *symbols)
     return {
         tuple((s, p) for s, p in zip(symbols, powers, strict=True) if p): float(factor)
-        for powers, factor in poly.terms()
+        for powers, factor in sp.Poly(expression, *symbols).terms()
     }
 
 

@@ -20,7 +20,7 @@ import sympy as sp
 from numpy.typing import NDArray
 
 from theory.kit.proof import Proof, Rejected
-from theory.kit.prover import follows
+from theory.kit.prover import Prover
 
 Run = Mapping[str, float]
 
@@ -178,12 +178,12 @@ class Statement:
 
     def outcomes(self) -> list[Outcome]:
         """Classification of every mutation that tightens the statement."""
-        found, chosen = [], self._points()
+        found, prover = [], Prover(self.proof, self._points())
         for mutation in self.mutations():
             if not self.tightens(mutation):
                 continue
             worst = float(self.rescaled.ratios(mutation.left, mutation.right).max())
-            if follows(self.prove(mutation.left, mutation.right), self.proof, chosen):
+            if prover.follows(self.prove(mutation.left, mutation.right)):
                 result = "survives"
             else:
                 result = "rejected" if worst > 1 + 1e-9 else "unproved"
@@ -250,6 +250,39 @@ class Statement:
             },
             "constants": self.sharpness(),
         }
+
+
+def corrected(*statements: Statement) -> str:
+    """The corrected statements of a verdict ``repaired``, in words and LaTeX."""
+    return " ".join(statement.text for statement in statements)
+
+
+def backing(*statements: Statement) -> dict[str, Any]:
+    """``evidence["repair"]`` of a verdict: what proves the corrected statements, their runs, how sharp they are."""
+    found = [statement.evidence() for statement in statements]
+    return {"certificate": "; ".join(_certificate(entry) for entry in found), "statements": found}
+
+
+def _certificate(entry: Mapping[str, Any]) -> str:
+    runs, file = entry["runs"], f"docs/proofs/{entry['name']}.json"
+    constants = ", ".join(_sharpness(constant) for constant in entry["constants"])
+    return "; ".join(
+        (
+            f"{entry['label']} ({entry['scope']}; keeps {', '.join(entry['keeps'])})",
+            f"{entry['steps']} steps from named facts ({', '.join(entry['facts'])}), replayed exactly",
+            f"exported to {file}, which docs/proofs/verify.py checks without this package",
+            f"hypotheses: {', '.join(entry['hypotheses'])}",
+            f"{runs['method']} itself on {runs['evaluations']:,} random problems: largest left/right "
+            f"{runs['worst_ratio']:.3g}, median {runs['median_ratio']:.2g}",
+            f"constants of the terms in their order: {constants}",
+        )
+    )
+
+
+def _sharpness(constant: Mapping[str, Any]) -> str:
+    """The proved constant, and the smallest one that no known run violates."""
+    known = f"nothing below {constant['needed']:.3g} is known to hold" if constant["needed"] else "no run needs it"
+    return f"{constant['proved']:.4g} ({known})"
 
 
 def printed(expression: sp.Expr, names: Mapping[sp.Symbol, str]) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 import sympy as sp
 
+from theory.kit.statement import Statement, backing, corrected
 from theory.kit.verdict import Replay, Verdict
 
 
@@ -27,6 +28,14 @@ def repaired(
     """Verdict ``repaired``: refuted as printed, ``corrected`` is proved by ``certificate``."""
     evidence = {"counterexample": dict(counterexample), "repair": {"certificate": certificate}, **numbers}
     return Verdict("repaired", evidence, margin, corrected)
+
+
+def proved_instead(
+    counterexample: Mapping[str, Any], statements: Sequence[Statement], margin: float | None = None, **numbers: Any
+) -> Verdict:
+    """Verdict ``repaired`` whose corrected form is a statement object: its text, proof, runs and sharpness."""
+    evidence = {"counterexample": dict(counterexample), "repair": backing(*statements), **numbers}
+    return Verdict("repaired", evidence, margin, corrected(*statements))
 
 
 def compared(printed: Any, derived: Any, agrees: bool, **numbers: Any) -> Verdict:

@@ -76,27 +76,6 @@ DESCENT = (
     r"+\tfrac A2\big(\tfrac{400}{81}x^2(\sigma_g^2+L^2\rho^2)+2L^2\rho^2\big)$ with $A=K\eta_g\eta_l\le1/L$, "
     r"$x=KL\eta_l\le\tfrac1{10}$, deterministic gradients"
 )
-RATE = (
-    r"$\frac1R\sum_{r<R}\|\nabla F(w^r)\|^2\le\tfrac{162}{77}\frac{F(w^0)-F^*}{K\eta_g\eta_lR}"
-    r"+\tfrac{400}{77}K^2L^2\eta_l^2\sigma_g^2+\tfrac{166}{77}L^2\rho^2$ (deterministic gradients); with the "
-    r"prescribed "
-    r"step sizes $\frac{\mathcal FL}{\sqrt{RKN}}+\frac{\sigma_g^2}R+\frac{L^2}R$: the SAM term is $L^2/R$, not "
-    r"$L^2/R^2$"
-)
-RATE_SAMPLED = (
-    r"$\frac1R\sum\mathbb E\|\nabla F(w^r)\|^2\le\tfrac{162}{71}\frac{F(w^0)-F^*}{K\eta_g\eta_lR}"
-    r"+\tfrac{400}{71}K^2L^2\eta_l^2\sigma_g^2+\tfrac{166}{71}L^2\rho^2"
-    r"+\tfrac{249}{71}\frac{KL\eta_g\eta_l}S(\sigma_g^2+L^2\rho^2)$ for $S$ clients drawn without replacement "
-    r"(deterministic gradients); the prescribed step sizes add $\frac{L^2}R$ to the printed terms"
-)
-RATE_NOISE = (
-    r"; with minibatches on which every loss is $L$-smooth, $\mathbb E\|\nabla F_i(w;\xi)-\nabla F_i(w)\|^2\le "
-    r"s^2$ and "
-    r"$K\eta_g\eta_l\le\frac1{2L}$: $\frac1R\sum\mathbb E\|\nabla F(w^r)\|^2\le\tfrac{81}{73}\big["
-    r"\frac{2(F(w^0)-F^*)}{K\eta_g\eta_lR}+\tfrac{800}{81}x^2\sigma_g^2+\tfrac{170}{81}L^2\rho^2"
-    r"+\tfrac{400}{81}\frac{x^2s^2}K+\frac{2L\eta_g\eta_l}Ns^2\big]$, $x=KL\eta_l$: the noise enters as "
-    r"$\frac{s^2}{\sqrt{RKN}}$"
-)
 RATE_MOMENTUM = (
     r"for $\eta_g\le\frac\beta{4L}$, $\eta_l\le\frac1{10KL}$, $\Delta^0=0$, deterministic gradients: "
     r"$\frac1R\sum\|\nabla "
@@ -119,57 +98,6 @@ def descent() -> str:
         drift() + "; |grad F - gbar| <= L max a_k + L rho <= (10/9) x (G + L rho) + L rho, squared at most "
         "(400/81) x^2 (|grad F|^2 + sigma_g^2 + L^2 rho^2) + 2 L^2 rho^2 by Lemma A.1 (2) twice; L A <= 1; "
         + descent_identity()
-    )
-
-
-def rate() -> str:
-    """Certificate of RATE: telescoping the descent lemma."""
-    left = 1 - Fraction(400, 81) * X_MAX**2
-    constants = [2 / left, Fraction(400, 81) / left, (Fraction(400, 81) * X_MAX**2 + 2) / left]
-    expected = [Fraction(162, 77), Fraction(400, 77), Fraction(166, 77)]
-    text = require(constants == expected, f"with 1 - 4/81 = {left}: {[str(c) for c in constants]}")
-    return descent() + "; sum over r, divide by A R/2; " + text
-
-
-def noise_rate() -> str:
-    """Certificate of RATE_NOISE: independent minibatches, the same one for ascent and descent."""
-    drift_part = 2 * GROWTH**2 * 2  # 2 L^2 E_w <= drift_part x^2 ((G + L rho)^2 + s^2/K)
-    gradient = 2 * drift_part  # (G + L rho)^2 <= 2 (|grad F|^2 + sigma_g^2) + 2 L^2 rho^2
-    left = 1 - gradient * X_MAX**2
-    text = require(
-        [left, gradient, gradient * X_MAX**2 + 2, drift_part]
-        == [Fraction(73, 81), Fraction(800, 81), Fraction(170, 81), Fraction(400, 81)],
-        f"1 - ({gradient})/100 = {left}, {gradient}, {gradient * X_MAX**2 + 2}, {drift_part}",
-    )
-    p, h, n, step, smooth = sp.symbols("p h n A L", real=True)
-    square = require_identity(2 * h**2 + 2 * n**2 - (h + n) ** 2, (h - n) ** 2, "|h + n|^2 <= 2|h|^2 + 2|n|^2")
-    split = require_identity(
-        -step * p * h + smooth * step**2 * h**2,
-        -step / 2 * p**2 - step / 2 * (1 - 2 * smooth * step) * h**2 + step / 2 * (p - h) ** 2,
-        "descent with L A <= 1/2",
-    )
-    return (
-        "g~_{i,k} = grad F_i(w_{i,k}) + r + zeta with |r| <= L rho (smooth samples) and martingale noise zeta, "
-        "E|zeta|^2 <= "
-        "s^2; in the mean square over clients and noise a_k <= (10/9) eta_l (K (G + L rho) + sqrt(K) s); h = mean of "
-        "grad F_i(w_{i,k}) + r, n = mean of zeta, E<grad F, n> = 0, E|n|^2 <= s^2/(KN); " + f"{square}; {split}; "
-        "E|grad F - h|^2 <= 2 L^2 E_w + 2 L^2 rho^2; L A^2 s^2/(KN) per round; " + text
-    )
-
-
-def sampled_rate() -> str:
-    """Certificate of RATE_SAMPLED."""
-    spread = 3 * GROWTH**2 * 2  # coefficient of x^2 (|grad F|^2 + sigma_g^2 + L^2 rho^2) in the spread of the clients
-    left = 1 - (Fraction(400, 81) + spread) * X_MAX**2
-    own = 3 + spread * X_MAX**2
-    constants = [2 / left, Fraction(400, 81) / left, (Fraction(400, 81) * X_MAX**2 + 2) / left, own / left]
-    expected = [Fraction(162, 71), Fraction(400, 71), Fraction(166, 71), Fraction(249, 71)]
-    text = require(constants == expected, f"1 - (400/81 + {spread})/100 = {left}; {[str(c) for c in constants]}")
-    return (
-        descent() + "; sampling adds (L/2) A^2 E|gbar_S - gbar|^2 <= (A/2)(L A/S) mean_i |gbar_i - grad F|^2, and the "
-        f"mean-square norm sigma_g + (10/9) x (G + L rho) + L rho gives at most 3 sigma_g^2 + 3 L^2 rho^2 + "
-        f"{spread} x^2 "
-        "(|grad F|^2 + sigma_g^2 + L^2 rho^2); L A/S <= 1 in the gradient term; " + text
     )
 
 

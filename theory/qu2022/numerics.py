@@ -75,23 +75,6 @@ def _spread(family: Family, w: float) -> tuple[float, float]:
     return float(gradients.mean()), float(gradients.var())
 
 
-def fedsam_rate_ratio(argument: Vector) -> float:
-    """Left over right of the corrected Theorem B.6 (``corrected.RATE``) after 8 rounds."""
-    family, w, radius, local, server = _unpack(argument)
-    lr = local / (10 * STEPS * L)
-    rate = server / (STEPS * lr * L)  # eta_g, so that K L eta_g eta_l = server <= 1
-    gap, squares, spreads = family.value(np.array([w]))[0] - family.infimum(), [], []
-    for _ in range(ROUNDS):
-        mean, spread = _spread(family, w)
-        squares.append(mean**2)
-        spreads.append(spread)
-        final, _ = _local(family, w, radius, lr, 1.0, 0.0)
-        w = w + rate * float((final - w).mean())
-    x, step = STEPS * L * lr, STEPS * lr * rate
-    right = 162 / 77 * gap / (step * ROUNDS) + 400 / 77 * x**2 * max(spreads) + 166 / 77 * (L * radius) ** 2
-    return float(np.mean(squares)) / right
-
-
 def mofedsam_rate_ratio(argument: Vector) -> float:
     """Left over right of the corrected Theorem D.4 (``corrected.RATE_MOMENTUM``) after 8 rounds."""
     family, w, radius, local, server = _unpack(argument)
@@ -136,14 +119,6 @@ def _enumerated(argument: Vector, with_momentum: bool) -> tuple[float, dict[str,
     gap = float(family.value(np.array([start]))[0] - family.infimum())
     bound = {"gap": gap, "spread": spread, "x": STEPS * L * lr, "rate": rate, "lr": lr, "beta": beta}
     return float(np.mean(squares)), bound | {"tilt": (L * radius) ** 2}
-
-
-def sampled_rate_ratio(argument: Vector) -> float:
-    """Left over right of the corrected Theorem B.9 (``corrected.RATE_SAMPLED``), S = 1, exact expectation."""
-    left, b = _enumerated(argument, with_momentum=False)
-    step = STEPS * b["lr"] * b["rate"]
-    right = 162 / 71 * b["gap"] / (step * 5) + 400 / 71 * b["x"] ** 2 * b["spread"] + 166 / 71 * b["tilt"]
-    return left / (right + 249 / 71 * L * step * (b["spread"] + b["tilt"]))
 
 
 def sampled_momentum_ratio(argument: Vector) -> float:

@@ -13,6 +13,7 @@ from itertools import combinations, product
 from typing import Any
 
 from theory.kit.exact import plain
+from theory.kit.statement import Statement, backing
 from theory.kit.verdict import Replay, Verdict
 
 
@@ -110,19 +111,22 @@ def square_mean(values: Sequence[Fraction], centre: Fraction) -> Fraction:
 
 def repaired(
     counterexample: Mapping[str, Any],
-    statement: str,
+    statement: str | Statement,
     certificate: str | None = None,
-    search: Mapping[str, Any] | None = None,
     **more: Any,
 ) -> Verdict:
     """Verdict ``repaired``: the counterexample to the print, and the corrected statement with its backing.
 
+    A statement object brings its own text and backing; its certificate comes first.
+
     The margin is left over right of the printed statement at the counterexample, where both are numbers.
     """
-    backing: dict[str, Any] = dict(search or {})
-    if certificate:
-        backing["certificate"] = certificate
-    evidence = {"counterexample": plain(dict(counterexample)), "repair": backing, **plain(more)}
+    behind: dict[str, Any] = {"certificate": certificate}
+    if isinstance(statement, Statement):
+        behind = backing(statement)
+        behind["certificate"] = "; ".join(filter(None, (behind["certificate"], certificate)))
+        statement = statement.text
+    evidence = {"counterexample": plain(dict(counterexample)), "repair": behind, **plain(more)}
     return Verdict("repaired", evidence, margin=margin_of(counterexample), repaired=statement)
 
 

@@ -164,12 +164,18 @@ def gradient_coefficient(scale: float = 1.0) -> Verdict:
     example = {**ZETA, "b": Fraction(str(scale)) * Fraction(1, 15)} if scale <= 1 else ZETA
     _, left, right = _zeta_sides(example)
     steps = {
-        str(t): {"zeta = 0": largest_step(t), "printed": sqrt(t / 216), "repaired": t / 24}
+        str(t): {
+            "zeta = 0": largest_step(t),
+            "printed": sqrt(t / 216),
+            "repaired": t / 24,
+            "zeta at the printed limit": float(zeta_of(sqrt(t / 216), 1 / t, 1.0)),
+        }
         for t in (0.05, 0.1, 0.5, 1.0)
     }
     statement = (
         r"$\zeta>0$ iff $(\frac{216m}n-36)b^2+12b<1$, $b=\beta L$ (printed Lemma C.6); with the repaired Lemma C.6 "
-        r"$\beta\le\frac n{24mL}$ gives $\zeta\ge\frac18$"
+        r"$\beta\le\frac n{24mL}$ gives $\zeta\ge\frac18$. With the duals' errors in the Lyapunov function "
+        r"(sun23-thm4.1) $\beta\le\frac n{9mL}$ suffices"
     )
     return repaired({**example, "left": left, "right": right}, statement, repaired_step_certificate(), steps=steps)
 

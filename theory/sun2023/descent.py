@@ -193,7 +193,8 @@ def local_update_bound_from_zero() -> Verdict:
     if not linked or any(a > b for a, b in sides):
         return refuted({**ZERO_DUALS, "left": left, "right": right})
     statement = (
-        r"Lemma C.5 holds for all $t\ge1$ and $n\le m$ when Algorithm 1 starts from $\lambda_i^0=\nabla f_i(w^0)$."
+        r"Lemma C.5 holds for all $t\ge1$ and $n\le m$ when Algorithm 1 starts from $\lambda_i^0=\nabla f_i(w^0)$ "
+        r"and $\lambda^0=\frac1m\sum_i\lambda_i^0$."
     )
     return repaired({**ZERO_DUALS, "left": left, "right": right}, statement, text)
 

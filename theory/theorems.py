@@ -1,0 +1,28 @@
+"""Every theorem that is a statement object, by the name under which its proof is exported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from theory.inexact import statements
+from theory.kit.statement import Statement
+from theory.sun2023 import lyapunov
+
+#: corollaries first, as a reader needs them; the theorems with free weights last
+MAKERS: tuple[Callable[[], Statement], ...] = (
+    statements.exact,
+    statements.full,
+    lyapunov.theorem,
+    partial(statements.printed_steps, "fedlesam"),
+    partial(statements.printed_steps, "fedsam"),
+    statements.thesis,
+    statements.sampled,
+    lyapunov.general,
+    statements.general,
+)
+
+
+def theorems() -> dict[str, Statement]:
+    """Name -> statement."""
+    return {statement.name: statement for statement in (make() for make in MAKERS)}
