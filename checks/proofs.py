@@ -41,7 +41,7 @@ def _export(statement: Statement, folder: Path) -> Path:
 def mutate(
     names: tuple[str, ...] = (), each: Callable[[str], None] = print, folder: Path = FOLDER
 ) -> dict[str, list[dict[str, Any]]]:
-    """Mutations of the theorems (all, or those named); the page is written again after each theorem.
+    """Mutations of the theorems (all, or those named); the page is written at the end.
 
     each: called with one line per mutation. Two theorems with one inequality (for two methods) are mutated once.
     """
@@ -59,7 +59,7 @@ def mutate(
         _export(statement, folder)
         (folder / "mutations").mkdir(exist_ok=True)
         write_atomic(folder / "mutations" / f"{name}.json", json.dumps(found[name], indent=1) + "\n")
-        write_atomic(folder / "README.md", page(found))
+    write_atomic(folder / "README.md", page(found))
     return found
 
 

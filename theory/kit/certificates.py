@@ -1,7 +1,7 @@
 """Solver certificates: z3 for scalar inequalities, exactly checked sums of squares, PEPit for first-order methods.
 
-The solvers are an optional extra. Where one is missing, ``MissingSolver`` is raised with a message for the user; the
-runner lists such a claim as a stated skip instead of deciding it.
+The solvers are ordinary dependencies. In a damaged environment ``MissingSolver`` is raised with a message for the user;
+the runner lists such a claim as a stated skip instead of deciding it.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ SOLVERS = {"z3": "z3-solver", "cvxpy": "cvxpy", "PEPit": "PEPit"}
 
 
 class MissingSolver(ImportError):
-    """An optional solver is not installed. solver: module name; package: what to install."""
+    """A solver is not installed. solver: module name; package: what to install."""
 
     def __init__(self, solver: str):
         self.solver, self.package = solver, SOLVERS[solver]
-        super().__init__(f"needs the optional package {self.package} (pip install {self.package})")
+        super().__init__(f"needs the package {self.package} (pip install {self.package})")
 
 
 def available(solver: str) -> bool:
-    """Whether the module of an optional solver can be imported."""
+    """Whether the module of a solver can be imported."""
     return importlib.util.find_spec(solver) is not None
 
 

@@ -1,0 +1,90 @@
+"""Statements: the print follows the expressions, no mutation survives, stored proofs are those of the statements."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+import sympy as sp
+
+from checks.proofs import FOLDER
+from theory.inexact import runs, statements
+from theory.kit.prover import Prover
+from theory.kit.statement import Condition, backing, corrected
+from theory.sun2023 import lyapunov
+from theory.sun2023.theorem import disagreeing_duals
+from theory.theorems import theorems
+
+FEW = {"runs": lambda: runs.random_runs("fedsam", 40, lambda rng: runs.any_setting(rng, False, False))}
+
+
+def test_thirty_edited_constants_change_the_text_and_break_the_proof():
+    draw = random.Random(0)
+    statement = statements.exact()
+    for _ in range(30):
+        place, factor = draw.randrange(3), sp.Rational(draw.randint(50, 99), 100)
+        right = tuple(term * factor if i == place else term for i, term in enumerate(statement.right))
+        edited = replace(statement, right=right)
+        assert edited.latex != statement.latex and edited.text != statement.text
+        assert Prover(statement.proof, []).broken(edited.prove(edited.left, edited.right))[0]
+
+
+def test_the_backing_of_a_verdict_comes_from_the_statement():
+    statement = replace(statements.exact(), **FEW)
+    found = backing(statement)
+    entry = found["statements"][0]
+    assert entry["latex"] in corrected(statement) and entry["label"] == "machine"
+    assert entry["runs"]["evaluations"] == 40 and entry["runs"]["worst_ratio"] <= 1
+    assert [c["proved"] for c in entry["constants"]] == [81 / 40, 5 / 4, 163 / 80]  # R-T13's rate, proved
+    assert all(c["needed"] <= c["proved"] for c in entry["constants"])
+
+
+def test_no_mutation_of_the_rate_survives():
+    outcomes = replace(statements.exact(), **FEW).outcomes()
+    assert len(outcomes) >= 12 and {o.result for o in outcomes} <= {"rejected", "unproved"}
+
+
+def test_a_weakened_statement_has_survivors():
+    statement = replace(statements.exact(), **FEW)
+    weak = replace(statement, right=tuple(4 * term for term in statement.right))
+    assert Prover(statement.proof, weak._points()).follows(weak.prove(weak.left, weak.right))
+
+
+def test_a_run_that_breaks_a_condition_is_an_error():
+    statement = replace(statements.exact(), **FEW, conditions=(Condition("", sp.Ge(statements.n.K, 100)),))
+    with pytest.raises(ValueError, match="breaks the condition"):
+        _ = statement.bank
+
+
+def test_every_term_has_the_unit_of_the_left_side():
+    """Other units of loss and length change no ratio, for every theorem."""
+    for statement in (replace(statements.exact(), **FEW),):
+        assert statement.rescaled.ratios().max() == pytest.approx(statement.ratios().max(), rel=1e-6)
+    for statement in theorems().values():
+        a, b = sp.symbols("loss length", positive=True)
+        units = {s: a ** q.unit[0] * b ** q.unit[1] for s, q in statement.quantities.items()}
+        scaled = {s: s * units[s] for s in statement.symbols}
+        terms = (statement.left, *statement.right)
+        units = {sp.simplify(term.subs(scaled, simultaneous=True) / term) for term in terms}
+        assert units == {a**2 / b**2}, statement.name
+
+
+def test_the_corrected_theorem_of_fedsmoo_starts_where_the_algorithm_starts():
+    """R-T1: changing the clients' duals and not the server's stops every move; the mean stays 1, the bound falls."""
+    found = disagreeing_duals(100)
+    assert found["mean_squared_gradient"] == 1 > found["bound_with_consistent_duals"] == Fraction(24, 25)
+    assert "zero duals" in lyapunov.theorem().text and r"\lambda_i^0=\nabla" not in lyapunov.theorem().text
+
+
+def test_exported_proofs_are_those_of_the_statements_and_verify_alone():
+    for name, statement in theorems().items():
+        stored = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+        assert stored == json.loads(json.dumps(statement.proof.export())), f"{name}: python -m checks --mutations"
+    files = sorted(FOLDER.glob("*.json"))
+    done = subprocess.run([sys.executable, "-I", FOLDER / "verify.py", *files], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.count("verified") == len(files) == len(theorems()), done.stderr
