@@ -12,7 +12,7 @@ from fractions import Fraction
 import pytest
 import sympy as sp
 
-from checks.proofs import FOLDER
+from checks.proofs import FOLDER, stored
 from theory.inexact import runs, statements
 from theory.kit.prover import Prover
 from theory.kit.statement import Condition, backing, corrected
@@ -83,8 +83,15 @@ def test_the_corrected_theorem_of_fedsmoo_starts_where_the_algorithm_starts():
 
 def test_exported_proofs_are_those_of_the_statements_and_verify_alone():
     for name, statement in theorems().items():
-        stored = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
-        assert stored == json.loads(json.dumps(statement.proof.export())), f"{name}: python -m checks --mutations"
+        exported = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+        assert exported == json.loads(json.dumps(statement.proof.export())), f"{name}: python -m checks --mutations"
     files = sorted(FOLDER.glob("*.json"))
     done = subprocess.run([sys.executable, "-I", FOLDER / "verify.py", *files], capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout.count("verified") == len(files) == len(theorems()), done.stderr
+
+
+def test_no_stored_mutation_survives_and_the_page_says_so():
+    found = stored()
+    assert found and all(row["result"] in ("rejected", "unproved") for rows in found.values() for row in rows)
+    page = (FOLDER / "README.md").read_text(encoding="utf-8")
+    assert "| survives |" not in page and page.count(" 0 survives") == len(found)

@@ -208,7 +208,7 @@ class Statement:
                 if name not in measured
             }
             for run in {id(run): run for run in chosen}.values()
-            for factor in (1.0, 16.0, 1 / 16)
+            for factor in (1.0, 1024.0, 1 / 1024)
         ]
 
     def sharpness(self) -> list[dict[str, float | str]]:
