@@ -125,13 +125,18 @@ def write_backends(turns: int, models: Iterable[str]) -> str:
 
 
 def merge(text: str, section: str, fastest: dict[str, tuple[str, str]], result: dict[str, Any]) -> str:
-    """The table with one section replaced; a family (``mlp-*``) takes what its measured member has."""
-    entries = {name: (backend, "not measured here") for name, backend in tomllib.loads(text).get(section, {}).items()}
+    """The table with one section replaced; a family (``mlp-*``) takes what its measured member has.
+
+    Entries of other models stay, with the timings that stand behind them.
+    """
+    notes = dict(re.findall(r'^"(.+)" = ".+"  # (.+)$', _section(text, section), re.M))
+    kept = tomllib.loads(text).get(section, {})
+    entries = {name: (backend, notes.get(name, "not measured here")) for name, backend in kept.items()}
     for model, measured in fastest.items():
         entries[f"{model.split('-')[0]}-*" if model.startswith("mlp-") else model] = measured
     environment, turns = result["environment"], result["rows"][0]["train"]["n"]
     gpu = f"{environment['device']}, " if section == "cuda" else ""
-    title = f'["{section}"]' if " " in section else f"[{section}]"
+    title = _title(section)
     lines = [
         title,
         f"# {gpu}{environment['processor']}, {environment['cores']} cores, torch {environment['torch']},",
@@ -141,6 +146,15 @@ def merge(text: str, section: str, fastest: dict[str, tuple[str, str]], result: 
     head, *sections = re.split(r"\n(?=\[)", text.rstrip("\n"))
     others = [other.rstrip("\n") for other in sections if not other.startswith(title)]
     return "\n\n".join([head.rstrip("\n"), *others, "\n".join(lines)]) + "\n"
+
+
+def _title(section: str) -> str:
+    return f'["{section}"]' if " " in section else f"[{section}]"
+
+
+def _section(text: str, section: str) -> str:
+    """Its lines in the table; empty where it is not there."""
+    return next((part for part in re.split(r"\n(?=\[)", text) if part.startswith(_title(section))), "")
 
 
 @click.command("bench", help="Measure seconds per round of models, methods and backends.")

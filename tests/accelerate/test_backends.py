@@ -760,6 +760,7 @@ def test_a_new_measurement_replaces_one_section():
     assert "explicit 1 ms" in text and "P, 2 cores, torch T" in text
     assert text.startswith("# What it is\n\n[cpu]\n") and '"*" = "loop"  # a note' in text, "the rest as it was"
     again = merge(text, "cpu avx2", {"lenet": ("loop", "loop 2 ms")}, result)
+    assert "explicit 1 ms" in again, "timings of the models that are not measured again stay"
     assert tomllib.loads(again) == table and merge(again, "cpu avx2", {"lenet": ("loop", "loop 2 ms")}, result) == again
 
 
