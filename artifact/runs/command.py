@@ -174,7 +174,7 @@ def _run(
 ) -> None:
     if not 0 <= checkpoint_seconds < math.inf:
         raise UserError("checkpoint-seconds", checkpoint_seconds, "0 or more seconds")
-    wanted = _config(given)
+    wanted = config_of(given)
     for remark in config.remarks([wanted]):
         click.echo(remark, err=True)
     from artifact.runs import session  # with it come torch and the trainer, which a wrong option does not wait for
@@ -202,7 +202,8 @@ def _run(
             click.echo(f"{name:>7}: last round {last:.2f} %, mean of last ten {mean:.2f} %, best round {best:.2f} %")
 
 
-def _config(given: dict[str, Any]) -> RunConfig:
+def config_of(given: dict[str, Any]) -> RunConfig:
+    """The config that the options of ``run`` ask for. Raises UserError for a value that is not possible."""
     values = {name: value for name, value in given.items() if value not in (None, ()) and not name.startswith("hyper_")}
     for name in ("evaluate", "probes"):
         if name in values:

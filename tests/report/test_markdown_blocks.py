@@ -17,6 +17,7 @@ from artifact import algorithms, cli
 from artifact.__main__ import main
 from artifact.base import paths
 from artifact.report import markdown_blocks
+from artifact.runs.command import config_of
 from artifact.runs.store import read_checkpoint
 from checks.__main__ import main as checks_command
 from notebooks.__main__ import main as notebooks_command
@@ -41,7 +42,7 @@ def _parse(command: click.Command, words: list[str]) -> None:
         _parse(child, rest)
     elif command.name == "run":
         names = {"out", "data_root", "add", "resume", "checkpoint_seconds", "quiet", "as_json"}
-        cli._config({name: value for name, value in context.params.items() if name not in names})
+        config_of({name: value for name, value in context.params.items() if name not in names})
 
 
 def test_commands_are_found():
@@ -63,7 +64,7 @@ def test_command_parses(line, monkeypatch):
         assert words[:3] == ["python", "-m", "artifact"]
         if words[-1] == "--help":
             words.pop()
-            assert words[3] in cli.commands([]).commands
+            assert words[3] in cli.COMMANDS
         else:
             _parse(cli.commands(words[3:]), words[3:])
 
