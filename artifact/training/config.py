@@ -133,7 +133,7 @@ class RunConfig(BaseModel):
             self.resolved_device  # noqa: B018  (raises where there is no such device)
         if self.dtype == "tf32" and self.resolved_device.type == "cpu":
             raise UserError("dtype", self.dtype, "float64, float32, bfloat16; tf32 is a precision of CUDA devices")
-        if self.resolved_device.type == "cpu" and self.cuda_graphs:
+        if self.cuda_graphs and self.resolved_device.type == "cpu":
             raise UserError("cuda_graphs", True, "left out; graphs are recorded on CUDA devices")
         return self
 

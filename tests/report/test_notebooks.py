@@ -202,7 +202,7 @@ def test_a_page_is_made_again_only_when_its_inputs_have_changed(tmp_path, monkey
     monkeypatch.setattr(command, "_run", run)
     shutil.copy(notebooks.FOLDER / f"{name}.ipynb", tmp_path)
     words = ["--folder", str(tmp_path), "--out", str(tmp_path / "pages")]
-    monkeypatch.setattr(command.inputs, "records", lambda stores: [])
+    monkeypatch.setattr(command.fingerprints, "records", lambda stores: [])
     for expected in (1, 1):
         done = CliRunner().invoke(main, words)
         assert done.exit_code == 0 and len(executed) == expected, done.output
@@ -211,7 +211,7 @@ def test_a_page_is_made_again_only_when_its_inputs_have_changed(tmp_path, monkey
     text = (tmp_path / f"{name}.ipynb").read_text(encoding="utf-8")
     (tmp_path / f"{name}.ipynb").write_text(text.replace("# ", "# Changed: ", 1), encoding="utf-8")
     assert CliRunner().invoke(main, words).exit_code == 0 and len(executed) == 3
-    monkeypatch.setattr(command.inputs, "sources", lambda: [tmp_path / "pages" / f"{name}.html"])
+    monkeypatch.setattr(command.fingerprints, "sources", lambda: [tmp_path / "pages" / f"{name}.html"])
     assert CliRunner().invoke(main, words).exit_code == 0 and len(executed) == 4
 
 

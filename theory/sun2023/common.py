@@ -113,15 +113,16 @@ def repaired(
     counterexample: Mapping[str, Any],
     statement: str | Statement,
     certificate: str | None = None,
+    search: Mapping[str, Any] | None = None,
     **more: Any,
 ) -> Verdict:
     """Verdict ``repaired``: the counterexample to the print, and the corrected statement with its backing.
 
-    A statement object brings its own text and backing; its certificate comes first.
+    certificate, search: what backs a statement in words.  A statement object brings its own text and backing; its certificate comes first.
 
     The margin is left over right of the printed statement at the counterexample, where both are numbers.
     """
-    behind: dict[str, Any] = {"certificate": certificate}
+    behind: dict[str, Any] = dict(search or {}) | ({"certificate": certificate} if certificate else {})
     if isinstance(statement, Statement):
         behind = backing(statement)
         behind["certificate"] = "; ".join(filter(None, (behind["certificate"], certificate)))
