@@ -118,7 +118,8 @@ def repaired(
 ) -> Verdict:
     """Verdict ``repaired``: the counterexample to the print, and the corrected statement with its backing.
 
-    certificate, search: what backs a statement in words.  A statement object brings its own text and backing; its certificate comes first.
+    certificate, search: the backing of a statement in words.  A statement object brings its own text and backing; its
+    certificate comes first.
 
     The margin is left over right of the printed statement at the counterexample, where both are numbers.
     """
