@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import re
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -137,3 +139,10 @@ def test_figures_of_checks_are_drawn_once_and_again_when_their_evidence_changes(
     assert list(drawings.draw_missing(tmp_path)) == []
     few[0] = replace(few[0], fingerprint="of other evidence")
     assert list(drawings.draw_missing(tmp_path)) == [few[0].name]
+
+
+def test_a_process_that_has_registered_no_check_draws_a_claim(tmp_path):
+    one = next(one for one in drawings.drawings() if one.stored is not None)
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as fresh:
+        assert fresh.submit(one.draw, tmp_path).result() == one.name
+    assert one.is_in(tmp_path) and (tmp_path / f"{one.name}.png").stat().st_size > 1000
