@@ -28,7 +28,7 @@ FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 ABOVE = ("theory", "checks", "notebooks")
 CORE = ("base", "models", "algorithms", "training")
 #: lines of Python at most. The aim is 5,000 and 20,000; until it is reached the numbers only go down.
-MOST_CORE, MOST = 5_180, 22_690
+MOST_CORE, MOST = 5_180, 22_600
 #: a string that names a module or the beginning of its name, and a module that a command line starts
 MODULE = re.compile(r"(?:artifact|theory|checks|notebooks)\.[\w.]*(?::\w+)?")
 STARTED = re.compile(r"-m ((?:artifact|theory|checks|notebooks)\.[\w.]+)")
