@@ -10,7 +10,7 @@ The batch is innermost, [R, C, H, W, B] for R clients: patches are cut and joine
 connected layers behind it the last image is a matrix of columns.
 
 This room stays for the thesis CNN (cnn-mnist): training by ``loop`` takes 1.76 times as long on the processor with AVX2
-alone, 1.40 times on that with AVX-512 and 1.39 times on that with AMX (FedSAM; the timings stand in ``backends.toml``).
+alone, 1.24 times on that with AVX-512 and 1.39 times on that with AMX (FedSAM; the timings stand in ``backends.toml``).
 """
 
 from __future__ import annotations
