@@ -143,9 +143,12 @@ def _checked_table(found: Sequence[tuple[Claim, Mapping[str, Any]]]) -> list[str
 
 
 def _trained_table(found: Sequence[decide.Verdict]) -> list[str]:
-    """What the stored runs say of claims about training."""
+    """What the stored runs say of claims about training; a verdict that is not final is marked provisional."""
     head = ["claim", f"what is tested, profile {PROFILE}", "verdict in training", "run on"]
-    return markdown_table(head, [[f"`{v.id}`", v.says, v.verdict, v.setting] for v in found])
+    verdicts = [v.verdict + ", provisional" * bool(v.provisional) for v in found]
+    return markdown_table(
+        head, [[f"`{v.id}`", v.says, said, v.setting] for v, said in zip(found, verdicts, strict=True)]
+    )
 
 
 def _statement(claim: Claim) -> str:

@@ -11,7 +11,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from artifact.base import paths
 from artifact.base.errors import UserError
+from artifact.verdicts.decide import decide_all
 from artifact.verdicts.findings import Finding, load
 from checks import drawings, findings, runner
 from checks.conftest import LEDGER
@@ -146,3 +148,12 @@ def test_a_process_that_has_registered_no_check_draws_a_claim(tmp_path):
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as fresh:
         assert fresh.submit(one.draw, tmp_path).result() == one.name
     assert one.is_in(tmp_path) and (tmp_path / f"{one.name}.png").stat().st_size > 1000
+
+
+def test_a_verdict_in_training_that_is_not_final_is_marked():
+    page = (paths.DOCS / "findings.md").read_text(encoding="utf-8")
+    rows = [line.split(" | ") for line in page.splitlines() if " | " in line and ", n=" in line]
+    assert rows
+    for row in rows:
+        (verdict,) = decide_all([LEDGER[row[0].strip("|` ")]])
+        assert (row[2] == f"{verdict.verdict}, provisional") == bool(verdict.provisional), row[0]

@@ -40,8 +40,12 @@ def _weighted(method: str) -> tuple[Run, ...]:
 
 
 def printed_setting(rng: np.random.Generator) -> Setting:
-    """The step sizes of Fan et al.: eta_l = 1/(sqrt(T) E L), eta_g = sqrt(EN), T >= max(100, 4EN)."""
-    clients, steps = int(rng.integers(1, 5)), int(rng.choice([1, 1, 1, 2]))
+    """The step sizes of Fan et al.: eta_l = 1/(sqrt(T) E L), eta_g = sqrt(EN), T >= max(100, 4EN).
+
+    Some runs have eight local steps: with two at most, (E - 1)/E is half of what the bound allows, and a halved term
+    would follow from the proof's facts at every run.
+    """
+    clients, steps = int(rng.integers(1, 5)), int(rng.choice([1] * 15 + [2] * 4 + [8]))
     rounds = max(int(rng.choice([100, 100, 100, 144])), 4 * clients * steps)
     rho, noise = rng.choice([0.0, 0.1, 1.0, 3.0]), rng.choice([0.0, 0.0, 0.0, 1.0])
     return Setting(clients, clients, steps, rounds, 1 / (np.sqrt(rounds) * steps), np.sqrt(steps * clients), rho, noise)
