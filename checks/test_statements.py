@@ -95,3 +95,13 @@ def test_no_stored_mutation_survives_and_the_page_says_so():
     assert found and all(row["result"] in ("rejected", "unproved") for rows in found.values() for row in rows)
     page = (FOLDER / "README.md").read_text(encoding="utf-8")
     assert "| survives |" not in page and page.count(" 0 survives") == len(found)
+
+
+def test_a_second_statement_does_not_say_the_setting_again():
+    first, second = statements.printed_steps("fedsam"), statements.sampled("fedsam")
+    text = corrected(first, second)
+    assert text.startswith(first.text) and text.count("Let every $F_i$ be") == 1
+    assert text.endswith(f"${second.latex}$.") and "for $S$ clients drawn without replacement" in text
+    assert text.count("$") % 2 == 0
+    other = replace(second, intro="Algorithm 1. ")
+    assert corrected(first, other) == f"{first.text} {other.text}"

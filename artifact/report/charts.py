@@ -25,7 +25,7 @@ from artifact.report.pictures import Picture
 
 WIDTH, HEIGHT = 360, 240
 #: of a plot inside its picture: left, top, right, bottom
-EDGES = (46, 8, WIDTH - 8, HEIGHT - 36)
+EDGES = (58, 8, WIDTH - 8, HEIGHT - 36)
 DASHES = {"--": "7 4", ":": "2 3", "-.": "7 3 2 3"}
 #: intervals that one chart shows, and the characters that WIDTH has room for
 SHOWN, LINE = 12, 50

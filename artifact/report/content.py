@@ -64,6 +64,11 @@ class Record:
         """What the stored runs say; empty where they have no say."""
         return self.experiment["verdict"] if self.experiment else ""
 
+    @property
+    def provisional(self) -> bool:
+        """Whether the verdict in training is not final, by the rules of docs/protocol.md."""
+        return bool(self.experiment and self.experiment["provisional"])
+
 
 @dataclass(frozen=True)
 class Finding:

@@ -611,3 +611,11 @@ def test_a_second_build_gives_the_same_bytes(content, stored, site, tmp_path):
     assert first.keys() == second.keys()
     changed = [name for name, path in first.items() if path.read_bytes() != second[name].read_bytes()]
     assert changed == []
+
+
+def test_a_verdict_in_training_that_is_not_final_says_so_beside_its_badge(site, content):
+    text = (site / "index.html").read_text(encoding="utf-8")
+    entries = dict(re.findall(r'<li id="([\w.-]+)" data-paper=(.*?)</li>', text, re.S))
+    marked = {id for id, entry in entries.items() if ">provisional</span>" in entry}
+    assert marked == {id for id, record in content.records.items() if record.provisional}
+    assert 50 < len(marked) < len(content.records)

@@ -103,8 +103,21 @@ class Statement:
     @property
     def text(self) -> str:
         """Introduction, conditions and inequality, with the mathematics between dollar signs."""
+        return self.intro + self._inequality
+
+    def text_after(self, first: Statement) -> str:
+        """The text below another statement's: only where its introduction goes on is said again."""
+        pairs = enumerate(zip(self.intro, first.intro, strict=False))
+        shared = self.intro[: next((i for i, (own, other) in pairs if own != other), len(self.intro))]
+        if len(shared) < len(first.intro) / 2 or shared.count("$") % 2:  # another setting, or one cut in a formula
+            return self.text
+        rest = self.intro[len(shared) :].strip(" .,;")
+        return f"In the same setting{', with ' * bool(rest)}{rest}: {self._inequality[0].lower()}{self._inequality[1:]}"
+
+    @property
+    def _inequality(self) -> str:
         where = "; ".join(condition.words for condition in self.conditions if condition.words)
-        return f"{self.intro}If {where}: ${self.latex}$." if where else f"{self.intro}${self.latex}$."
+        return f"If {where}: ${self.latex}$." if where else f"${self.latex}$."
 
     # ------------------------------------------------------------ proof
 
@@ -254,7 +267,8 @@ class Statement:
 
 def corrected(*statements: Statement) -> str:
     """The corrected statements of a verdict ``repaired``, in words and LaTeX."""
-    return " ".join(statement.text for statement in statements)
+    first, *others = statements
+    return " ".join([first.text, *(other.text_after(first) for other in others)])
 
 
 def backing(*statements: Statement) -> dict[str, Any]:
