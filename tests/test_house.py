@@ -27,8 +27,24 @@ FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 #: packages that stand on ``artifact``; the command line alone may look up to them
 ABOVE = ("theory", "checks", "notebooks")
 CORE = ("base", "models", "algorithms", "training")
-#: lines of Python at most. The aim is 5,000 and 20,000; until it is reached the numbers only go down.
-MOST_CORE, MOST = 5_180, 22_600
+#: lines of Python at most, by room. A number goes up only in a commit that names the feature which needs the lines;
+#: the aims are 5,000 lines for the core and 20,000 for the rooms listed here.
+MOST = {
+    "base": 1_258,
+    "models": 461,
+    "accelerate": 1_263,
+    "curvature": 1_773,
+    "data": 1_147,
+    "algorithms": 1_734,
+    "training": 1_722,
+    "runs": 3_024,
+    "papers": 4_589,
+    "bench": 810,
+    "verdicts": 1_905,
+    "report": 2_655,
+    "cli": 222,
+    "__main__": 25,
+}
 #: a string that names a module or the beginning of its name, and a module that a command line starts
 MODULE = re.compile(r"(?:artifact|theory|checks|notebooks)\.[\w.]*(?::\w+)?")
 STARTED = re.compile(r"-m ((?:artifact|theory|checks|notebooks)\.[\w.]+)")
@@ -89,8 +105,9 @@ def circle() -> list[str]:
 
 def lines(*rooms: str) -> int:
     """Lines of Python in some rooms, or in the whole of ``artifact/``."""
-    folders = [ROOT / "artifact" / name for name in rooms] or [ROOT / "artifact"]
-    return sum(len(path.read_bytes().splitlines()) for folder in folders for path in folder.rglob("*.py"))
+    files = modules()
+    names = [name for name in files if not rooms or room(name) in rooms]
+    return sum(len(files[name].read_bytes().splitlines()) for name in names)
 
 
 def loose() -> list[str]:
@@ -112,9 +129,9 @@ def test_no_loose_module_at_the_top():
     assert loose() == []
 
 
-def test_the_core_can_be_read_and_the_whole_does_not_grow():
-    assert lines(*CORE) <= MOST_CORE
-    assert lines() <= MOST
+def test_no_room_grows_unless_a_commit_says_why():
+    assert MOST.keys() == FLOOR.keys()
+    assert {name: lines(name) for name in MOST if lines(name) > MOST[name]} == {}
 
 
 def test_lazy_imports_and_strings_are_seen(tmp_path):
@@ -127,7 +144,7 @@ def test_lazy_imports_and_strings_are_seen(tmp_path):
 
 if __name__ == "__main__":
     print(f"top-level modules beside the package's own and cli: {len(loose())}")
-    print(f"lines of the core ({', '.join(CORE)}): {lines(*CORE)} (at most {MOST_CORE}, the aim is 5,000)")
-    print(f"lines of artifact/: {lines()} (at most {MOST}, the aim is 20,000)")
+    print(f"lines of the core ({', '.join(CORE)}): {lines(*CORE)} (the aim is 5,000)")
+    print(f"lines of artifact/: {lines()} (the aim is 20,000): {', '.join(f'{name} {lines(name)}' for name in MOST)}")
     print("\n".join([f"upward imports: {len(upward())}", *upward()]))
     print(f"circles: {int(bool(circle()))}", *circle())
