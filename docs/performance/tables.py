@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import bfloat16
 import click
 import door
 from checkout import HERE
@@ -42,6 +43,8 @@ def section(path: Path) -> str:
         lines += profiles(result)
     elif "door" in result:
         lines += door.rows(result)
+    elif "product_ratio" in result:
+        lines += bfloat16.rows(result)
     elif "frameworks" in result:
         lines += frameworks(result)
     else:

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import aims
+import bfloat16
 import click
 import door
 import frameworks
@@ -295,3 +296,13 @@ def test_the_door_is_measured_against_bare_imports(monkeypatch, tmp_path, capsys
     shown = capsys.readouterr().out
     assert "| `--help` |" in shown and "| 100 | no |" in shown and "| `fly` |" in shown
     assert shown.strip() in tables.section(tmp_path / "door.json")
+
+
+def test_a_gradient_in_bfloat16_is_taken_apart(tmp_path, capsys):
+    assert exit_code(bfloat16, "--turns", "1", "--out", str(tmp_path / "bfloat16.json")) == 0
+    stored = json.loads((tmp_path / "bfloat16.json").read_text())
+    for name, parts in stored["parts_ms"].items():
+        assert min(parts.values()) >= 0 and parts["convolutions, backward"] > 0, name
+        # the profiler slows a gradient down, but does not double it, and loses no part of it
+        assert 0.5 * stored["whole_ms"][name] < sum(parts.values()) < 3 * stored["whole_ms"][name]
+    assert capsys.readouterr().out.strip() in tables.section(tmp_path / "bfloat16.json")
