@@ -30,15 +30,15 @@ CORE = ("base", "models", "algorithms", "training")
 #: lines of Python at most, by room. A number goes up only in a commit that names the feature which needs the lines;
 #: the aims are 5,000 lines for the core and 20,000 for the rooms listed here.
 MOST = {
-    "base": 1_258,
+    "base": 1_024,
     "models": 461,
     "accelerate": 1_263,
-    "curvature": 1_773,
+    "curvature": 1_769,
     "data": 1_147,
     "algorithms": 1_734,
     "training": 1_722,
     "runs": 3_024,
-    "papers": 4_589,
+    "papers": 4_823,
     "bench": 810,
     "verdicts": 1_905,
     "report": 2_655,
@@ -132,6 +132,7 @@ def test_no_loose_module_at_the_top():
 def test_no_room_grows_unless_a_commit_says_why():
     assert MOST.keys() == FLOOR.keys()
     assert {name: lines(name) for name in MOST if lines(name) > MOST[name]} == {}
+    assert lines(*CORE) <= 5_000
 
 
 def test_lazy_imports_and_strings_are_seen(tmp_path):

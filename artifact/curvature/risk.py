@@ -121,10 +121,6 @@ class Risk:
 
         return product
 
-    def hvp_of_models(self, W: Tensor, V: Tensor) -> Tensor:
-        """Several models: the Hessian at W[i] [P] times V[i] [k, P], i = 1..n: W [n, P], V [n, k, P] -> [n, k, P]."""
-        return torch.stack([self.hvp(w, v) for w, v in zip(W, V, strict=True)])
-
 
 def _scalar(value: Tensor) -> Tensor:
     if not isinstance(value, torch.Tensor) or value.numel() != 1:

@@ -1,6 +1,6 @@
 """From a predicate and the numbers that it speaks of to the comparisons that decide it.
 
-A predicate becomes a tree of one-sided comparisons of numbers that share seeds (``artifact.base.hypotheses``, where the
+A predicate becomes a tree of one-sided comparisons of numbers that share seeds (``papers.hypotheses``, where the
 error rates are stated). Claims of the ledger and statements of panels are decided by the same tree; they differ in
 where their numbers come from, which is what a subclass of ``Numbers`` knows.
 """
@@ -16,7 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from artifact.base.hypotheses import (
+from artifact.base.stats import Crossing, area_under_curve, first_to_target, linear_contrasts, page_p
+from artifact.papers.experiments import Cell
+from artifact.papers.hypotheses import (
     AtLeast,
     Comparison,
     Node,
@@ -28,8 +30,6 @@ from artifact.base.hypotheses import (
     lowest,
     somewhere_falling,
 )
-from artifact.base.stats import Crossing, area_under_curve, first_to_target, linear_contrasts, page_p
-from artifact.papers.experiments import Cell
 from artifact.papers.measured import UP_TO_TARGET, known
 from artifact.papers.predicates import AnyPredicate, Cost, Difference, Ordering, Place, Predicate, Trend, Value
 from artifact.runs.store import LAST

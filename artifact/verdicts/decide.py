@@ -17,9 +17,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from artifact.base.hypotheses import ALPHA, Comparison, Node, verdict
 from artifact.base.stats import Interval, holm
 from artifact.papers.comparisons import Missing, tree
+from artifact.papers.hypotheses import ALPHA, Comparison, Node, verdict
 from artifact.papers.predicates import AnyPredicate, Cost
 from artifact.papers.table_results import SYMBOLS
 from artifact.runs.store import finite
@@ -136,7 +136,7 @@ def decide(claim: Claim, profile: str = PROFILE, store: Store | Path | None = No
     A conjunction ("A beats B and C") is tested part by part at the full level (intersection-union test), so its error
     is at most the error of one part; it is contradicted when its mean contrast is, at half the level, or when one part
     is, at the other half divided by the number of parts. ``at_least`` = u of k parts: both rules in between
-    (``artifact.base.hypotheses``).
+    (``artifact.papers.hypotheses``).
     The protocol's predicate decides as soon as its runs have six of the ten fresh seeds; else the claim's own one does,
     provisionally.
     """

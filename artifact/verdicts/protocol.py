@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from scipy import special
 
-from artifact.base.hypotheses import ALPHA
 from artifact.base.stats import slope
+from artifact.papers.hypotheses import ALPHA
 from artifact.papers.measured import known
 
 #: fresh seeds that the protocol's runs have, and how many of them are complete when a claim is looked at

@@ -19,10 +19,10 @@ import numpy as np
 from scipy import special, stats
 
 from artifact.base.cache import cache
-from artifact.base.hypotheses import ALPHA, AtLeast, Comparison, Node, verdict
 from artifact.base.stats import Interval
 from artifact.base.tables_as_text import markdown_table
 from artifact.papers.comparisons import Missing, tree
+from artifact.papers.hypotheses import ALPHA, AtLeast, Comparison, Node, verdict
 from artifact.verdicts import ledger, protocol
 from artifact.verdicts.contrasts import conjuncts, mean_contrast
 from artifact.verdicts.lookup import Evidence, open_store

@@ -30,7 +30,7 @@ def last(values: list[float]) -> float:
 
 
 def checked(folder: Path, *modules: str) -> str:
-    """What mypy says of modules in a copy of the lowest room, with this repository's configuration."""
+    """What mypy says of modules in a copy of the lowest room and of one caller, with this repository's configuration."""
     command = [sys.executable, "-m", "mypy", "--config-file", "pyproject.toml", "--cache-dir", "cache"]
     words = [word for module in modules for word in ("-m", module)]
     free = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "MYPYPATH")}
@@ -47,18 +47,21 @@ def test_a_call_that_was_missed_and_a_name_without_a_value_are_found(tmp_path):
     room = tmp_path / "artifact" / "base"
     shutil.copytree(ROOT / "artifact" / "base", room, ignore=shutil.ignore_patterns("__pycache__"))
     (room.parent / "__init__.py").touch()
+    (room.parent / "papers").mkdir()
+    for name in ("__init__.py", "hypotheses.py"):
+        shutil.copy(ROOT / "artifact" / "papers" / name, room.parent / "papers")
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    assert checked(tmp_path, "artifact.base.hypotheses").startswith("Success")
+    assert checked(tmp_path, "artifact.papers.hypotheses").startswith("Success")
 
     changed(
         room / "stats.py", "def p_greater(differences: ArrayLike, margin: float = 0.0)", "def p_greater(differences)"
     )
     (room / "unbound.py").write_text(UNBOUND)
     (room / "cached.py").write_text(CACHED)
-    said = checked(tmp_path, "artifact.base.hypotheses", "artifact.base.unbound", "artifact.base.cached")
+    said = checked(tmp_path, "artifact.papers.hypotheses", "artifact.base.unbound", "artifact.base.cached")
     found = {(line.split(":")[0], line.split("  ")[-1]) for line in said.splitlines() if ": error: " in line}
     assert found >= {
-        ("artifact/base/hypotheses.py", "[call-arg]"),
+        ("artifact/papers/hypotheses.py", "[call-arg]"),
         ("artifact/base/stats.py", "[name-defined]"),
         ("artifact/base/stats.py", "[no-untyped-def]"),
         ("artifact/base/unbound.py", "[possibly-undefined]"),

@@ -195,8 +195,6 @@ def test_network_hessian_is_the_dense_one(network):
     V = normal(5, len(w), seed=8)
     assert torch.allclose(risk.hvp(w, V), V @ H, atol=1e-12)
     assert torch.allclose(risk.hvp(w, V[0]), H @ V[0], atol=1e-12)
-    several = risk.hvp_of_models(torch.stack([w, 2 * w]), torch.stack([V, V]))
-    assert torch.allclose(several[0], V @ H, atol=1e-12) and torch.allclose(several[1], risk.hvp(2 * w, V))
 
 
 @pytest.mark.parametrize("which", ["LA", "SA", "LM"])

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from artifact.base.hypotheses import ALPHA, Comparison, equivalent, every, some, verdict
+from artifact.papers.hypotheses import ALPHA, Comparison, equivalent, every, some, verdict
 from artifact.verdicts import contrasts
 from artifact.verdicts.contrasts import mean_contrast
 

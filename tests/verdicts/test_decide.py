@@ -11,10 +11,10 @@ from scipy.stats import binom
 from stored import stored_run
 
 from artifact.base.errors import UserError
-from artifact.base.hypotheses import ALPHA
 from artifact.base.stats import Crossing, paired_difference, t_interval
 from artifact.papers import experiments, predicates
 from artifact.papers.comparisons import Missing, Spent, at_point
+from artifact.papers.hypotheses import ALPHA
 from artifact.runs.store import dumps
 from artifact.verdicts import command, curve_ends, ledger
 from artifact.verdicts.decide import decide, decide_all

@@ -10,11 +10,11 @@ import pytest
 from click.testing import CliRunner
 
 from artifact.base.errors import UserError
-from artifact.base.hypotheses import verdict
 from artifact.base.stats import Crossing
 from artifact.papers import experiments
 from artifact.papers.comparisons import Spent, tree
 from artifact.papers.experiments import Cell
+from artifact.papers.hypotheses import verdict
 from artifact.verdicts import ledger
 from artifact.verdicts.command import verdicts_command
 from artifact.verdicts.lookup import Evidence, Store, reader

@@ -11,8 +11,8 @@ from moderated_errors import simulated
 from scipy import special, stats
 from verdict_errors import Claim
 
-from artifact.base.hypotheses import Comparison, every
 from artifact.base.stats import t_interval
+from artifact.papers.hypotheses import Comparison, every
 from artifact.verdicts import moderated
 from artifact.verdicts.moderated import Prior, intervals, prior
 

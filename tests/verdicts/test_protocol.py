@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from artifact.base.errors import UserError
-from artifact.base.hypotheses import ALPHA, Comparison, every, verdict
 from artifact.papers import experiments
 from artifact.papers.figures import series
+from artifact.papers.hypotheses import ALPHA, Comparison, every, verdict
 from artifact.verdicts import ledger, protocol
 
 JUDGED = ledger.judged()

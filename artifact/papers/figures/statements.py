@@ -16,9 +16,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from artifact.base.hypotheses import ALPHA, Comparison, verdict
 from artifact.base.stats import Interval, t_interval
 from artifact.papers.comparisons import BySeed, Missing, Numbers, at_point, tree
+from artifact.papers.hypotheses import ALPHA, Comparison, verdict
 from artifact.papers.predicates import Difference, Trend, parse_sentence
 
 Line = Mapping[str, Any]

@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from artifact.base.hypotheses import (
+from artifact.base.stats import t_interval
+from artifact.papers.hypotheses import (
     ALPHA,
     AtLeast,
     Comparison,
@@ -18,7 +19,6 @@ from artifact.base.hypotheses import (
     somewhere_falling,
     verdict,
 )
-from artifact.base.stats import t_interval
 
 DRAWS = 1000
 
