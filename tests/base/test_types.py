@@ -30,7 +30,7 @@ def last(values: list[float]) -> float:
 
 
 def checked(folder: Path, *modules: str) -> str:
-    """What mypy says of modules in a copy of the lowest room and of one caller, with this repository's configuration."""
+    """What mypy says of modules in a copy of the lowest room and of one caller, with the project's configuration."""
     command = [sys.executable, "-m", "mypy", "--config-file", "pyproject.toml", "--cache-dir", "cache"]
     words = [word for module in modules for word in ("-m", module)]
     free = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "MYPYPATH")}
