@@ -13,7 +13,8 @@ import pytest
 import sympy as sp
 
 from checks.proofs import FOLDER, stored
-from theory.inexact import runs, statements
+from theory.inexact import decreasing, runs, statements, theorem
+from theory.kit.proof import Rejected
 from theory.kit.prover import Prover
 from theory.kit.statement import Condition, backing, corrected
 from theory.sun2023 import lyapunov
@@ -79,6 +80,33 @@ def test_the_corrected_theorem_of_fedsmoo_starts_where_the_algorithm_starts():
     found = disagreeing_duals(100)
     assert found["mean_squared_gradient"] == 1 > found["bound_with_consistent_duals"] == Fraction(24, 25)
     assert "zero duals" in lyapunov.theorem().text and r"\lambda_i^0=\nabla" not in lyapunov.theorem().text
+
+
+def test_constant_steps_turn_the_weighted_theorem_into_the_one_for_cohorts():
+    """With x = 1/10 and L A = 1/2 in every round both say the same: no constant is lost by steps that may change."""
+    n, (left, right) = statements.n, decreasing.sides()
+    sums = {s: n.T * one for s, one in decreasing.ADDED.items()}
+    ends = {n.X: sp.Rational(1, 10), n.A: 1 / (2 * n.L)}
+    own_left, own_right = theorem.general(theorem.numbers())
+    assert sp.expand((left - own_left).subs(ends)) == 0
+    assert sp.expand((sp.Add(*right).subs(sums) - sp.Add(*own_right)).subs(ends)) == 0
+
+
+def test_runs_of_the_weighted_theorem_have_steps_and_radii_of_their_own():
+    found = decreasing.random_runs(30)
+    assert any(run["S_A"] * run["K"] < 0.9 * run["K"] * run["A"] * run["W"] for run in found)  # A_t < A_0 somewhere
+    weighted = replace(decreasing.statement(), runs=lambda: found)
+    assert 0.3 < weighted.ratios().max() <= 1
+
+
+def test_a_round_of_the_weighted_theorem_may_not_lend_its_step_to_the_next():
+    """Were a sum of the loop added up with the first round's step, the invariant would not hold."""
+    statement = decreasing.statement()
+    proof = statement.proof
+    step = proof.steps["after every round"]
+    state = {**step.arguments["state"], decreasing.S_A: (0, decreasing.S_A + statements.n.A)}
+    with pytest.raises(Rejected):
+        proof.replay(replace(step, arguments={**step.arguments, "state": state}), proof.steps)
 
 
 def test_exported_proofs_are_those_of_the_statements_and_verify_alone():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from theory.inexact import statements
+from theory.inexact import decreasing, statements
 from theory.kit.statement import Statement
 from theory.sun2023 import lyapunov
 
@@ -18,6 +18,7 @@ MAKERS: tuple[Callable[[], Statement], ...] = (
     partial(statements.printed_steps, "fedsam"),
     statements.thesis,
     statements.sampled,
+    decreasing.statement,
     lyapunov.general,
     statements.general,
 )

@@ -7,7 +7,9 @@ sigma_l, the same one for ascent and descent.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -82,7 +84,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Setting:
-    """How a method runs. local: eta_l; server: eta_g; noise: sigma_l."""
+    """How a method runs. local: eta_l; server: eta_g; noise: sigma_l; options: further ones of the method."""
 
     clients: int
     active: int
@@ -92,15 +94,16 @@ class Setting:
     server: float
     rho: float
     noise: float
+    options: Mapping[str, float] = field(default_factory=dict)
 
 
 def measured(method: str, problem: Problem, setting: Setting, rng: np.random.Generator) -> dict[str, float]:
     """Values of the theorem's symbols on one problem; with chance (noise, cohorts) the mean of ``NOISE_RUNS`` runs."""
     chance = setting.noise > 0 or setting.active < setting.clients
-    paths = [_path(method, problem, setting, rng) for _ in range(NOISE_RUNS if chance and setting.rounds < 50 else 1)]
+    paths = [path(method, problem, setting, rng) for _ in range(NOISE_RUNS if chance and setting.rounds < 50 else 1)]
     squares, spreads = [], []
-    for path in paths:
-        gradients = np.stack([problem.gradients(w) for w in path[:-1]])  # [T, N, d]
+    for models in paths:
+        gradients = np.stack([problem.gradients(w) for w in models[:-1]])  # [T, N, d]
         mean = gradients.mean(axis=1)
         squares.append((mean**2).sum(axis=1).mean())
         spreads.append(((gradients - mean[:, None]) ** 2).sum(axis=2).mean(axis=1).max())
@@ -124,21 +127,41 @@ def measured(method: str, problem: Problem, setting: Setting, rng: np.random.Gen
     }
 
 
-def _path(method: str, problem: Problem, s: Setting, rng: np.random.Generator) -> Array:
-    """Server models [T + 1, d] of the package's own class."""
+def path(
+    method: str,
+    problem: Problem,
+    s: Setting,
+    rng: np.random.Generator,
+    local: Array | None = None,
+    radius: Array | None = None,
+) -> Array:
+    """Server models [T + 1, d] of the package's own class.
+
+    local, radius: eta_l and rho of every round [T], for a method that keeps nothing between two rounds.
+    """
     size = len(problem.start)
     directions = rng.normal(size=(s.rounds, s.steps, s.clients, size))
     noise = torch.as_tensor(s.noise * directions / np.linalg.norm(directions, axis=3, keepdims=True))
     share, curvature, centre = (torch.as_tensor(x) for x in (problem.share, problem.curvature, problem.centre))
 
-    def gradient(W: Tensor, index: Tensor, t: int, k: int) -> Tensor:
+    def gradient(W: Tensor, index: Tensor, t: int, k: int, first: int = 0) -> Tensor:
         x = W - centre[index]
-        return share[index] * torch.sin(x) + (1 - share[index]) * curvature[index] * x + noise[t, k, index]
+        return share[index] * torch.sin(x) + (1 - share[index]) * curvature[index] * x + noise[first + t, k, index]
 
     cohorts = [rng.choice(s.clients, s.active, replace=False).tolist() for _ in range(s.rounds)]
-    algorithm = build(method, rho=s.rho, server_lr=s.server)
-    start = torch.as_tensor(problem.start)
-    return simulate(algorithm, gradient, start, s.clients, s.rounds, steps=s.steps, lr=s.local, cohorts=cohorts).numpy()
+    start, options = torch.as_tensor(problem.start), {"server_lr": s.server, **s.options}
+    if local is None or radius is None:
+        algorithm = build(method, rho=s.rho, **options)
+        found = simulate(algorithm, gradient, start, s.clients, s.rounds, steps=s.steps, lr=s.local, cohorts=cohorts)
+        return found.numpy()
+    models = [start]
+    for t in range(s.rounds):
+        algorithm, own = build(method, rho=float(radius[t]), **options), partial(gradient, first=t)
+        one = simulate(
+            algorithm, own, models[-1], s.clients, 1, steps=s.steps, lr=float(local[t]), cohorts=[cohorts[t]]
+        )
+        models.append(one[1])
+    return torch.stack(models).numpy()
 
 
 def random_runs(method: str, count: int, draw: Any, seed: int = 0) -> list[dict[str, float]]:
@@ -153,10 +176,10 @@ def random_runs(method: str, count: int, draw: Any, seed: int = 0) -> list[dict[
     return found
 
 
-def any_setting(rng: np.random.Generator, partial: bool = True, noise: bool = True) -> Setting:
+def any_setting(rng: np.random.Generator, cohorts: bool = True, noise: bool = True) -> Setting:
     """A setting of the general theorem: X <= 1/10, L A <= 1/2, up to 12 rounds."""
     clients, steps = int(rng.integers(1, 6)), int(rng.choice([1, 1, 2, 4]))
-    active = int(rng.integers(1, clients + 1)) if partial else clients
+    active = int(rng.integers(1, clients + 1)) if cohorts else clients
     local = rng.choice([1.0, rng.uniform(0.1, 1)]) * (0.1 / (steps - 1) if steps > 1 else 0.5)
     whole = rng.choice([0.5, 0.25, 0.05]) * rng.choice([1.0, rng.uniform(0.5, 1)])
     sigma = rng.choice([0.0, 0.0, 0.1, 1.0]) if noise else 0.0

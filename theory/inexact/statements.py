@@ -27,7 +27,7 @@ SMALL = (
 
 @cache
 def _runs(method: str, partial_cohorts: bool, noise: bool) -> tuple[Run, ...]:
-    draw = partial(runs.any_setting, partial=partial_cohorts, noise=noise)
+    draw = partial(runs.any_setting, cohorts=partial_cohorts, noise=noise)
     return tuple(runs.random_runs(method, COUNT, draw))
 
 
