@@ -51,9 +51,9 @@ def build(content: Content, folder: Path, notebooks: Path | None = None, inputs:
     with _replaced(folder.resolve()) as new:  # of a link, what it points to
         for name, html in rendered.items():
             (new / name).write_text(html, encoding="utf-8")
-        for name, picture in site.pictures.used.items():
+        for name, file in (site.pictures.used | site.files).items():
             (new / name).parent.mkdir(parents=True, exist_ok=True)
-            (new / name).write_bytes(picture)
+            (new / name).write_bytes(file)
         shutil.copytree(HERE / "static", new / "static")
         if site.notebooks:
             (new / "notebooks").mkdir()

@@ -15,6 +15,7 @@ from artifact.base import paths
 from artifact.base.errors import UserError
 from artifact.papers import experiments
 from artifact.report import SHOWN
+from artifact.report.sections import Section, sections
 from artifact.runs.lookup import finished_runs
 from artifact.runs.store import Run, runs
 from artifact.verdicts import findings as declared
@@ -45,10 +46,7 @@ class Record:
     command: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
     experiment: Mapping[str, Any] | None = None
-
-    @property
-    def page(self) -> str:
-        return f"paper-{self.claim.paper}.html"
+    page: str = ""
 
     @property
     def link(self) -> str:
@@ -99,7 +97,24 @@ class Content:
 
     @cached_property
     def records(self) -> dict[str, Record]:
+        """Claim id -> what is known of the claim, in ledger order."""
+        page = {id: section.page for section in self.sections for id in section.claims}
+        return {id: replace(record, page=page[id]) for id, record in self._decided.items()}
+
+    @cached_property
+    def sections(self) -> list[Section]:
+        """The pages of the papers, each with the claims on it."""
+        found = self._decided.values()
+        return sections({r.claim.id: r.claim for r in found}, {r.claim.id: (r.evidence, r.experiment) for r in found})
+
+    @cached_property
+    def _decided(self) -> dict[str, Record]:
         return {claim.id: self._record(claim) for claim in ledger.load(folder=self.root / "claims")}
+
+    def _stored(self, id: str) -> dict[str, Any]:
+        """What a check stored of a claim; empty where it stored nothing."""
+        path = self.root / "results" / "checks" / f"{id}.json"
+        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
     def of_paper(self, paper: str) -> list[Record]:
         return [record for record in self.records.values() if record.claim.paper == paper]
@@ -107,8 +122,7 @@ class Content:
     def _record(self, claim: Claim) -> Record:
         command = f"python -m checks --claim {claim.id}"
         experiment = self._experiment(claim)
-        path = self.root / "results" / "checks" / f"{claim.id}.json"
-        stored = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        stored = self._stored(claim.id)
         record = Record(claim, "not-run", {"reason": "no verdict is stored; run the command below"}, command=command)
         if stored:
             names = ("verdict", "evidence", "margin", "repaired", "command", "versions")

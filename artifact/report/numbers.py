@@ -36,7 +36,8 @@ class TableAt:
 
     @property
     def link(self) -> str:
-        return f"tables-{self.paper.paper}.html#{self.anchor}"
+        """The page of the table."""
+        return page_of("table", self.paper.paper, self.table.id)
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,11 @@ class Numbers:
             for entry in at.entries:
                 if entry.runs and entry.ours is not None and algorithm(entry.runs[0]) == name:
                     yield at, entry
+
+
+def page_of(kind: str, paper: str, id: str) -> str:
+    """The page of a table or figure. kind: which of both."""
+    return f"{kind}-{paper}-{id}".replace(".", "-") + ".html"
 
 
 def algorithm(run: Run) -> str:

@@ -33,11 +33,15 @@ class Page:
 
 
 class Site:
-    """Renders the content. The converter and the pictures remember what the pages used."""
+    """Renders the content. The converter and the pictures remember what the pages used.
+
+    files: path in the site -> content of what the pages link to beside pictures.
+    """
 
     def __init__(self, content: Content, notebooks: Path | None = None):
         self.content, self.converter, self.numbers = content, Converter(), Numbers(content)
         self.linker = Linker(content.glossary)
+        self.files: dict[str, bytes] = {}
         docs = content.root / "docs"
         drawn = content.root / content.drawn
         self.pictures = Pictures((drawn / "claims", drawn, docs / "findings", docs / "figures"))

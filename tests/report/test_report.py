@@ -18,6 +18,7 @@ from stored import stores_now
 from artifact import algorithms
 from artifact.base import fingerprints
 from artifact.base.errors import UserError
+from artifact.papers import experiments
 from artifact.report import charts, command, counterexamples, evidence, notebooks
 from artifact.report.build import build
 from artifact.report.command import report_command
@@ -307,10 +308,10 @@ def test_no_page_but_one_speaks_of_miniature_runs(content, site):
 
 
 def test_a_column_is_headed_by_what_was_trained(site):
-    text = (site / "tables-yashwanth2023.html").read_text(encoding="utf-8")
+    text = (site / "table-yashwanth2023-1.html").read_text(encoding="utf-8")
     assert '<th scope="col">CIFAR-10 (paper: CIFAR-100), Dirichlet-0.3</th>' in text
     assert '<th scope="col">CIFAR-100, Dirichlet-0.3</th>' not in text
-    text = (site / "tables-fan2024.html").read_text(encoding="utf-8")
+    text = (site / "table-fan2024-9.html").read_text(encoding="utf-8")
     assert "Pathological-3, to 34 % (paper: to 68 %)</th>" in text
 
 
@@ -534,10 +535,16 @@ def test_texts_of_panels_are_said_once():
 
 
 class Elements(HTMLParser):
-    """Ids, links, sources and article ids of a page."""
+    """Ids, links, sources, article ids and words of a page; a formula's letters and operators are a word each."""
+
+    #: entries of a list that only a search brings up lie in a template; the head and the menu are on every page
+    NOT_READ = ("head", "header", "script", "style", "svg", "template")
 
     def __init__(self, text: str):
         super().__init__()
+        self.words: list[str] = []
+        self.moved: dict[str, str] = {}
+        self.unread: list[str] = []
         self.ids: Counter[str] = Counter()
         self.articles: list[str] = []
         self.links: list[str] = []
@@ -547,6 +554,10 @@ class Elements(HTMLParser):
 
     def handle_starttag(self, tag, attributes):
         found = dict(attributes)
+        if tag in self.NOT_READ:
+            self.unread.append(tag)
+        if found.get("data-moved"):
+            self.moved[found["id"]] = found["data-moved"]
         if found.get("id"):
             self.ids[found["id"]] += 1
             if tag == "article":
@@ -557,6 +568,14 @@ class Elements(HTMLParser):
             self.sources.append(found["src"])
         if tag == "img":
             self.images.append(found)
+
+    def handle_endtag(self, tag):
+        if self.unread and tag == self.unread[-1]:
+            self.unread.pop()
+
+    def handle_data(self, data):
+        if not self.unread:
+            self.words += data.split()
 
 
 @pytest.fixture(scope="module")
@@ -584,6 +603,30 @@ def test_every_internal_link_anchor_and_source_resolves_and_nothing_is_fetched_f
             if not target.startswith("data:") and not (inside and known):
                 broken.append((name, target))
     assert broken == []
+
+
+def test_no_page_is_longer_than_6000_words(pages):
+    assert {name: len(page.words) for name, page in pages.items() if len(page.words) > 6_000} == {}
+    assert sum(len(page.words) for page in pages.values()) > 200_000
+
+
+def test_every_anchor_of_the_former_pages_leads_to_its_page(pages):
+    """A paper's claims, tables and figures were on one page each."""
+    for claim in LEDGER:
+        target = pages[f"paper-{claim.paper}.html"].moved[claim.id]
+        assert claim.id in pages[target.partition("#")[0]].articles
+    for kind, listed in (("table", experiments.all_tables()), ("figure", experiments.all_figures())):
+        for paper, one in listed:
+            if f"{kind}s-{paper.paper}.html" in pages:
+                moved = pages[f"{kind}s-{paper.paper}.html"].moved
+                assert moved[f"{kind}-{one.id}".replace(".", "-")] in pages
+
+
+def test_every_table_has_its_numbers_as_csv(site, pages):
+    for name, page in pages.items():
+        linked = [link for link in page.links if link.endswith(".csv")]
+        assert all((site / link).read_text(encoding="utf-8").count("\n") > 1 for link in linked)
+        assert linked or not re.match(r"table-", name), name
 
 
 def test_every_image_has_size_and_description(pages):

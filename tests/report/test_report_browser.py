@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 
 import pytest
@@ -14,9 +15,12 @@ LEDGER = ledger.load()
 KINDS = (
     "index.html",
     "paper-yashwanth2023.html",
+    "paper-yashwanth2023-section-3.html",
     "tables.html",
     "tables-kakoun2024.html",
+    "table-kakoun2024-5-1.html",
     "figures.html",
+    "figure-sun2023-fig4.html",
     "methods.html",
     "method-fedsmoo.html",
     "discrepancies.html",
@@ -108,11 +112,50 @@ def test_accessibility_rules_report_nothing_serious(visit, name, scheme):
 
 
 @needs_browser
+def test_no_page_prints_to_more_than_twelve_sheets(visit, site):
+    page = visit("index.html")
+    sheets = {}
+    for path in sorted(site.glob("*.html")):
+        page.goto(path.as_uri())
+        sheets[path.name] = len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4")))
+    assert {name: count for name, count in sheets.items() if count > 12} == {}
+    assert min(sheets.values()) >= 1 and sum(sheets.values()) > 400
+
+
+@needs_browser
+@pytest.mark.parametrize("name", ["table-fan2024-2.html", "table-sun2023-1.html", "costs.html"])
+def test_no_table_on_a_phone_scrolls_the_names_of_its_rows_away(visit, name):
+    page = visit(name, WIDTHS["phone"])
+    page.evaluate("document.querySelectorAll('details').forEach(part => { part.open = true })")
+    page.evaluate("document.querySelectorAll('.scroll').forEach(box => { box.scrollLeft = 1e5 })")
+    boxes = "[...document.querySelectorAll('.scroll')].filter(box => box.scrollLeft > 20)"
+    place = "box.querySelector('tbody th').getBoundingClientRect().left - box.getBoundingClientRect().left"
+    moved = page.evaluate(f"{boxes}.map(box => Math.round({place}))")
+    assert moved and all(abs(distance) <= 1 for distance in moved)
+
+
+@needs_browser
+def test_an_old_link_to_a_claim_leads_to_its_card(visit):
+    page = visit("paper-qu2022.html#qu22-eq3-sign")
+    page.wait_for_url("**/paper-qu2022-*.html#qu22-eq3-sign")
+    assert page.locator("article#qu22-eq3-sign").is_visible()
+
+
+@needs_browser
+def test_a_table_without_a_file_is_written_as_csv_in_the_browser(visit):
+    page = visit("costs.html")
+    with page.expect_download() as waiting:
+        page.click("a.csv")
+    text = waiting.value.path().read_text(encoding="utf-8")
+    assert text.startswith('"method","form","gradients per step"') and '"FedSAM","paper","2"' in text
+
+
+@needs_browser
 def test_filter_search_and_deep_links_of_the_claims(visit):
     wanted = [c.id for c in LEDGER if c.paper == "sun2023"]
     page = visit("index.html?paper=sun2023#claims")
     visible = "[...document.querySelectorAll('#list li')].filter(i => !i.hidden).map(i => i.id)"
-    if page.locator("#more").is_visible():
+    while page.locator("#more").is_visible():
         page.click("#more")
     assert page.evaluate(visible) == wanted
     page.select_option("select[name=paper]", "")
@@ -160,7 +203,7 @@ def test_the_theme_switch_goes_round_and_changes_the_colours(visit):
 @needs_browser
 @pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS)
 def test_curves_are_switched_by_method_and_light_up(visit, width):
-    page = visit("tables-kakoun2024.html", width)
+    page = visit("table-kakoun2024-5-1.html", width)
     chart = page.locator(".chart:has([data-series])").first
     chart.scroll_into_view_if_needed()
     name = chart.locator("input").first.get_attribute("data-series")
@@ -181,7 +224,7 @@ def test_curves_are_switched_by_method_and_light_up(visit, width):
 @needs_browser
 def test_a_black_line_can_be_seen_on_a_dark_page(visit):
     colours = [
-        visit("tables-kakoun2024.html", scheme=scheme).evaluate(
+        visit("table-kakoun2024-5-1.html", scheme=scheme).evaluate(
             "getComputedStyle(document.querySelector('g[data-series=FedAvg] .line')).stroke"
         )
         for scheme in ("light", "dark")
@@ -200,7 +243,7 @@ def test_skip_link_is_the_first_stop_and_leads_to_the_content(visit):
 
 @needs_browser
 def test_boxes_that_scroll_can_be_reached_by_keyboard(visit):
-    page = visit("paper-qu2022.html", WIDTHS["phone"])
+    page = visit("paper-qu2022-appendix-b.html", WIDTHS["phone"])
     stuck = page.evaluate(
         "[...document.querySelectorAll('.scroll, .wide, pre')]"
         ".filter(e => e.scrollWidth > e.clientWidth + 1 && e.tabIndex < 0).length"

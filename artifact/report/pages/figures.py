@@ -13,6 +13,7 @@ from artifact.papers.figures import record as record_of
 from artifact.papers.figures import select
 from artifact.papers.figures.series import UNTRAINED
 from artifact.report import charts, counterexamples
+from artifact.report.numbers import page_of
 from artifact.report.pictures import Picture
 from artifact.report.site import Page, Site
 from artifact.verdicts.ledger import PAPERS, TITLES
@@ -25,6 +26,10 @@ def build(site: Site) -> Iterator[Page]:
     for paper, shown in papers.items():
         own = {"title": f"Figures: {TITLES[paper]}", "paper": paper, "figures": shown}
         yield Page(f"figures-{paper}.html", "figures_of_paper.html", own)
+        for f in shown:
+            name = f"{f['figure'].location}: {f['figure'].title}"
+            own = {"title": f"{name}, {TITLES[paper]}", "name": name, "paper": paper, "f": f}
+            yield Page(f["link"], "figure.html", own)
     context: dict[str, Any] = {
         "title": "Figures",
         "overview": papers,
@@ -48,6 +53,7 @@ def _papers(site: Site) -> dict[str, list[dict[str, Any]]]:
             {
                 "figure": figure,
                 "anchor": f"figure-{figure.id}".replace(".", "-"),
+                "link": page_of("figure", paper.paper, figure.id),
                 "shown": first,
                 "others": [e for e in shown if e is not first and (e["charts"] or e["picture"])],
                 "claims": [site.content.records[id] for id in figure.claims if id in site.content.records],

@@ -1,4 +1,4 @@
-"""One page per paper: every claim as an article, in the paper's order."""
+"""A page of contents per paper, and its claims as articles on one page per section."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import Any
 from artifact.papers import experiments
 from artifact.report import evidence, notebooks
 from artifact.report.content import Record
+from artifact.report.numbers import page_of
 from artifact.report.site import Page, Site
-from artifact.verdicts.ledger import EMPIRICAL, ON_PAPER, PAPERS
+from artifact.verdicts.ledger import EMPIRICAL, ON_PAPER, PAPERS, TITLES
 
 #: a first paragraph that several claims repeat
 SETTING = re.compile(r"Setting\b.*")
@@ -22,17 +23,17 @@ def build(site: Site) -> Iterator[Page]:
     for paper in PAPERS:
         records = site.content.of_paper(paper)
         settings = _settings(records)
+        pages = [section for section in site.content.sections if section.paper == paper]
         counted = [
             (name, [(v, n) for v in known if (n := sum(getattr(record, name) == v for record in records))])
             for name, known in (("on_paper", ON_PAPER), ("in_training", EMPIRICAL))
         ]
+        contents = [(section, [site.content.records[id] for id in section.claims]) for section in pages]
         context = {
-            "title": paper,
+            "title": TITLES[paper],
             "paper": paper,
-            "records": [_article(site, record, settings) | {"links": _links(record, places)} for record in records],
-            "settings": [
-                {"name": _name(text), "html": site.converter.html(text, f"setting of {paper}")} for text in settings
-            ],
+            "claims": len(records),
+            "contents": contents,
             "counted": counted,
             "tables_page": f"tables-{paper}.html" if site.numbers.of_paper(paper) else "",
             "figures_page": f"figures-{paper}.html" if any(name.startswith(f"{paper}/fig") for name in places) else "",
@@ -43,6 +44,21 @@ def build(site: Site) -> Iterator[Page]:
             ],
         }
         yield Page(f"paper-{paper}.html", "paper.html", context)
+        for before, (section, shown), after in zip([None, *pages], contents, [*pages[1:], None], strict=False):
+            articles = [_article(site, record, settings) | {"links": _links(record, places)} for record in shown]
+            used = [settings[i - 1] for i in sorted({a["setting"] for a in articles if a["setting"]})]
+            context = {
+                "title": f"{section.heading}: {TITLES[paper]}",
+                "paper": paper,
+                "section": section,
+                "records": articles,
+                "around": (before, after),
+                "settings": [
+                    (settings.index(text) + 1, _name(text), site.converter.html(text, f"setting of {paper}"))
+                    for text in used
+                ],
+            }
+            yield Page(section.page, "section.html", context)
 
 
 def statement_parts(statement: str) -> tuple[str, str]:
@@ -56,10 +72,10 @@ def _places() -> dict[str, tuple[str, str, tuple[str, ...]]]:
     found = {}
     for paper, table in experiments.all_tables():
         listed = tuple(table.given.claims) if table.given is not None else ()
-        link = f"tables-{paper.paper}.html#table-{table.id}".replace(".", "-").replace("-html", ".html", 1)
+        link = page_of("table", paper.paper, table.id)
         found[f"{paper.paper}/{table.id}"] = (link, f"Ours beside {table.location or table.id}", listed)
     for paper, figure in experiments.all_figures():
-        link = f"figures-{paper.paper}.html#figure-{figure.id}".replace(".", "-").replace("-html", ".html", 1)
+        link = page_of("figure", paper.paper, figure.id)
         found[f"{paper.paper}/{figure.id}"] = (link, f"Ours beside {figure.location}", tuple(figure.claims))
     return found
 

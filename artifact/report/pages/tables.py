@@ -7,7 +7,7 @@ from typing import Any
 
 from artifact.papers.declared import Metric
 from artifact.papers.table_results import Entry
-from artifact.papers.tables import heading
+from artifact.papers.tables import as_csv, heading
 from artifact.report.numbers import TableAt, curves
 from artifact.report.site import Page, Site
 
@@ -16,17 +16,20 @@ def build(site: Site) -> Iterator[Page]:
     numbers, overview = site.numbers, []
     for paper in numbers.papers:
         found = numbers.of_paper(paper.paper)
-        sections = [_section(site, at) for at in found.values()]
-        context = {"title": f"Tables: {paper.title}", "paper": paper, "sections": sections}
-        yield Page(f"tables-{paper.paper}.html", "tables.html", context)
-        overview.append({"paper": paper, "tables": [_states(at) for at in found.values()]})
+        own = {"paper": paper, "tables": [_states(at) for at in found.values()]}
+        yield Page(f"tables-{paper.paper}.html", "tables_of_paper.html", own | {"title": f"Tables: {paper.title}"})
+        for at in found.values():
+            name = f"{at[0].table.location or at[0].table.id}: {at[0].table.title}"
+            context = {"title": f"{name}, {paper.title}", "name": name, "paper": paper, "s": _section(site, at)}
+            yield Page(at[0].link, "table.html", context)
+        overview.append(own)
     yield Page("tables.html", "tables_overview.html", {"title": "Tables", "overview": overview})
 
 
 def _section(site: Site, found: list[TableAt]) -> dict[str, Any]:
     first = found[0]
     claims = _claims_of(site, first)
-    profiles = sorted((_at_profile(at) for at in found), key=lambda shown: not shown["finished"])
+    profiles = sorted((_at_profile(site, at) for at in found), key=lambda shown: not shown["finished"])
     return {"at": first, "profiles": profiles, "claims": claims}
 
 
@@ -42,9 +45,11 @@ def _claims_of(site: Site, at: TableAt) -> list[Any]:
     ]
 
 
-def _at_profile(at: TableAt) -> dict[str, Any]:
+def _at_profile(site: Site, at: TableAt) -> dict[str, Any]:
     profile = at.table.profiles[at.profile]
-    grids = [_grid(at, metric) for metric in at.table.metrics]
+    grids = [grid for metric in at.table.metrics for grid in _grids(at, metric)]
+    numbers = f"csv/{at.paper.paper}-{at.table.id}-{at.profile}.csv"
+    site.files[numbers] = as_csv(at.paper, at.table, at.profile, at.entries).encode()
     reasons: dict[str, list[str]] = {}
     for entry in at.entries:
         if entry.state.startswith("not-run: "):
@@ -53,7 +58,8 @@ def _at_profile(at: TableAt) -> dict[str, Any]:
         "at": at,
         "note": profile.note,
         "minutes": profile.minutes,
-        "grids": [grid for grid in grids if grid["rows"]],
+        "grids": grids,
+        "csv": numbers,
         "finished": sum(bool(entry.runs) for entry in at.entries),
         "cells": len(at.entries),
         "not_run": [(reason, ", ".join(dict.fromkeys(columns))) for reason, columns in reasons.items()],
@@ -62,17 +68,22 @@ def _at_profile(at: TableAt) -> dict[str, Any]:
     }
 
 
-def _grid(at: TableAt, metric: Metric) -> dict[str, Any]:
+def _grids(at: TableAt, metric: Metric) -> Iterator[dict[str, Any]]:
+    """The columns that were trained, then, folded, those that were not."""
     own = {(e.cell.row.id, e.cell.column.id): e for e in at.entries if e.cell.metric is metric}
     ran = {column for (_, column), entry in own.items() if entry.runs}
-    shown = sorted(at.table.columns, key=lambda column: bool(ran) and column.id not in ran)
-    rows = []
-    for row in at.table.rows:
-        cells = [_cell(own.get((row.id, column.id))) for column in shown]
-        if any(cells):
-            rows.append({"label": row.label, "against": row.against, "cells": cells})
-    columns = [heading(column, list(own.values())) for column in shown]
-    return {"metric": metric, "explain": explain(metric, at.profile), "columns": columns, "rows": rows}
+    for trained in (True, False):
+        columns = [column for column in at.table.columns if (column.id in ran) is trained]
+        rows = []
+        for row in at.table.rows:
+            cells = [_cell(own.get((row.id, column.id))) for column in columns]
+            if any(cells):
+                rows.append({"label": row.label, "against": row.against, "cells": cells})
+        if rows:
+            headings = [heading(column, list(own.values())) for column in columns]
+            words = explain(metric, at.profile) if trained or not ran else ""
+            folded = bool(ran) and not trained
+            yield {"metric": metric, "explain": words, "columns": headings, "rows": rows, "folded": folded}
 
 
 def _cell(entry: Entry | None) -> dict[str, Any] | None:

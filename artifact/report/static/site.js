@@ -28,32 +28,33 @@
     const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
     for (let part = target && target.closest("details"); part; part = part.parentElement.closest("details")) part.open = true;
     if (target && target.tagName === "DETAILS") target.open = true;
-    if (target) target.scrollIntoView();
+    if (target && target.dataset.moved) location.replace(target.dataset.moved);
+    else if (target) target.scrollIntoView();
   };
 
   // ---- claims list
   const form = document.querySelector("form.filter[role=search]");
   const list = document.getElementById("list");
   if (form && list) {
-    const items = [...list.children], more = document.getElementById("more"), found = document.getElementById("found");
+    const items = [...list.querySelector("template").content.children], more = document.getElementById("more"), found = document.getElementById("found");
     const texts = items.map((item) => (item.textContent + " " + (item.dataset.words || "")).toLowerCase());
     const fields = [...form.elements].filter((field) => field.name);
     const limit = Number(list.dataset.first || 40);
-    let all = false;
+    let count = limit;
     const apply = (write) => {
       const wanted = Object.fromEntries(fields.map((field) => [field.name, field.value.trim()]));
       const words = (wanted.q || "").toLowerCase().split(/\s+/).filter(Boolean);
       const target = decodeURIComponent(location.hash.slice(1));
-      let hits = 0, shown = 0;
-      items.forEach((item, i) => {
+      let hits = 0;
+      const shown = items.filter((item, i) => {
         const hit = words.every((word) => texts[i].includes(word)) &&
           fields.every((field) => field.name === "q" || !wanted[field.name] || item.dataset[field.name] === wanted[field.name]);
         if (hit) hits += 1;
-        item.hidden = !(hit && (all || hits <= limit)) && item.id !== target;
-        if (!item.hidden) shown += 1;
+        return (hit && hits <= count) || item.id === target;
       });
-      found.textContent = hits + (hits === 1 ? " entry" : " entries") + (shown < hits ? ", the first " + shown + " shown" : "");
-      more.hidden = shown >= hits;
+      list.replaceChildren(...shown);
+      found.textContent = hits + (hits === 1 ? " entry" : " entries") + (count < hits ? ", the first " + count + " shown" : "");
+      more.hidden = count >= hits;
       if (write) {
         const query = new URLSearchParams(Object.entries(wanted).filter(([, value]) => value)).toString();
         try { history.replaceState(null, "", location.pathname + (query ? "?" + query : "") + location.hash); } catch (error) { /* file:// */ }
@@ -64,17 +65,16 @@
       fields.forEach((field) => { field.value = query.get(field.name) || ""; });
       apply(false);
     };
-    form.addEventListener("input", () => { all = false; apply(true); });
-    form.addEventListener("reset", () => setTimeout(() => { all = false; apply(true); }));
+    form.addEventListener("input", () => { count = limit; apply(true); });
+    form.addEventListener("reset", () => setTimeout(() => { count = limit; apply(true); }));
     more.addEventListener("click", () => {
-      const next = items.find((item) => item.hidden);
-      all = true;
+      const last = list.lastElementChild;
+      count += limit;
       apply(false);
-      const link = next && next.querySelector("a, summary");
-      if (link) link.focus();
+      const next = last && last.nextElementSibling && last.nextElementSibling.querySelector("a, summary");
+      if (next) next.focus();
     });
     window.addEventListener("hashchange", () => apply(false));
-    window.addEventListener("beforeprint", () => { all = true; apply(false); });
     each("a[href^='?']", (link) => link.addEventListener("click", (event) => {
       event.preventDefault();
       try { history.pushState(null, "", link.href); } catch (error) { location.href = link.href; return; }
@@ -104,6 +104,23 @@
     }), chart);
   });
 
+  // ---- the numbers of a table as CSV, where no file of its own holds them
+  const stem = location.pathname.split("/").pop().replace(/\.html$/, "");
+  each(".scroll:not([data-csv])", (box, i) => {
+    const link = document.createElement("a");
+    link.className = "csv";
+    link.textContent = "CSV";
+    link.setAttribute("aria-label", "CSV of " + (box.getAttribute("aria-label") || "this table"));
+    link.download = stem + "-" + (i + 1) + ".csv";
+    link.href = "#";
+    link.addEventListener("click", () => {
+      const field = (cell) => '"' + cell.textContent.trim().replace(/\s+/g, " ").replaceAll('"', '""') + '"';
+      const lines = [...box.querySelectorAll("tr")].map((row) => [...row.cells].map(field).join(","));
+      link.href = "data:text/csv;charset=utf-8," + encodeURIComponent(lines.join("\n") + "\n");
+    });
+    box.after(link);
+  });
+
   // ---- formulas that do not fit can be scrolled with the keyboard
   const wide = () => each(".wide, pre", (box) => {
     if (box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0; else box.removeAttribute("tabindex");
@@ -112,8 +129,6 @@
   window.addEventListener("resize", wide);
   document.addEventListener("toggle", wide, true);
 
-  // ---- on paper everything is open
-  window.addEventListener("beforeprint", () => each("details", (part) => { part.open = true; }));
   window.addEventListener("hashchange", reveal);
   reveal();
 })();
