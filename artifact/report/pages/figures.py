@@ -24,7 +24,7 @@ LINES = {"curves", "sweep", "probe", "spectrum"}
 def build(site: Site) -> Iterator[Page]:
     papers = _papers(site)
     for paper, shown in papers.items():
-        own = {"title": f"Figures: {TITLES[paper]}", "paper": paper, "figures": shown}
+        own: dict[str, Any] = {"title": f"Figures: {TITLES[paper]}", "paper": paper, "figures": shown}
         yield Page(f"figures-{paper}.html", "figures_of_paper.html", own)
         for f in shown:
             name = f"{f['figure'].location}: {f['figure'].title}"
