@@ -35,7 +35,7 @@ MOST = {
     "accelerate": 1_263,
     "curvature": 1_769,
     "data": 1_147,
-    "algorithms": 1_734,
+    "algorithms": 1_744,
     "training": 1_722,
     "runs": 3_024,
     "papers": 4_823,

@@ -164,6 +164,16 @@ class EstimateFromDualOnly(FedSMOO):
         return mu
 
 
+@switch("SMOO-11", "released", FedSMOO, "every tensor's dual and s are read from the start of the flat vectors")
+class DualsWithoutOffsets(FedSMOO):
+    """FL-Simulator before 502bec6, and forks of it: ``idx += length`` is missing where vectors are taken apart."""
+
+    def begin(self, state: State, w: Tensor, C: Cohort) -> dict:
+        own = super().begin(state, w, C)
+        read = torch.cat([torch.arange(size, device=w.device) for size in C.layout.sizes])
+        return own | {"s": own["s"][..., read], "mu": own["mu"][..., read]}
+
+
 class _LastGlobalUpdate(FedLESAM):
     """Every client gets w^t - w^{t-1}: one more model down, no client memory."""
 

@@ -455,3 +455,16 @@ def test_a_class_whose_name_means_another_method_is_refused(names, tmp_path):
     finally:
         for name in set(ALGORITHMS) - set(before):
             del ALGORITHMS[name]
+
+
+def test_duals_without_offsets_read_the_beginning_for_every_tensor():
+    """LAYOUT has tensors of 4 and 2 numbers: the second reads numbers 0 and 1 instead of 4 and 5 (SMOO-11)."""
+    w, C = torch.zeros(P), cohort([0, 2])
+    for switches, read in ((frozenset(), [0, 1, 2, 3, 4, 5]), (frozenset({"SMOO-11"}), [0, 1, 2, 3, 0, 1])):
+        method = build("fedsmoo", switches=switches)
+        state = method.init(w, len(SIZES))
+        state["s"] = torch.arange(6.0)
+        state["mu"][C.clients] = torch.stack([torch.arange(6.0) + 10, torch.arange(6.0) + 20])
+        own = method.begin(state, w, C)
+        assert own["s"].reshape(-1, 6)[0].tolist() == read
+        assert own["mu"].tolist() == [[10.0 + j for j in read], [20.0 + j for j in read]]

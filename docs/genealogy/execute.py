@@ -1,0 +1,318 @@
+"""``python docs/genealogy/execute.py --clones DIR``: runs the steps of public code that claims/genealogy.csv speaks of.
+
+Every row names a file of a public repository at a commit. Only the class or function that the row names is taken from
+that file, and it is run on a network of four small tensors and on ResNet-18. What comes out is measured and held
+against the row. The code stays in the clones: nothing of it is stored here. ``--fetch`` makes the clones from
+github.com.
+"""
+
+from __future__ import annotations
+
+import ast
+import csv
+import inspect
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import click
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+ROOT = Path(__file__).resolve().parents[2]
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+from artifact.base.console import OneLine  # noqa: E402
+from artifact.base.errors import UserError  # noqa: E402
+from artifact.base.tables_as_text import markdown_table  # noqa: E402
+from artifact.models.networks import build  # noqa: E402
+
+#: the faults, in the order of the page
+FAULTS = {
+    "flat index": "the update is one flat vector, and tensor j is shifted by its j-th entry (LESAM-1)",
+    "missing offset": "a flat vector is taken apart without moving on: every tensor gets its beginning (SMOO-11)",
+    "ramp": "a list of the server's radii goes on from the last entry of the clients' list",
+}
+TABLE = ROOT / "claims" / "genealogy.csv"
+RHO = 0.1
+#: the network of the papers' tables, beside the small one
+LARGE = "resnet18-gn"
+#: measured numbers and the stored ones agree to this, which leaves room for rounding in the table
+TOLERANCE = 0.005
+
+
+def rows() -> list[dict[str, str]]:
+    """The rows of the table."""
+    with TABLE.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+# ---- the clones ------------------------------------------------------------------------------------------------------
+
+
+def clone_of(clones: Path, repository: str) -> Path | None:
+    """The git folder of OWNER/NAME, as ``git clone`` or ``git clone --bare`` leaves it."""
+    flat = repository.replace("/", "+")
+    places = (clones / repository, clones / flat, clones / flat / "repo")
+    return next((p for p in places if (p / "HEAD").exists() or (p / ".git").exists()), None)
+
+
+def fetched(clones: Path, repository: str) -> Path:
+    """The clone, made anew where it is not there."""
+    found = clone_of(clones, repository)
+    if found is None:
+        found = clones / repository.replace("/", "+")
+        words = ["git", "clone", "--quiet", "--bare", f"https://github.com/{repository}", str(found)]
+        if subprocess.run(words, check=False).returncode:
+            raise UserError("repository", repository, "one that git can clone from github.com")
+    return found
+
+
+def source_of(clone: Path, commit: str, file: str) -> str:
+    """Text of a file at a commit. Raises UserError where the clone does not hold it."""
+    done = subprocess.run(["git", "-C", str(clone), "show", f"{commit}:{file}"], capture_output=True, check=False)
+    if done.returncode:
+        raise UserError("clone", f"{clone.name} {commit} {file}", "a clone that holds this commit and file")
+    return done.stdout.decode("utf-8", "replace")
+
+
+def taken(source: str, name: str, within: dict[str, Any]) -> tuple[Any, tuple[int, int]]:
+    """The class or function of a source, run with the names of ``within``, and its first and last line."""
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == name:
+            space = {"torch": torch, "F": F, "nn": nn, "Any": Any} | within
+            exec(compile(ast.Module([node], []), name, "exec"), space)  # the row asks for this very code
+            return space[name], (node.lineno, node.end_lineno or node.lineno)
+    raise UserError("object", name, "a class or function of the file")
+
+
+# ---- the probes ------------------------------------------------------------------------------------------------------
+
+
+def network(name: str = "small") -> nn.Module:
+    """``small``: four tensors of different sizes, in float64. Else one of the papers' networks for CIFAR-10."""
+    torch.manual_seed(0)
+    if name != "small":
+        return build(name, (3, 32, 32), 10, 0)
+    return nn.Sequential(nn.Linear(6, 5), nn.Tanh(), nn.Linear(5, 4)).double()
+
+
+def flat(model: nn.Module) -> Tensor:
+    return torch.cat([p.detach().reshape(-1) for p in model.parameters()])
+
+
+def shaped(model: nn.Module, vector: Tensor) -> list[Tensor]:
+    """The vector in the shapes of the parameters: what a split of it should give."""
+    sizes = [p.numel() for p in model.parameters()]
+    return [part.reshape(p.shape) for part, p in zip(vector.split(sizes), model.parameters(), strict=True)]
+
+
+def cosine(a: Tensor, b: Tensor) -> float:
+    return float(F.cosine_similarity(a, b, dim=0))
+
+
+class Staying(Tensor):
+    """A tensor that stays on the CPU where code moves it to a GPU by name."""
+
+    def to(self, *_device: Any, **_named: Any) -> Tensor:
+        return self
+
+
+def perturbation(made: Any, form: str) -> dict[str, float]:
+    """Displacement by one ascent along a random update: its length over rho, and its cosine to the direction meant.
+
+    form: the shape in which that code hands over the update: ``flat``, ``list`` or ``dict``. ``-`` before it: the
+    update already points to where the ascent goes.
+    """
+    moved, meant = _moved(network(), made, form)
+    large, _ = _moved(network(LARGE), made, form)
+    return {
+        "length/rho": float(moved.norm()) / RHO,
+        "cosine": cosine(moved, meant),
+        f"{LARGE}: length/rho": float(large.norm()) / RHO,
+    }
+
+
+def _moved(model: nn.Module, made: Any, form: str) -> tuple[Tensor, Tensor]:
+    """(displacement, the direction meant), both [P]."""
+    before = flat(model)
+    torch.manual_seed(1)
+    update = torch.randn(len(before), dtype=before.dtype)
+    names = [name for name, _ in model.named_parameters()]
+    kind = form.removeprefix("-")
+    by_name = {name: part.as_subclass(Staying) for name, part in zip(names, shaped(model, update), strict=True)}
+    given = {"flat": update, "list": shaped(model, update), "dict": by_name}
+    step = made(model.parameters(), torch.optim.SGD(model.parameters(), lr=1.0), rho=RHO)
+    wanted = {"g_update": given[kind], "model": model}
+    step.first_step(*(wanted[name] for name in inspect.signature(step.first_step).parameters))
+    return flat(model) - before, update if form.startswith("-") else -update
+
+
+def gradient_ascent(made: Any, form: str) -> dict[str, float]:
+    """Displacement by one ascent along the gradient of a loss.
+
+    form: ``model`` for a helper that takes the optimizer and the model, ``duals`` for one that takes lists of duals,
+    here zeros.
+    """
+    model = network()
+    torch.manual_seed(1)
+    model(torch.randn(8, 6, dtype=torch.float64)).square().mean().backward()
+    gradient = torch.cat([p.grad.reshape(-1).clone() for p in model.parameters() if p.grad is not None])
+    before, base = flat(model), torch.optim.SGD(model.parameters(), lr=1.0)
+    if form == "model":
+        made(base, model, RHO, 0.0).ascent_step()
+    else:
+        zeros = [[torch.zeros_like(p) for p in model.parameters()] for _ in range(2)]
+        device = (torch.device("cpu"),) if "device" in inspect.signature(made.__init__).parameters else ()
+        made(*device, model.parameters(), base, rho=RHO).first_step(*zeros)
+    moved = flat(model) - before
+    return {"length/rho": float(moved.norm()) / RHO, "cosine": cosine(moved, gradient)}
+
+
+def split(made: Any, _form: str) -> dict[str, float]:
+    """A flat vector taken apart into the shapes of a model: the share of entries that lie where they belong."""
+    return {"entries in place": _in_place(network(), made), LARGE: _in_place(network(LARGE), made)}
+
+
+def _in_place(model: nn.Module, made: Any) -> float:
+    vector = torch.arange(flat(model).numel(), dtype=torch.float64)
+    device = (torch.device("cpu"),) if "device" in inspect.signature(made).parameters else ()
+    parts = made(model, vector, *device)
+    right = [(a == b).sum() for a, b in zip(parts, shaped(model, vector), strict=True)]
+    return float(sum(right)) / len(vector)
+
+
+def ramp(made: Any, _form: str) -> dict[str, float]:
+    """The server's radius over a warm-up of ten rounds from 0.001 to 0.01, with clients' radius 0.2.
+
+    Round five is meant to have 0.0055.
+    """
+    keywords = {"rho": 0.01, "rho_l": 0.2, "rho0": 0.001, "T_s": 10, "T": 30, "beta": 1.0, "tot_clients": 4}
+    server = made(network(), "sgd", 1.0, **keywords)
+    return {"server radius at 5": server.server_rhos[5], "at 29": server.server_rhos[29]}
+
+
+class _Server:
+    """In place of the base class of a server, of which the ramp needs nothing."""
+
+    def __init__(self, *_given: Any, **_named: Any) -> None:
+        pass
+
+
+#: what stands in for names that the code imports
+AROUND: dict[str, Any] = {
+    "FedOptServer": _Server,
+    "OrderedDict": dict,
+    "defaultdict": defaultdict,
+    "warnings": SimpleNamespace(warn=print),
+    "param_to_vector": flat,
+}
+PROBES: dict[str, Callable[[Any, str], dict[str, float]]] = {
+    "perturbation": perturbation,
+    "gradient": gradient_ascent,
+    "split": split,
+    "ramp": ramp,
+}
+
+
+def text_of(measured: dict[str, float]) -> str:
+    return "; ".join(f"{name} {value:.3f}" for name, value in measured.items())
+
+
+def executed(row: dict[str, str], clones: Path, fetch: bool = False) -> tuple[str, str] | None:
+    """(what was measured, lines of the object) of a row; None where there is no clone of it."""
+    clone = fetched(clones, row["repository"]) if fetch else clone_of(clones, row["repository"])
+    if clone is None:
+        return None
+    source = source_of(clone, row["commit"], row["file"])
+    around = dict(AROUND)
+    base = row["base"]
+    if base:
+        around[base], _ = taken(source, base, around)
+    made, (first, last) = taken(source, row["object"], around)
+    probe, _, form = row["probe"].partition(":")
+    return text_of(PROBES[probe](made, form)), f"{first}-{last}"
+
+
+def same(measured: str, stored: str) -> bool:
+    """Whether two measurements have the same names, and numbers that agree."""
+    ours, theirs = ([part.rsplit(" ", 1) for part in text.split("; ")] for text in (measured, stored))
+    if [part[0] for part in ours] != [part[0] for part in theirs]:
+        return False
+    return all(
+        abs(float(a[1]) - float(b[1])) <= TOLERANCE * max(1, abs(float(b[1])))
+        for a, b in zip(ours, theirs, strict=True)
+    )
+
+
+def page() -> list[str]:
+    """The tables of docs/genealogy.md: one per fault, faulty copies first."""
+    lines = []
+    for fault in FAULTS:
+        found = [row for row in rows() if row["fault"] == fault]
+        lines += ["", f"**{fault[0].upper()}{fault[1:]}**: {FAULTS[fault]}", ""]
+        body = [
+            [
+                f"[{row['repository']}](https://github.com/{row['repository']}/blob/{row['commit']}/{row['file']})",
+                f"`{row['file']}`, {row['lines']}",
+                row["verdict"],
+                f"`{row['used_by']}`" if row["used_by"] else "nothing",
+                row["first_seen"],
+                row["mended"],
+                row["measured"],
+                row["note"],
+            ]
+            for row in sorted(found, key=lambda row: not row["verdict"].startswith("faulty"))
+        ]
+        head = ["repository", "file, lines", "verdict", "called by", "since", "mended", "measured", "note"]
+        lines += markdown_table(head, body)
+    live = [row for row in rows() if row["verdict"] == "faulty" and not row["mended"]]
+    looked, carry = ({row["repository"] for row in some} for some in (rows(), live))
+    below = f"{len(rows())} pieces of code in {len(looked)} repositories were executed; {len(live)} of them are faulty,"
+    return [*lines[1:], "", f"{below} called and not mended, in {len(carry)} repositories."]
+
+
+@click.command(cls=OneLine)
+@click.option("--clones", type=click.Path(path_type=Path, file_okay=False), help="Folder of clones.")
+@click.option("--fetch", is_flag=True, help="Clone what is missing from github.com.")
+@click.option("--write", is_flag=True, help="Store the measurements and lines in the table.")
+@click.option("--page", "as_page", is_flag=True, help="Print the tables of docs/genealogy.md; needs no clones.")
+def main(clones: Path | None, fetch: bool, write: bool, as_page: bool) -> None:
+    """Run every row's code and say whether it does what the row says. Exit code 1 where one does not."""
+    if as_page:
+        click.echo("\n".join(page()))
+        return
+    if clones is None:
+        raise UserError("clones", None, "a folder of clones, or --page")
+    table, differing, missing, shown = rows(), 0, 0, []
+    for row in table:
+        found = executed(row, clones, fetch)
+        if found is None:
+            missing += 1
+            continue
+        measured, lines = found
+        agrees = same(measured, row["measured"]) if row["measured"] else False
+        if write:
+            row |= {"measured": measured, "lines": lines}
+        elif not agrees or lines != row["lines"]:
+            differing += 1
+        shown.append([row["repository"], row["commit"], f"{row['file']}:{lines}", measured, row["verdict"]])
+    if write:
+        with TABLE.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, fieldnames=list(table[0]), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(table)
+    click.echo("\n".join(markdown_table(["repository", "commit", "file", "measured", "verdict"], shown)))
+    click.echo(f"{len(shown)} rows executed, {differing} differ from the table, {missing} without a clone")
+    if differing:
+        raise click.exceptions.Exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+"""The program that executes public code for docs/genealogy.md, on code of our own with the same faults."""
+
+from __future__ import annotations
+
+import csv
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "docs" / "genealogy"))
+
+import execute  # noqa: E402
+
+#: an optimizer whose ascent takes DIRECTION of tensor j; NORM is what it divides by
+ASCENT = """
+import something_that_is_not_here
+
+
+class Ascent:
+    def __init__(self, params, base, rho):
+        self.params, self.rho = list(params), rho
+
+    @torch.no_grad()
+    def first_step(self, g_update):
+        parts = [DIRECTION for j, p in enumerate(self.params)]
+        length = NORM
+        for p, part in zip(self.params, parts):
+            p.sub_(self.rho * part / length)
+"""
+ENTRY = ASCENT.replace("DIRECTION", "g_update[j] * torch.ones_like(p)").replace(
+    "NORM", "sum(p.abs().max() for p in parts)"
+)
+WHOLE = ASCENT.replace("DIRECTION", "g_update[j]").replace("NORM", "sum(p.square().sum() for p in parts).sqrt()")
+SPLIT = """
+def apart(model, vector):
+    parts, start = [], 0
+    for p in model.parameters():
+        parts.append(vector[start : start + p.numel()].reshape(p.shape))
+        start += STEP
+    return parts
+"""
+SERVER = """
+class Server(FedOptServer):
+    def __init__(self, model, opt, lr, rho, rho_l, rho0, T_s, T, beta, tot_clients):
+        super().__init__(model, opt, lr)
+        clients = [rho0 + (rho_l - rho0) * min(t / T_s, 1) for t in range(T)]
+        self.server_rhos = [FROM + (rho - rho0) * min(t / T_s, 1) for t in range(T)]
+"""
+FILES = {
+    "entry.py": ENTRY,
+    "whole.py": WHOLE,
+    "stuck.py": SPLIT.replace("STEP", "0"),
+    "moving.py": SPLIT.replace("STEP", "p.numel()"),
+    "ramp.py": SERVER.replace("FROM", "rho0"),
+    "high.py": SERVER.replace("FROM", "clients[-1]"),
+}
+
+
+@pytest.fixture(scope="module")
+def clones(tmp_path_factory):
+    """A folder with one repository, people/code."""
+    folder = tmp_path_factory.mktemp("clones")
+    code = folder / "people" / "code"
+    code.mkdir(parents=True)
+    for name, text in FILES.items():
+        (code / name).write_text(text, encoding="utf-8")
+    git = ["git", "-C", str(code), "-c", "user.name=a", "-c", "user.email=a@b.c"]
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "code"]):
+        subprocess.run([*git, *words], check=True)
+    return folder
+
+
+def row(file: str, name: str, probe: str, **known: str) -> dict[str, str]:
+    first = {"repository": "people/code", "commit": "HEAD", "file": file, "object": name, "base": "", "probe": probe}
+    return dict.fromkeys(execute.rows()[0], "") | first | known
+
+
+@pytest.mark.parametrize(
+    ("file", "name", "probe", "numbers"),
+    [
+        ("whole.py", "Ascent", "perturbation:list", ["1.000", "1.000", "1.000"]),
+        ("stuck.py", "apart", "split", ["0.508", "0.001"]),
+        ("moving.py", "apart", "split", ["1.000", "1.000"]),
+        ("ramp.py", "Server", "ramp", ["0.006", "0.010"]),
+        ("high.py", "Server", "ramp", ["0.205", "0.209"]),
+    ],
+)
+def test_faults_and_right_code_are_told_apart(clones, file, name, probe, numbers):
+    measured, _ = execute.executed(row(file, name, probe), clones)
+    assert [part.rsplit(" ", 1)[1] for part in measured.split("; ")] == numbers
+
+
+def test_length_of_a_scalar_per_tensor(clones):
+    measured, lines = execute.executed(row("entry.py", "Ascent", "perturbation:flat"), clones)
+    torch.manual_seed(1)
+    q = torch.randn(30 + 5 + 20 + 4, dtype=torch.float64)[:4]
+    n = torch.tensor([30.0, 5.0, 20.0, 4.0])
+    by_hand = float((n * q.square()).sum().sqrt() / q.abs().sum())
+    assert measured.startswith(f"length/rho {by_hand:.3f}; ") and lines == "5-14"
+
+
+def test_a_row_that_is_wrong_or_lacks_its_clone(clones, monkeypatch, tmp_path, capsys):
+    table = tmp_path / "genealogy.csv"
+    monkeypatch.setattr(execute, "TABLE", table)
+    right = {"measured": "entries in place 0.508; resnet18-gn 0.001", "lines": "2-7"}
+    for wanted, known, said in (
+        (0, right, "1 rows executed, 0 differ"),
+        (1, right | {"measured": "entries in place 1.000; resnet18-gn 0.001"}, "1 differ"),
+        (1, right | {"lines": "3-7"}, "1 differ"),
+        (0, right | {"repository": "nobody/nothing"}, "1 without a clone"),
+    ):
+        with table.open("w", encoding="utf-8", newline="") as file:
+            one = {"repository": "people/code", "commit": "HEAD", "file": "stuck.py", "object": "apart", "base": ""}
+            one |= {"probe": "split", "fault": "", "verdict": "faulty", "used_by": "", "first_seen": "", "mended": ""}
+            one |= {"note": ""} | known
+            writer = csv.DictWriter(file, fieldnames=list(one))
+            writer.writeheader()
+            writer.writerow(one)
+        with pytest.raises(SystemExit) as ended:
+            execute.main(["--clones", str(clones)])
+        assert (ended.value.code or 0) == wanted
+        assert said in capsys.readouterr().out
+
+
+def test_every_row_is_whole():
+    for one in execute.rows():
+        assert one["verdict"] in ("faulty", "faulty, not called", "clean"), one
+        assert one["fault"] in execute.FAULTS and one["measured"] and one["lines"] and one["first_seen"], one
+        assert bool(one["used_by"]) or one["verdict"] != "faulty", one
+        right = "entries in place 1.000" in one["measured"] or "length/rho 1.000; cosine 1.000" in one["measured"]
+        assert right == (one["verdict"] == "clean"), one
+    assert len({one["repository"] for one in execute.rows()}) >= 12
