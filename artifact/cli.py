@@ -91,7 +91,8 @@ def commands(arguments: Sequence[str]) -> click.Group:
         from artifact import algorithms
 
         algorithms.register_file(file)
-    return Commands("artifact", help="Replication and audit of five papers on sharpness-aware federated learning.")
+    text = "Replication and audit of five papers on sharpness-aware federated learning."
+    return Commands("artifact", help=text, context_settings={"show_default": True})
 
 
 def _added(arguments: Sequence[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -29,6 +30,19 @@ class Place(click.Path):
             name = param.opts[0].lstrip("-") if param else "path"
             raise UserError(name, "", "the name of a file or folder")
         return super().convert(value, param, ctx)
+
+
+class Finite(click.FloatRange):
+    """A number of a range that is finite; click's own ranges let nan and infinity pass."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return number
+
+
+POSITIVE = Finite(0, min_open=True)
 
 
 def refuse_given(why: str, *names: str) -> None:
@@ -59,6 +73,12 @@ QUIET = click.option("--quiet", is_flag=True, help="Show no progress.")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON for other programs.")
 DATA_HELP = "Folder of the data sets.  [default: $FEDSHARP_DATA, else data]"
 DATA_ROOT = click.option("--data", "data_root", type=Place(), help=DATA_HELP)
+ADD = click.option("--add", multiple=True, help="Python file with a method of your own; may be repeated.")
+#: for a command that needs nothing but the method's registration, which ``artifact.cli`` does before
+ADD_ONLY = click.option(
+    "--add", multiple=True, expose_value=False, help="Python file with the method of a run; may be repeated."
+)
+RUNS = click.option("--out", "store", type=Place(), default=Path("results"), help="Store of the runs.")
 STORE = click.option(
     "--out",
     type=Place(),

@@ -159,14 +159,13 @@ def _section(text: str, section: str) -> str:
 
 @click.command("bench", help="Measure seconds per round of models, methods and backends.")
 @click.option("--model", "models", multiple=True, type=click.Choice(list(CASES)), help="Default: all.")
-@click.option("--algorithm", "algorithms", multiple=True, default=METHODS, show_default=True, help="Methods.")
+@click.option("--algorithm", "algorithms", multiple=True, default=METHODS, help="Methods.")
 @click.option(
     "--backend",
     "kinds",
     multiple=True,
     type=click.Choice([*BACKENDS, "auto", UNCOMPILED, *PRECISIONS, CUDA_GRAPHS]),
     default=("auto",),
-    show_default=True,
     help="bfloat16, tf32: the default backend in that precision; uncompiled: without compiled loops; "
     "cuda-graphs: replayed as a CUDA graph.",
 )
@@ -175,7 +174,6 @@ def _section(text: str, section: str) -> str:
     "turns",
     type=click.IntRange(1),
     default=5,
-    show_default=True,
     help="Counted turns of each contender: one round, of the MLPs ten.",
 )
 @click.option("--cores", type=click.IntRange(1), help="Cores that every contender may use; default all.")

@@ -41,9 +41,9 @@ def data_fetch(name: str, data_root: Path | None) -> None:
 @data_group.command("split", help="Partition of a data set over clients: sizes, fingerprint, heat map.")
 @click.argument("name")
 @click.argument("spec")
-@click.option("--clients", type=click.IntRange(1), default=100, show_default=True, help="Number of clients.")
-@click.option("--sizes", default="equal", show_default=True, help="equal or lognormal:SIGMA.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the random draws.")
+@click.option("--clients", type=click.IntRange(1), default=100, help="Number of clients.")
+@click.option("--sizes", default="equal", help="equal or lognormal:SIGMA.")
+@click.option("--seed", type=click.IntRange(0), default=0, help="Seed of the random draws.")
 @click.option("--figure", type=Place(), help="Heat map of clients by classes, .png or .pdf.")
 @DATA_ROOT
 @AS_JSON

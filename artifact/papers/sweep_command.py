@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
-from artifact.base.errors import UserError
 from artifact.base.files import require_writable
-from artifact.base.options import DATA_ROOT, QUIET, STORE, jobs_option, profile_option, refuse_given
+from artifact.base.options import (
+    ADD,
+    AS_JSON,
+    DATA_ROOT,
+    POSITIVE,
+    QUIET,
+    STORE,
+    Finite,
+    jobs_option,
+    profile_option,
+    refuse_given,
+)
 from artifact.papers import experiments, needed_runs
-from artifact.runs.store import CHECKPOINT_SECONDS
+from artifact.runs.command import CHECKPOINTS
 from artifact.runs.sweep import sweep
 from artifact.runs.sweep.workers import LocalPool, Pool, Settings, get_ready
 from artifact.training.config import remarks
@@ -33,25 +42,17 @@ def declared_seconds(selection: str, profile: str, runs_in_all: int) -> float | 
 @profile_option("quick")
 @jobs_option("workers")
 @click.option("--ray", "address", help="Run on the Ray cluster at this address (auto: the one of this machine).")
-@click.option(
-    "--cpus", type=click.FloatRange(0, min_open=True), default=1.0, show_default=True, help="Per run, on Ray."
-)
-@click.option("--gpus", type=click.FloatRange(0), default=0.0, show_default=True, help="Per run, on Ray; may be 0.25.")
+@click.option("--cpus", type=POSITIVE, default=1.0, help="Per run, on Ray.")
+@click.option("--gpus", type=Finite(0), default=0.0, help="Per run, on Ray; may be 0.25.")
 @click.option("--nodes-data", help="Folder of the data sets on the nodes, on Ray; default: each node's own default.")
 @STORE
 @DATA_ROOT
-@click.option("--add", multiple=True, help="Python file with a method of your own; may be repeated.")
-@click.option(
-    "--checkpoint-seconds",
-    type=click.FloatRange(0),
-    default=CHECKPOINT_SECONDS,
-    show_default=True,
-    help="Seconds from one checkpoint of a run to the next.",
-)
+@ADD
+@CHECKPOINTS
 @click.option("--everything", is_flag=True, help="Also the cells that the profile leaves out for want of machine time.")
 @click.option("--dry-run", is_flag=True, help="Show the plan and run nothing.")
 @QUIET
-@click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
+@AS_JSON
 def sweep_command(
     selection: str,
     profile: str,
@@ -69,9 +70,6 @@ def sweep_command(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    for name, value in (("checkpoint-seconds", checkpoint_seconds), ("cpus", cpus), ("gpus", gpus)):
-        if not math.isfinite(value):  # click's ranges let nan and inf pass
-            raise UserError(name, value, "a finite number")
     if address is None:
         refuse_given("nothing without --ray", "cpus", "gpus", "nodes_data")
     else:

@@ -22,9 +22,7 @@ from artifact.runs.store import finite
 from artifact.runs.sweep.workers import Settings
 
 FORMATS = ("markdown", "csv", "latex", "json")
-FORMAT = click.option(
-    "--format", "style", type=click.Choice(FORMATS), default="markdown", show_default=True, help="Form of a table."
-)
+FORMAT = click.option("--format", "style", type=click.Choice(FORMATS), default="markdown", help="Form of a table.")
 MODELS = {
     "server": "server model",
     "active": "mean of the active clients' models",

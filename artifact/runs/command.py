@@ -20,10 +20,19 @@ from pydantic import TypeAdapter
 from artifact import algorithms
 from artifact.accelerate.choose import BACKENDS
 from artifact.base.errors import UserError, fault
-from artifact.base.options import AS_JSON, Place
+from artifact.base.options import ADD, AS_JSON, DATA_ROOT, QUIET, Finite, Place
 from artifact.runs.store import CHECKPOINT_SECONDS, dumps
 from artifact.training import config
 from artifact.training.config import RunConfig
+
+CHECKPOINTS = click.option(
+    "--checkpoint-seconds",
+    type=Finite(0),
+    default=CHECKPOINT_SECONDS,
+    help="Seconds from one checkpoint of a run to the next; no number of the run depends on it.",
+)
+OWN_STORE = click.option("--out", type=Place(), default=Path("out/runs"), help="Store of the runs.")
+RESUME = click.option("--resume", is_flag=True, help="Go on with a run that was begun.")
 
 # ---- run: its options ------------------------------------------------------------------------------------------------
 
@@ -136,27 +145,12 @@ def _by_method(texts: Mapping[str, str]) -> str:
 
 def run_command() -> click.Command:
     """``run`` with one option per config field and per hyper-parameter of any method; the config checks the values."""
-    options = [
-        *_config_options(),
-        click.Option(["--out"], type=Place(), default=Path("out/runs"), show_default=True, help="Store of the runs."),
-        click.Option(
-            ["--data", "data_root"], type=Place(), help="Folder of the data sets.  [default: $FEDSHARP_DATA, else data]"
-        ),
-        click.Option(["--add"], multiple=True, help="Python file with a method of your own; may be repeated."),
-        click.Option(["--resume"], is_flag=True, help="Go on with a run that was begun."),
-        click.Option(
-            ["--checkpoint-seconds"],
-            type=float,
-            default=CHECKPOINT_SECONDS,
-            show_default=True,
-            help="Seconds from one checkpoint to the next; no number of the run depends on it.",
-        ),
-        click.Option(["--quiet"], is_flag=True, help="Show no progress bar."),
-        click.Option(["--json", "as_json"], is_flag=True, help="Print JSON for other programs."),
-    ]
-    options += _method_options({flag for option in options for flag in option.opts} | {"--help"})
     text = "Train one configuration; a finished one is looked up."
-    return click.Command("run", callback=_run, params=options, help=text)
+    command = click.Command("run", callback=_run, params=_config_options(), help=text)
+    for shared in (OWN_STORE, DATA_ROOT, ADD, RESUME, CHECKPOINTS, QUIET, AS_JSON):
+        shared(command)
+    command.params += _method_options({flag for option in command.params for flag in option.opts} | {"--help"})
+    return command
 
 
 # ---- run: what it does -----------------------------------------------------------------------------------------------
@@ -172,8 +166,6 @@ def _run(
     as_json: bool,
     **given: Any,
 ) -> None:
-    if not 0 <= checkpoint_seconds < math.inf:
-        raise UserError("checkpoint-seconds", checkpoint_seconds, "0 or more seconds")
     wanted = config_of(given)
     for remark in config.remarks([wanted]):
         click.echo(remark, err=True)
@@ -238,9 +230,7 @@ def _number(name: str, text: str) -> float | bool:
     type=click.Choice(["paper", "released"]),
     help="The method as printed or as released.  [default: what the file was made with]",
 )
-@click.option(
-    "--backend", type=click.Choice(BACKENDS), default="loop", show_default=True, help="How gradients are computed."
-)
+@click.option("--backend", type=click.Choice(BACKENDS), default="loop", help="How gradients are computed.")
 @AS_JSON
 def replay_command(case: Path, out: Path, variant: str | None, backend: str, as_json: bool) -> None:
     from artifact.runs import replay  # with it come torch and the gradients

@@ -16,7 +16,7 @@ from artifact import curvature
 from artifact.base.errors import UserError
 from artifact.base.files import require_writable, write_atomic
 from artifact.base.lazy import Tensor, torch
-from artifact.base.options import DATA_ROOT, Place
+from artifact.base.options import ADD_ONLY, AS_JSON, DATA_ROOT, POSITIVE, RUNS, Place
 from artifact.base.plots import save
 from artifact.curvature import EmpiricalRisk, figures
 from artifact.runs.measure_sharpness import files_options
@@ -113,26 +113,25 @@ def _labels(targets: Sequence[Target], given: Sequence[str]) -> list[str]:
 
 @click.command("landscape", help="Draw loss surfaces of stored models along shared directions.")
 @click.argument("references", metavar="RUN", nargs=-1, required=True)
-@click.option("--out", "store", type=Place(), default=Path("results"), show_default=True, help="Store of the runs.")
+@RUNS
 @click.option(
     "--directions",
     type=click.Choice(list(DIRECTIONS)),
     default="filter",
-    show_default=True,
     help="Random ones scaled filter by filter, random orthogonal ones, or eigenvectors of the Hessian.",
 )
-@click.option("--axes", type=click.Choice(["1", "2"]), default="2", show_default=True, help="A line or a plane.")
-@click.option("--points", default=21, show_default=True, help="Grid points per axis, an odd number.")
-@click.option("--reach", default=1.0, show_default=True, help="The grid goes from -reach to reach.")
-@click.option("--data-size", default=1000, show_default=True, help="Training samples, a fixed random subset.")
-@click.option("--ceiling", type=float, help="Loss of the top colour; default the lowest of the panels' maxima.")
+@click.option("--axes", type=click.Choice(["1", "2"]), default="2", help="A line or a plane.")
+@click.option("--points", type=click.IntRange(3), default=21, help="Grid points per axis, an odd number.")
+@click.option("--reach", type=POSITIVE, default=1.0, help="The grid goes from -reach to reach.")
+@click.option("--data-size", type=click.IntRange(1), default=1000, help="Training samples, a fixed random subset.")
+@click.option("--ceiling", type=POSITIVE, help="Loss of the top colour; default the lowest of the panels' maxima.")
 @click.option("--label", multiple=True, help="Name of a model, in order.")
-@click.option("--seed", default=0, show_default=True, help="Of the random directions.")
-@click.option("--folder", type=Place(), default=Path("out/landscapes"), show_default=True, help="Folder of figures.")
+@click.option("--seed", type=click.IntRange(0), default=0, help="Of the random directions.")
+@click.option("--folder", type=Place(), default=Path("out/landscapes"), help="Folder of figures.")
 @click.option("--name", help="Stem of the files; default made of the directions and the models.")
 @DATA_ROOT
-@click.option("--add", multiple=True, expose_value=False, help="Python file with the method of a run; may be repeated.")
-@click.option("--json", "as_json", is_flag=True, help="Print what is stored.")
+@ADD_ONLY
+@AS_JSON
 def landscape_command(
     references: Sequence[str],
     store: Path,
@@ -150,7 +149,8 @@ def landscape_command(
     as_json: bool,
 ) -> None:
     """See the module."""
-    _check(points, reach, data_size, ceiling)
+    if points % 2 == 0:
+        raise UserError("points", points, "an odd number, so that the model itself is on the grid")
     if name is not None and Path(name).name != name:
         raise UserError("name", name, "the stem of a file name; --folder names the folder")
     require_writable(folder, "folder")
@@ -199,14 +199,3 @@ def _numbers(found: dict[str, Any], plan: Plan) -> str:
     half, full = ("undefined" if found[n] is None else f"{found[n]:.4g}" for n in ("rise_half", "rise"))
     loss = "undefined" if found["loss"] is None else f"{found['loss']:.4g}"
     return f"loss {loss}, mean rise {half} at {plan.reach / 2:g}, {full} at {plan.reach:g}"
-
-
-def _check(points: int, reach: float, data_size: int, ceiling: float | None) -> None:
-    if points < 3 or points % 2 == 0:
-        raise UserError("points", points, "an odd number of at least 3")
-    if not (reach > 0 and math.isfinite(reach)):
-        raise UserError("reach", reach, "a positive number")
-    if ceiling is not None and not (ceiling > 0 and math.isfinite(ceiling)):
-        raise UserError("ceiling", ceiling, "a positive number")
-    if data_size < 1:
-        raise UserError("data-size", data_size, "an integer of at least 1")

@@ -21,7 +21,7 @@ from artifact.base.errors import UserError
 from artifact.base.files import write_atomic
 from artifact.base.lazy import Tensor, torch
 from artifact.base.memory import peak_memory
-from artifact.base.options import DATA_ROOT, Place
+from artifact.base.options import ADD_ONLY, AS_JSON, DATA_ROOT, POSITIVE, RUNS
 from artifact.curvature import EigenResult, EmpiricalRisk
 from artifact.runs.curvature_record import RECORD, recorded
 from artifact.runs.store import dumps, runs
@@ -297,30 +297,24 @@ def _written(value: Any) -> str:
 @click.command("sharpness", help="Measure eigenvalues, trace, density and sharpness of stored models.")
 @click.argument("references", metavar="CHECKPOINT_OR_RUN", nargs=-1)
 @click.option("--where", multiple=True, metavar="FIELD=VALUE", help="All finished runs of the store with this value.")
-@click.option("--out", "store", type=Place(), default=Path("results"), show_default=True, help="Store of the runs.")
-@click.option("--parts", default=",".join(PARTS), show_default=True, help="What to measure.")
-@click.option("--k", default=10, show_default=True, help="Number of top eigenvalues.")
-@click.option("--tol", default=1e-2, show_default=True, help="Relative residual of an eigenvalue.")
-@click.option("--samples", default=200, show_default=True, help="Sign vectors of the trace, at most.")
-@click.option("--error", default=0.02, show_default=True, help="Relative standard error at which the trace stops.")
-@click.option("--data-size", type=int, help="Number of training samples, a fixed random subset; default all.")
-@click.option(
-    "--dtype",
-    type=click.Choice(["float32", "float64"]),
-    default="float32",
-    show_default=True,
-    help="Type of the numbers that are measured with.",
-)
-@click.option("--rho", default=0.1, show_default=True, help="Radius of the SAM sharpness.")
-@click.option("--m", default=100, show_default=True, help="Group size of the m-sharpness.")
-@click.option("--memory", default=1024, show_default=True, help="MiB for one pass over the data.")
-@click.option("--seed", default=0, show_default=True, help="Of the random vectors.")
+@RUNS
+@click.option("--parts", default=",".join(PARTS), help="What to measure.")
+@click.option("--k", type=click.IntRange(1), default=10, help="Number of top eigenvalues.")
+@click.option("--tol", type=POSITIVE, default=1e-2, help="Relative residual of an eigenvalue.")
+@click.option("--samples", type=click.IntRange(2), default=200, help="Sign vectors of the trace, at most.")
+@click.option("--error", type=POSITIVE, default=0.02, help="Relative standard error where the trace stops.")
+@click.option("--data-size", type=click.IntRange(1), help="Training samples, a fixed random subset; default all.")
+@click.option("--dtype", type=click.Choice(["float32", "float64"]), default="float32", help="Type of the numbers.")
+@click.option("--rho", type=POSITIVE, default=0.1, help="Radius of the SAM sharpness.")
+@click.option("--m", type=click.IntRange(1), default=100, help="Group size of the m-sharpness.")
+@click.option("--memory", type=click.IntRange(1), default=1024, help="MiB for one pass over the data.")
+@click.option("--seed", type=click.IntRange(0), default=0, help="Of the random vectors.")
 @DATA_ROOT
 @click.option(
     "--record", "keep", is_flag=True, help="Store top eigenvalue and trace beside the run; skips what is there."
 )
-@click.option("--add", multiple=True, expose_value=False, help="Python file with the method of a run; may be repeated.")
-@click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
+@ADD_ONLY
+@AS_JSON
 def sharpness_command(
     references: Sequence[str],
     where: Sequence[str],
@@ -338,8 +332,6 @@ def sharpness_command(
     chosen = _options(parts, memory, given)
     if keep:
         _require_recordable(chosen.parts)
-    if data_size is not None and data_size < 1:
-        raise UserError("data-size", data_size, "an integer of at least 1")
     references = [*references, *(matching(store, where) if where else ())]
     if not references:
         raise UserError("checkpoint", "nothing", "run folders, run keys, checkpoints, or --where FIELD=VALUE")
@@ -367,14 +359,6 @@ def _options(parts: str, memory: int, given: dict[str, Any]) -> Options:
     unknown = [part for part in chosen if part not in PARTS]
     if unknown or not chosen:
         raise UserError("parts", parts, ", ".join(PARTS))
-    if memory < 1:
-        raise UserError("memory", memory, "at least 1 MiB")
-    for name in ("rho", "tol", "error"):
-        if not (given[name] > 0 and math.isfinite(given[name])):
-            raise UserError(name, given[name], "a positive number")
-    for name, least in {"k": 1, "m": 1, "samples": 2 if "trace" in chosen else 1, "seed": 0}.items():
-        if given[name] < least:
-            raise UserError(name, given[name], f"an integer of at least {least}")
     return Options(parts=chosen, memory=memory << 20, **given)
 
 

@@ -141,9 +141,7 @@ def _names(name: str) -> list[str]:
 @click.option("--lookup", is_flag=True, help="Draw what is in the store; train and measure nothing.")
 @click.option("--measure", is_flag=True, help="Train nothing, but measure models that have a checkpoint.")
 @STORE
-@click.option(
-    "--folder", type=Place(), default=Path("out/figures"), show_default=True, help="Folder of pictures and data."
-)
+@click.option("--folder", type=Place(), default=Path("out/figures"), help="Folder of pictures and data.")
 @DATA_ROOT
 @QUIET
 @click.option("--json", "as_json", is_flag=True, help="Print the panels' records.")
