@@ -52,6 +52,7 @@ COMMANDS = {
         "Train all runs that a PAPER, PAPER/TABLE, PAPER/FIGURE or all need.",
     ),
     "compare": ("artifact.papers.compare:compare_command", "Compare a method of your own with PAPER/TABLE."),
+    "store": ("artifact.runs.store_command:store_group", "Verify, seal and repair stored records."),
     "costs": ("artifact.papers.costs:costs_command", "Count gradients, traffic and client memory of every method."),
     "readme": ("artifact.report.markdown_blocks:readme_command", "Fill the generated blocks of Markdown files."),
     "report": ("artifact.report.command:report_command", "Build the static report site; it opens offline."),

@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from artifact.base.files import write_atomic
+from artifact.runs.seal import believed, read_sealed, seal
 from artifact.verdicts.decide import Verdict, decide_all
 from artifact.verdicts.ledger import PAPERS, Claim
 
@@ -376,10 +377,11 @@ def store(outcome: Outcome, folder: Path = STORE) -> Path | None:
         "versions": versions(),
     }
     path = folder / f"{outcome.claim.id}.json"
-    write_atomic(path, json.dumps(content, indent=1) + "\n")
+    write_atomic(path, json.dumps(seal(plain(content)), indent=1) + "\n")
     return path
 
 
 def stored(folder: Path = STORE) -> dict[str, dict[str, Any]]:
     """Evidence files by claim id."""
-    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))}
+    found = {path.stem: believed(lambda path=path: read_sealed(path)) for path in sorted(folder.glob("*.json"))}
+    return {name: content for name, content in found.items() if content is not None}

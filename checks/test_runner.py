@@ -149,7 +149,8 @@ def test_evidence_file(tmp_path):
     path = runner.store(_outcome(seconds=1.23456, margin=0.5), tmp_path)
     content = json.loads(path.read_text())
     assert content["id"] == path.stem == "demo" and content["seconds"] == 1.2
-    keys = ["id", "paper", "verdict", "expected", "evidence", "margin", "repaired", "seconds", "command", "versions"]
+    keys = ["id", "paper", "verdict", "expected", "evidence", "margin", "repaired"]
+    keys += ["seconds", "command", "versions", "seal"]
     assert list(content) == keys
     assert [entry.name for entry in tmp_path.iterdir()] == ["demo.json"]
     assert runner.stored(tmp_path)["demo"]["verdict"] == "proved"

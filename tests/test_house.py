@@ -30,19 +30,19 @@ CORE = ("base", "models", "algorithms", "training")
 #: lines of Python at most, by room. A number goes up only in a commit that names the feature which needs the lines;
 #: the aims are 5,000 lines for the core and 20,000 for the rooms listed here.
 MOST = {
-    "base": 1_044,
+    "base": 1_067,
     "models": 461,
     "accelerate": 1_263,
     "curvature": 1_769,
     "data": 1_147,
     "algorithms": 1_744,
-    "training": 1_722,
-    "runs": 2_987,
-    "papers": 4_817,
+    "training": 1_726,
+    "runs": 3_464,
+    "papers": 4_818,
     "bench": 808,
     "verdicts": 1_905,
     "report": 2_810,
-    "cli": 223,
+    "cli": 224,
     "__main__": 25,
 }
 #: a string that names a module or the beginning of its name, and a module that a command line starts

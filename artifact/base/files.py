@@ -1,9 +1,10 @@
-"""Files that appear whole or not at all, and archives of arrays that are read without unpickling."""
+"""Files that appear whole or not at all, and readers that take regular files of a bounded size and unpickle nothing."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,28 @@ def write_atomic(path: Path, content: bytes | str) -> None:
     data = content.encode() if isinstance(content, str) else content
     with replacing(path) as temporary:
         temporary.write_bytes(data)
+
+
+#: bytes of the largest file that is read as text
+LARGEST = 64 << 20
+
+
+def read_file(path: Path, field: str = "", most: int = LARGEST) -> bytes:
+    """Content of a regular file of at most so many bytes.
+
+    Raises UserError, naming ``field`` (the file's stem by default), for anything else, and waits for no pipe.
+    """
+    field = field or Path(path).stem
+    try:
+        with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise UserError(field, str(path), "a regular file; this is a folder, a pipe or a device")
+            if status.st_size > most:
+                raise UserError(field, str(path), f"a file of at most {most} bytes; this has {status.st_size}")
+            return file.read()
+    except OSError as error:
+        raise UserError(field, str(path), f"a file that can be read ({error.strerror or error})") from None
 
 
 def read_arrays(path: Path, field: str) -> dict[str, np.ndarray]:

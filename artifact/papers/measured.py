@@ -8,7 +8,6 @@ from typing import Any, TypeGuard, TypeVar
 
 from artifact.base.stats import rounds_to_target
 from artifact.papers.declared import Metric
-from artifact.runs.curvature_record import recorded
 from artifact.runs.store import Run, tail_mean
 
 #: quantities that are counted up to a target accuracy and are therefore censored, with their unit; the target is looked
@@ -38,7 +37,7 @@ def measure(metric: Metric, run: Run, target: float | None = None, samples: int 
         found = tail_mean(run.series(f"{metric.model}.{field}").values())
         return None if found is None else 100 * found * metric.scale
     if metric.quantity in ("top-eigenvalue", "trace"):
-        record = recorded(run)
+        record = run.curvature()
         row = record.get(metric.quantity.replace("-", "_"))
         return None if row is None or samples not in (None, record["data"]) else row["value"] * metric.scale
     if metric.quantity == "consistency":

@@ -14,7 +14,6 @@ from artifact.papers.declared import Metric, Table
 from artifact.papers.experiments import Cell, Number
 from artifact.papers.measured import UP_TO_TARGET, curve, grid, known
 from artifact.runs import measure_sharpness, session
-from artifact.runs.curvature_record import recorded
 from artifact.runs.lookup import Stored, find_runs, finished_runs
 from artifact.runs.store import LAST, Run
 from artifact.runs.stored_model import open_target
@@ -165,7 +164,7 @@ def _unmeasured(table: Table, profile: str, stored: Stored, everything: bool) ->
     wanted_cells = [c for c in shown if everything or not c.not_run]
     asked = {run.key: (run, c.samples) for c in wanted_cells for run in find_runs(c.configs, stored)}
     for run, samples in asked.values():
-        known = recorded(run)
+        known = run.curvature()
         if not known or samples not in (None, known["data"]):
             yield run, samples
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-import json
+import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -17,7 +17,8 @@ from artifact.papers import experiments
 from artifact.report import SHOWN
 from artifact.report.sections import Section, sections
 from artifact.runs.lookup import finished_runs
-from artifact.runs.store import Run, runs
+from artifact.runs.seal import believed, read_sealed
+from artifact.runs.store import Run, finished
 from artifact.verdicts import findings as declared
 from artifact.verdicts import ledger
 from artifact.verdicts.decide import decide
@@ -114,7 +115,7 @@ class Content:
     def _stored(self, id: str) -> dict[str, Any]:
         """What a check stored of a claim; empty where it stored nothing."""
         path = self.root / "results" / "checks" / f"{id}.json"
-        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        return (believed(lambda: read_sealed(path)) if os.path.lexists(path) else None) or {}
 
     def of_paper(self, paper: str) -> list[Record]:
         return [record for record in self.records.values() if record.claim.paper == paper]
@@ -159,13 +160,13 @@ class Content:
     def runs(self) -> list[tuple[str, Run]]:
         """(store's name, run) of every finished run at the profiles that are shown, by store and key."""
         folders = dict.fromkeys(self.stores[profile] for profile in SHOWN if profile in self.stores)
-        return [(str(folder), run) for folder in folders for run in runs(self.root / folder) if run.done]
+        return [(str(folder), run) for folder in folders for run in finished(self.root / folder) if run.intact]
 
     @cached_property
     def miniatures(self) -> list[Run]:
         """Finished runs of the quick profile, which test the program."""
         folder = self.stores.get("quick")
-        return [run for run in runs(self.root / folder) if run.done] if folder else []
+        return [run for run in finished(self.root / folder) if run.intact] if folder else []
 
     @cached_property
     def finished(self) -> dict[str, Mapping[str, list[Run]]]:

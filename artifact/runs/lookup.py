@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from artifact.runs.store import Finished, Run, dumps, runs
+from artifact.runs.store import Run, dumps, finished, unfinished
 from artifact.training.config import RunConfig
 
 #: signature of a config -> the finished runs of it
@@ -41,27 +41,27 @@ def signature(run_config: RunConfig) -> str:
 def finished_runs(store: Path) -> dict[str, list[Run]]:
     """Finished runs of a store by the signature of their config."""
     found: dict[str, list[Run]] = {}
-    for run in runs(store):
-        if run.done:
-            once = Finished(store, run.key)
-            found.setdefault(identity(once.config(), without=("probes",)), []).append(once)
+    for run in finished(store):
+        found.setdefault(identity(run.config(), without=("probes",)), []).append(run)
     return found
 
 
 def unfinished_runs(store: Path) -> dict[str, Run]:
     """Runs of a store that were begun and not ended, by the identity of their config, probes included."""
-    return {identity(run.config()): run for run in runs(store) if not run.done}
+    return {identity(run.config()): run for run in unfinished(store)}
 
 
 def find_run(run_config: RunConfig, stored: Stored) -> Run | None:
     """The finished run of a config that has at least its probes; where there are more, the one with the fewest probes.
 
-    A run that was made again for a probe keeps its earlier twin, whose model may have been measured since.
+    A run that was made again for a probe keeps its earlier twin, whose model may have been measured since. A record
+    that is not as it was sealed is left out.
     """
     asked = set(run_config.probes)
     candidates = stored.get(signature(run_config), [])
     serving = [run for run in candidates if asked <= set(run.config().get("probes", ()))]
-    return min(serving, key=lambda run: len(run.config().get("probes", ())), default=None)
+    in_order = sorted(serving, key=lambda run: len(run.config().get("probes", ())))
+    return next((run for run in in_order if run.intact), None)
 
 
 def find_runs(configs: Iterable[RunConfig], stored: Stored) -> list[Run]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 import os
 import shlex
@@ -18,13 +17,11 @@ import click
 
 from artifact import curvature
 from artifact.base.errors import UserError
-from artifact.base.files import write_atomic
 from artifact.base.lazy import Tensor, torch
 from artifact.base.memory import peak_memory
 from artifact.base.options import ADD_ONLY, AS_JSON, DATA_ROOT, POSITIVE, RUNS
 from artifact.curvature import EigenResult, EmpiricalRisk
-from artifact.runs.curvature_record import RECORD, recorded
-from artifact.runs.store import dumps, runs
+from artifact.runs.store import CURVATURE, dumps, finished
 from artifact.runs.stored_model import Target, find, open_target
 from artifact.training.config import RunConfig
 
@@ -255,9 +252,8 @@ def record(target: Target, measured: Measurement, data_size: int | None, options
         "command": command_line(target, data_size, measured.dtype, options),
         "seconds": sum(measured.seconds.values()),
     }
-    path = target.run.folder / RECORD
-    write_atomic(path, json.dumps(json.loads(dumps(content)), indent=1, sort_keys=True) + "\n")
-    return path
+    target.run.record_curvature(content)
+    return target.run.folder / CURVATURE
 
 
 def _require_recordable(parts: Collection[str]) -> None:
@@ -273,11 +269,7 @@ def matching(store: Path, conditions: Sequence[str]) -> list[str]:
         if not equals or name not in RunConfig.model_fields:
             raise UserError("where", condition, f"FIELD=VALUE with a field among {', '.join(RunConfig.model_fields)}")
         wanted.append((name, value))
-    alike = [
-        run
-        for run in runs(store)
-        if run.done and all(_written(run.config().get(name)) == value for name, value in wanted)
-    ]
+    alike = [run for run in finished(store) if all(_written(run.config().get(name)) == value for name, value in wanted)]
     found = [run.key for run in alike if run.checkpoint_file.exists()]
     if not found:
         lost = f", with its checkpoint: {len(alike)} of them have none" if alike else ""
@@ -337,7 +329,7 @@ def sharpness_command(
         raise UserError("checkpoint", "nothing", "run folders, run keys, checkpoints, or --where FIELD=VALUE")
     results = []
     for reference in references:
-        if keep and (run := find(reference, store)[1]) is not None and recorded(run):
+        if keep and (run := find(reference, store)[1]) is not None and run.curvature():
             click.echo(f"{run.key}: recorded before", err=True)
             continue
         target = open_target(reference, store, data_root)

@@ -20,9 +20,9 @@ from tqdm import tqdm
 from artifact import data
 from artifact.base.errors import UserError
 from artifact.base.lazy import Tensor, torch
+from artifact.runs.schema import EVALUATED
 from artifact.runs.store import (
     CHECKPOINT_SECONDS,
-    EVALUATED,
     Finished,
     Run,
     diverged,
@@ -93,7 +93,7 @@ def execute(
             _restore(run, trainer)
             run.truncate(trainer.completed)
             train(trainer, run, quiet, after_round, checkpoint_seconds)
-        run.finish({"rounds": trainer.completed})
+        run.finish(trainer.completed)
         if slim:
             run.slim()
     return Outcome(run, summarise(run), found=False)
@@ -108,6 +108,7 @@ def record(config: RunConfig, dataset: data.Dataset, trainer: Trainer) -> dict[s
         "backend_used": trainer.oracle.backend,
         "device_used": trainer.device.type,
         "command": command(config),
+        **({"added": digest} if (digest := config.build_algorithm().added_digest) else {}),
     }
 
 
@@ -273,6 +274,7 @@ def summarise(run: Run) -> dict[str, Any]:
     The best round is chosen on the test set and is reported for comparison only, never as the headline.
     """
     run = Finished(run.folder.parent, run.key)  # reads each file once
+    run.verify()
     lines = run.metrics()
     result: dict[str, Any] = {"key": run.key, "rounds": len(lines), "diverged": run.diverged}
     for name in EVALUATED:

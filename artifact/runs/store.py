@@ -3,11 +3,15 @@
 Every file but the metrics is replaced whole, so a reader never sees half of one. The metrics grow by one line per round
 and are cut back to the checkpoint's round when a killed run goes on, which then gives the same bits as an undisturbed
 run. Checkpoints are safetensors; nothing is ever unpickled.
+
+The done mark holds a digest of every part and is written last. Whoever reads a finished run reads what its mark vouches
+for: a part that was changed since is an error, and a record with such a part is left out of all results.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import math
 import os
@@ -20,23 +24,31 @@ from typing import Any
 
 import numpy as np
 from filelock import FileLock, Timeout
-from safetensors import SafetensorError, safe_open
+from pydantic import BaseModel, ValidationError
+from safetensors import safe_open
 
-from artifact import NUMBERS, __version__
+from artifact import NUMBERS, __version__, algorithms
 from artifact.base.devices import vector_unit
-from artifact.base.errors import UserError
-from artifact.base.files import replacing, write_atomic
+from artifact.base.errors import UserError, first_fault
+from artifact.base.files import read_file, replacing, write_atomic
 from artifact.base.lazy import Tensor, torch
+from artifact.runs import schema
+from artifact.runs.seal import Changed, believed, parsed, read_sealed, seal, unsealed
+from artifact.training.config import hashed
 
 #: entries of a checkpoint that probes read: parameters [P] and running statistics [Q]
 GLOBAL_MODEL = ("w", "statistics")
 
 #: seconds between two checkpoints; no number of a run depends on it
 CHECKPOINT_SECONDS = 20.0
-#: models whose tests a metrics line may hold
-EVALUATED = ("server", "active", "all", "train")
+#: the name of what a finished run measured of its model's curvature
+CURVATURE = "curvature.json"
 #: evaluated rounds at the end of training; their mean is the headline accuracy
 LAST = 10
+#: bytes of a record's largest file but for its checkpoint
+MOST = 1 << 30
+#: files that a done mark vouches for; beside them the mark holds ``model``, a digest of the last model's tensors
+PARTS = ("config.json", "environment.json", "metrics.jsonl", "timings.jsonl")
 
 
 def dumps(value: Any) -> str:
@@ -59,32 +71,11 @@ def _unwritable(folder: Path, error: OSError) -> UserError:
     return UserError("out", str(folder), f"a folder that can be written ({error.strerror or error})")
 
 
-def _is_config(content: Any) -> bool:
-    return isinstance(content, dict) and isinstance(content.get("algorithm"), str)
-
-
-def _damaged(path: Path, allowed: str) -> UserError:
-    return UserError(path.stem, str(path), f"{allowed}; delete the folder {path.parent} to make the run from its start")
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
-
-
-#: refuses NaN and infinity, which the store never writes
-_STRICT = json.JSONDecoder(parse_constant=_no_constant)
-
-
-def _is_round(entry: Mapping[str, Any]) -> bool:
-    """Whether a metrics line has what its readers rely on: what the round cost, and a number for every test in it."""
-    tests = [entry[name] for name in EVALUATED if name in entry]
-    return _has_numbers(entry.get("cost")) and all(
-        _has_numbers(test) and is_number(test.get("accuracy")) for test in tests
-    )
-
-
-def _has_numbers(content: Any) -> bool:
-    return isinstance(content, dict) and all(value is None or is_number(value) for value in content.values())
+def _damaged(path: Path, allowed: str) -> Changed:
+    hint = f"`python -m artifact store repair --out {path.parent.parent}` mends it or says what to run again"
+    if not os.path.lexists(path.parent / "done"):
+        hint = f"delete the folder {path.parent} to make the run from its start"
+    return Changed(path.stem, str(path), f"{allowed}; {hint}")
 
 
 def is_number(value: Any) -> bool:
@@ -92,22 +83,33 @@ def is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and abs(value) <= sys.float_info.max
 
 
-def _lines(path: Path, numbers: Collection[str] = ("round",)) -> tuple[list[tuple[dict[str, Any], bytes]], int]:
-    """(object, line) of a record's lines up to the first that is damaged, and which that is (0: none).
+def _lines(path: Path) -> tuple[list[tuple[dict[str, Any], bytes]], int]:
+    """(object, line) of an unfinished run's lines up to the first that is damaged, and which that is (0: none).
 
-    numbers: entries of every object that are numbers.  A half-written last line is left out and no damage.
+    A half-written last line is left out and no damage.
     """
     lines: list[tuple[dict[str, Any], bytes]] = []
-    whole = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
+    whole = read_file(path, most=MOST).split(b"\n")[:-1] if path.exists() else []
     for number, line in enumerate(whole, 1):
         try:
-            entry = _STRICT.decode(line.decode())
+            entry = parsed(line)
         except ValueError:  # no UTF-8, no JSON
             return lines, number
-        if not (isinstance(entry, dict) and all(is_number(entry.get(name)) for name in numbers)):
+        if not (isinstance(entry, dict) and is_number(entry.get("round"))):
             return lines, number
         lines.append((entry, line + b"\n"))
     return lines, 0
+
+
+def _valid(model: type[BaseModel], content: Any, path: Path, line: int = 0) -> Any:
+    """The content where it is as the schema has it. Raises UserError with file, line and field."""
+    try:
+        model.model_validate(content)
+    except ValidationError as error:
+        fault = first_fault(error)
+        where = f"{path}, line {line}" if line else str(path)
+        raise Changed(path.stem, where, f"{fault.field}: {fault.allowed}, not {fault.value!r}") from None
+    return content
 
 
 def diverged(lines: Sequence[Mapping[str, Any]]) -> bool:
@@ -214,11 +216,39 @@ class Run:
         from safetensors.torch import save_file  # it imports torch
 
         self._sync()
+        apart = _apart(tensors)
         with replacing(self.checkpoint_file) as temporary:
-            save_file(_apart(tensors), temporary, metadata={"round": str(completed), "config": dumps(config)})
+            save_file(apart, temporary, metadata=_metadata(apart, {"round": str(completed), "config": dumps(config)}))
 
-    def finish(self, summary: Mapping[str, Any]) -> None:
-        write_atomic(self.done_file, json.dumps(finite(summary), indent=1, sort_keys=True) + "\n")
+    def finish(self, rounds: int) -> None:
+        """Write the done mark, which vouches for every part as it is now."""
+        parts = {name: digest(read_file(self.folder / name, most=MOST)) for name in PARTS}
+        if self.checkpoint_file.exists():
+            parts["model"] = _model_digest(read_checkpoint(self.checkpoint_file, GLOBAL_MODEL)[0])
+        write_atomic(self.done_file, json.dumps(seal({"parts": parts, "rounds": rounds}), indent=1) + "\n")
+
+    def mark(self) -> dict[str, Any]:
+        """The done mark. Raises UserError where it is not as it was sealed."""
+        return _valid(schema.Done, _hinted(self.done_file, read_sealed), self.done_file)
+
+    def part(self, name: str) -> bytes:
+        """Content of a part. Raises UserError where it is not what the mark of the finished run vouches for."""
+        path = self.folder / name
+        mark = self.mark() if self.done else None  # before it is read: the run may end meanwhile
+        content = read_file(path, most=MOST)
+        if mark is not None and mark["parts"].get(name) != digest(content):
+            raise _damaged(path, "the file as it was sealed; it was changed since")
+        return content
+
+    def model(self) -> tuple[dict[str, Tensor], dict[str, str]]:
+        """Tensors of the last checkpoint's model, and its metadata. Raises UserError as ``part`` does.
+
+        The clients' state, which is left out, can be a hundred times as large.
+        """
+        tensors, metadata = read_checkpoint(self.checkpoint_file, GLOBAL_MODEL)
+        if self.done and self.mark()["parts"].get("model") not in (None, _model_digest(tensors)):
+            raise _damaged(self.checkpoint_file, "the model as it was sealed; it was changed since")
+        return tensors, metadata
 
     def slim(self) -> None:
         """Keep of a finished run's checkpoint the global model alone; the clients' state can be a hundred times it."""
@@ -228,17 +258,40 @@ class Run:
 
         tensors, metadata = read_checkpoint(self.checkpoint_file, GLOBAL_MODEL)
         with replacing(self.checkpoint_file) as temporary:
-            save_file(tensors, temporary, metadata=metadata)
+            save_file(tensors, temporary, metadata=_metadata(tensors, metadata))
 
     def config(self) -> dict[str, Any]:
         """Config and facts of the run. Raises UserError for a damaged file."""
+        return _valid(schema.Config, self._object(self.config_file), self.config_file)
+
+    def environment(self) -> dict[str, Any]:
+        """Versions and hardware that the run was made with. Raises UserError for a damaged file."""
+        return self._object(self.folder / "environment.json")
+
+    def _object(self, path: Path) -> dict[str, Any]:
         try:
-            content = json.loads(self.config_file.read_bytes().decode())
-        except ValueError:  # no UTF-8, no JSON
+            content = parsed(self.part(path.name))
+        except ValueError as error:
+            if isinstance(error, UserError):
+                raise
             content = None
-        if not _is_config(content):
-            raise _damaged(self.config_file, "the JSON object with the config of a run")
+        if not isinstance(content, dict):
+            raise _damaged(path, "a JSON object as a run writes it")
         return content
+
+    def curvature(self) -> dict[str, Any]:
+        """What ``sharpness --record`` has measured; empty where it has not. Raises UserError for a damaged file.
+
+        ``{"top_eigenvalue": {value, residual, converged}, "trace": {value, standard_error}, "data": training images}``.
+        """
+        path = self.folder / CURVATURE
+        if not os.path.lexists(path):
+            return {}
+        return _valid(schema.Curvature, _hinted(path, read_sealed), path)
+
+    def record_curvature(self, content: Mapping[str, Any]) -> None:
+        text = json.dumps(seal(finite(dict(sorted(content.items())))), indent=1)
+        write_atomic(self.folder / CURVATURE, text + "\n")
 
     def metrics(self) -> list[dict[str, Any]]:
         """One dict per completed round; a half-written last line of a killed run is left out.
@@ -247,7 +300,27 @@ class Run:
         In an unfinished one the rounds end at the damage: its damaged end may come after the checkpoint, from which
         the run goes on.
         """
-        return self._entries(self.metrics_file, valid=_is_round)
+        return self._entries(self.metrics_file, schema.Round)
+
+    def verify(self) -> bool:
+        """True where every part but the model is as it was sealed. Raises UserError for the first that is not.
+
+        The key is verified too: it is the hash of the config.
+        """
+        config, numbers = self.config(), self.environment().get("numbers", NUMBERS)
+        known = "added" in config or config["algorithm"] in algorithms.ALGORITHMS  # else the text of the method is not
+        own = hashed(config, config["data_fingerprint"], numbers, config.get("added"))
+        if known and own != self.key:
+            raise _damaged(self.config_file, f"the config of {self.key}, not of {own}")
+        self.metrics()
+        self.seconds()
+        self.curvature()
+        return True
+
+    @property
+    def intact(self) -> bool:
+        """Whether all of it is as it was sealed; if not, standard error says so in a line."""
+        return believed(self.verify) is not None
 
     def series(self, quantity: str) -> dict[int, float]:
         """Round -> number of the metrics lines that have it: ``server.accuracy``, ``perturbation.norm``, a probe's."""
@@ -262,49 +335,39 @@ class Run:
 
     def seconds(self) -> float:
         """Time that the recorded rounds took, evaluation included. Raises UserError as ``metrics`` does."""
-        return sum((entry["seconds"] for entry in self._entries(self.timings_file, ("round", "seconds"))), 0.0)
+        return sum((entry["seconds"] for entry in self._entries(self.timings_file, schema.Seconds)), 0.0)
 
-    def _entries(
-        self, path: Path, numbers: Collection[str] = ("round",), valid: Callable[[Mapping[str, Any]], bool] = bool
-    ) -> list[dict[str, Any]]:
-        done = self.done  # before the lines are read: a run that ends meanwhile may still have had half a line
-        lines, damaged = _lines(path, numbers)
-        entries = [entry for entry, _ in lines]
-        if damaged and done:
-            allowed = f"lines of JSON objects with {' and '.join(numbers)}, which line {damaged} is not"
-            raise _damaged(path, allowed)
-        if done:
-            self._require_all_rounds(path, entries)
-            odd = next((entry["round"] for entry in entries if not valid(entry)), None)
-            if odd is not None:
-                raise _damaged(path, f"lines with cost and finite accuracies as a run writes them, not line {odd}")
-        return entries
-
-    def _require_all_rounds(self, path: Path, entries: Sequence[Mapping[str, Any]]) -> None:
-        """UserError where a finished run's record is cut short, has a gap or is gone: its numbers would be others."""
-        rounds = self._finished_rounds()
-        if len(entries) != rounds or [entry["round"] for entry in entries] != list(range(1, rounds + 1)):
+    def _entries(self, path: Path, model: type[BaseModel]) -> list[dict[str, Any]]:
+        if not self.done:
+            return [entry for entry, _ in _lines(path)[0]]
+        entries: list[dict[str, Any]] = []
+        for number, line in enumerate(self.part(path.name).split(b"\n")[:-1], 1):
+            try:
+                entries.append(parsed(line))
+            except ValueError:
+                raise _damaged(path, f"lines of JSON objects, which line {number} is not") from None
+            _valid(model, entries[-1], path, number)
+        rounds = self.mark()["rounds"]
+        if [entry["round"] for entry in entries] != list(range(1, rounds + 1)):
             raise _damaged(path, f"a line for each of the {rounds} rounds of the finished run, in their order")
-
-    def _finished_rounds(self) -> int:
-        try:
-            content = json.loads(self.done_file.read_bytes().decode())
-        except ValueError:  # no UTF-8, no JSON
-            content = None
-        rounds = content.get("rounds") if isinstance(content, dict) else None
-        if not (isinstance(rounds, int) and is_number(rounds)):
-            raise _damaged(self.done_file, "the JSON object with the number of rounds of a finished run")
-        return rounds
+        return entries
 
 
 class Finished(Run):
-    """A finished run: its config and metrics no longer change, so each file is read once."""
+    """A finished run: it no longer changes, so each of its files is read once."""
 
     def config(self) -> dict[str, Any]:
         return self._config
 
     def metrics(self) -> list[dict[str, Any]]:
         return self._metrics
+
+    def mark(self) -> dict[str, Any]:
+        return self._mark
+
+    @property
+    def done(self) -> bool:
+        return True
 
     @cached_property
     def _config(self) -> dict[str, Any]:
@@ -313,6 +376,48 @@ class Finished(Run):
     @cached_property
     def _metrics(self) -> list[dict[str, Any]]:
         return super().metrics()
+
+    @cached_property
+    def _mark(self) -> dict[str, Any]:
+        return super().mark()
+
+    @property
+    def intact(self) -> bool:
+        return self._intact
+
+    @cached_property
+    def _intact(self) -> bool:
+        return super().intact
+
+
+def _hinted(path: Path, read: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:
+    """As ``read``, whose error then says what to do."""
+    try:
+        return read(path)
+    except UserError as error:
+        raise _damaged(path, error.allowed) from None
+
+
+def digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _tensor_digest(tensor: Tensor) -> str:
+    """SHA-256 of type, shape and bytes."""
+    found = hashlib.sha256(f"{tensor.dtype} {list(tensor.shape)} ".encode())
+    found.update(tensor.contiguous().reshape(-1).view(torch.uint8).numpy().data)
+    return found.hexdigest()
+
+
+def _model_digest(tensors: Mapping[str, Tensor]) -> str:
+    parts = {name: _tensor_digest(tensors[name]) for name in GLOBAL_MODEL if name in tensors}
+    return digest(json.dumps(parts, sort_keys=True).encode())
+
+
+def _metadata(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> dict[str, str]:
+    """A checkpoint's metadata: one entry, since safetensors writes several in no fixed order, with all digests."""
+    digests = {name: _tensor_digest(tensor) for name, tensor in tensors.items()}
+    return {"fedsharp": json.dumps(seal({**metadata, "tensors": digests}), sort_keys=True)}
 
 
 def _apart(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -331,13 +436,25 @@ def read_checkpoint(path: Path, only: Collection[str] | None = None) -> tuple[di
 
     Raises UserError when missing or damaged.
     """
+    read_file(path, "checkpoint", most=0) if not path.is_file() else None  # it waits for no pipe
     try:
         with safe_open(str(path), framework="pt") as file:
-            names = [name for name in file.keys() if only is None or name in only]  # noqa: SIM118  (not a dict)
+            held = list(file.keys())
+            names = [name for name in held if only is None or name in only]
             tensors = {name: file.get_tensor(name) for name in names}
             metadata = file.metadata() or {}
-    except (OSError, SafetensorError) as error:
+    except Exception as error:  # a hostile header leads to whatever error
         raise UserError("checkpoint", str(path), f"an intact safetensors file ({error})") from None
+    if "fedsharp" in metadata:
+        try:
+            metadata = unsealed(metadata["fedsharp"], path)
+            digests = metadata.pop("tensors")
+        except (UserError, KeyError) as error:
+            raise UserError("checkpoint", str(path), f"a checkpoint as it was written ({error})") from None
+        changed = [name for name in names if _tensor_digest(tensors[name]) != digests.get(name)]
+        changed += sorted(digests.keys() ^ set(held))
+        if changed:
+            raise UserError("checkpoint", str(path), f"a checkpoint as it was written; {changed[0]} was changed since")
     if not _names_a_run(metadata):
         raise UserError("checkpoint", str(path), "a checkpoint that a run has written (its metadata name no run)")
     return tensors, metadata
@@ -346,19 +463,43 @@ def read_checkpoint(path: Path, only: Collection[str] | None = None) -> tuple[di
 def _names_a_run(metadata: Mapping[str, str]) -> bool:
     try:
         rounds = metadata.get("round", "")
-        return rounds.isdecimal() and is_number(int(rounds)) and _is_config(json.loads(metadata.get("config", "")))
+        config = parsed(metadata.get("config", ""))
+        named = isinstance(config, dict) and isinstance(config.get("algorithm"), str)
+        return rounds.isdecimal() and is_number(int(rounds)) and named
     except ValueError:  # no JSON, or more digits than Python reads
         return False
 
 
-def runs(root: Path) -> Iterator[Run]:
-    """All runs under a root, finished or not.
+def _folders(root: Path, name: str) -> list[Path]:
+    """The folders under a root that hold a file of this name, a broken link included, in their order."""
+    if not Path(root).is_dir():
+        return []
+    with os.scandir(root) as entries:
+        names = sorted(entry.name for entry in entries if entry.is_dir())
+    return [Path(root, one) for one in names if os.path.lexists(os.path.join(root, one, name))]
 
-    They are not read here. Whoever lists a store reads each run and ends with the UserError of a damaged one, which
-    names its folder: to leave it out would compute a table from fewer runs than there are.
+
+def unfinished(root: Path) -> Iterator[Run]:
+    """The runs under a root that were begun and not ended; one whose config is damaged is named and left out."""
+    for folder in _folders(root, "config.json"):
+        run = Run(root, folder.name)
+        if not run.done and believed(run.config) is not None:
+            yield run
+
+
+def finished_folders(root: Path) -> list[Path]:
+    return _folders(root, "done")
+
+
+def finished(root: Path) -> Iterator[Finished]:
+    """The finished runs under a root; one whose config is not as it was sealed is named in a line and left out.
+
+    Their other parts are not read here: ``intact`` says whether these, too, are as they were sealed.
     """
-    for config in sorted(Path(root).glob("*/config.json")):
-        yield Run(Path(root), config.parent.name)
+    for folder in finished_folders(root):
+        run = Finished(root, folder.name)
+        if believed(run.config) is not None:
+            yield run
 
 
 def environment(device: torch.device) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def open_target(
     which the run was not trained.
     """
     path, run = find(reference, store)
-    tensors, metadata = read_checkpoint(path, GLOBAL_MODEL)  # the clients' state can be a hundred times as large
+    tensors, metadata = read_checkpoint(path, GLOBAL_MODEL) if run is None else run.model()
     if run is not None:
         require_checkpoint_of(run, metadata, run.config())
     values = json.loads(metadata["config"]) | {"device": "auto", "backend": "auto"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -176,13 +176,17 @@ class RunConfig(BaseModel):
         Options at their default are left out, so that a new option does not rename old runs; a changed default changes
         numbers and therefore needs a higher ``artifact.NUMBERS``.
         """
-        defaults = {name: field.default for name, field in RunConfig.model_fields.items()}
-        changed = {name: v for name, v in self.canonical().items() if v != as_json(defaults[name])}
-        content = {"config": changed, "data": fingerprint, "numbers": NUMBERS}
-        if added := self.build_algorithm().added_digest:  # the name alone would find what an earlier text has computed
-            content["added"] = added
-        text = json.dumps(content, sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return hashed(self.canonical(), fingerprint, NUMBERS, self.build_algorithm().added_digest)
+
+
+def hashed(values: Mapping[str, Any], fingerprint: str, numbers: int, added: str | None) -> str:
+    defaults = {name: as_json(field.default) for name, field in RunConfig.model_fields.items()}
+    changed = {name: values[name] for name in defaults if name in values and values[name] != defaults[name]}
+    content = {"config": changed, "data": fingerprint, "numbers": numbers}
+    if added:  # the name alone would find what an earlier text has computed
+        content["added"] = added
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def finite_rates(lr: float, decay: float, rounds: int) -> bool:

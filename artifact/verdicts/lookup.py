@@ -19,7 +19,6 @@ from artifact.papers.comparisons import BySeed, Missing, Numbers, Spent, at_poin
 from artifact.papers.declared import Metric, Profile, Table
 from artifact.papers.experiments import Cell
 from artifact.papers.measured import UP_TO_TARGET, curve, known, measure
-from artifact.runs.curvature_record import recorded
 from artifact.runs.lookup import find_run, finished_runs, identity
 from artifact.runs.store import LAST, Run
 from artifact.verdicts import protocol
@@ -211,7 +210,7 @@ def _fluctuation(run: Run, model: str) -> float | None:
 
 def _recorded(name: str) -> Reader:
     """What ``artifact.papers.measured`` has recorded of the last model's Hessian."""
-    return lambda run, _model: recorded(run).get(name, {}).get("value")
+    return lambda run, _model: run.curvature().get(name, {}).get("value")
 
 
 def _probed(measure: str) -> Reader:

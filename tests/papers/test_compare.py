@@ -19,7 +19,7 @@ from artifact.__main__ import main
 from artifact.base import paths, plots
 from artifact.papers import experiments
 from artifact.papers.compare import with_own_row
-from artifact.runs.store import runs
+from artifact.runs.store import finished
 from artifact.training.config import RunConfig
 
 FEDSIGN = paths.ROOT / "examples" / "fedsign.py"
@@ -97,7 +97,7 @@ def compare(place, monkeypatch, capsys):
 
 def _of(store: Path, algorithm: str, split: str) -> dict[int, list[dict]]:
     """seed -> metrics of a method's runs in a store."""
-    wanted = [r for r in runs(store) if (r.config()["algorithm"], r.config()["split"]) == (algorithm, split)]
+    wanted = [r for r in finished(store) if (r.config()["algorithm"], r.config()["split"]) == (algorithm, split)]
     return {run.config()["seed"]: run.metrics() for run in wanted}
 
 
@@ -144,7 +144,7 @@ def test_own_method_meets_the_same_cohorts_partitions_and_weights(compare, place
         if record["method"] == "FedAvg":
             assert (record["difference"], record["low"], record["high"], record["p_t"]) == (0, 0, 0, 1)
             assert record["p_sign"] == 1
-    own = [run for run in runs(_own_store(place)) if run.config()["hyper"]["mix"] == 0]
+    own = [run for run in finished(_own_store(place)) if run.config()["hyper"]["mix"] == 0]
     assert len(own) == 6
     for run in own:
         config = run.config()

@@ -381,7 +381,7 @@ def test_a_run_without_the_metric_is_not_finished(small, tmp_path):
     run = stored_run(tmp_path / "store", cell.configs[0], accuracies([0.5]))
     stored = finished_runs(tmp_path / "store")
     assert experiments.state(cell, stored) == "missing"
-    (run.folder / "curvature.json").write_text('{"trace": {"value": 3.0}, "data": 9}', encoding="utf-8")
+    run.record_curvature({"trace": {"value": 3.0}, "data": 9})
     assert experiments.state(cell, stored) == "finished 1/2"
 
 
@@ -443,7 +443,7 @@ def run(tmp_path):
     values = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.7, 0.7, 0.7, 0.9, 0.8]
     lines = accuracies(values)
     lines[-1] |= {"consistency": {"to_sent": 2.5, "to_next": 3.5}}
-    return stored_run(tmp_path, config.make(algorithm="fedavg"), lines, key="run", seconds=2.0)
+    return stored_run(tmp_path, config.make(algorithm="fedavg"), lines, seconds=2.0)
 
 
 @pytest.mark.parametrize(
@@ -482,7 +482,7 @@ def test_a_run_that_diverged_has_no_accuracy_and_the_horizon_of_those_beside_it(
 
 def test_curvature_is_read_from_its_record(run):
     record = {"top_eigenvalue": {"value": 7.5}, "trace": {"value": 30.0}, "data": 500}
-    (run.folder / "curvature.json").write_text(json.dumps(record), encoding="utf-8")
+    run.record_curvature(record)
     assert measure(Metric(quantity="top-eigenvalue"), run) == 7.5
     assert measure(Metric(quantity="trace"), run, samples=500) == 30.0
     assert measure(Metric(quantity="trace"), run, samples=5000) is None, "eigenvalues depend on the images"
@@ -494,7 +494,7 @@ def test_claims_read_curvature_as_tables_do(small, tmp_path, asked, found):
     metric = Metric(quantity="trace", samples={"quick": asked})
     cell = experiments.Cell(table, table.rows[0], table.columns[0], metric, "quick")
     run = stored_run(tmp_path, cell.configs[0], accuracies([0.5]))
-    (run.folder / "curvature.json").write_text('{"trace": {"value": 30.0}, "data": 500}', encoding="utf-8")
+    run.record_curvature({"trace": {"value": 30.0}, "data": 500})
     assert Store(tmp_path).values(cell, "metric") == found
     assert experiments.by_seed(cell, finished_runs(tmp_path)) == found
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
+from stored import mark
 
 from artifact import algorithms
 from artifact.__main__ import main
@@ -68,7 +69,7 @@ def _assert_same_store(first: Path, second: Path) -> None:
         other = second / folder.name
         assert sorted(p.name for p in folder.iterdir()) == sorted(p.name for p in other.iterdir())
         assert (folder / "metrics.jsonl").read_bytes() == (other / "metrics.jsonl").read_bytes()
-        assert (folder / "done").read_bytes() == (other / "done").read_bytes()
+        assert mark(folder) == mark(other)
         tensors = [load_file(place / "checkpoint.safetensors") for place in (folder, other)]
         assert tensors[0].keys() == tensors[1].keys()
         for name, tensor in tensors[0].items():

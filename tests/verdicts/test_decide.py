@@ -8,14 +8,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from scipy.stats import binom
-from stored import stored_run
+from stored import DATA, stored_run
 
 from artifact.base.errors import UserError
 from artifact.base.stats import Crossing, paired_difference, t_interval
 from artifact.papers import experiments, predicates
 from artifact.papers.comparisons import Missing, Spent, at_point
 from artifact.papers.hypotheses import ALPHA
-from artifact.runs.store import dumps
+from artifact.runs.store import Run, dumps
 from artifact.verdicts import command, curve_ends, ledger
 from artifact.verdicts.decide import decide, decide_all
 from artifact.verdicts.ledger import Claim
@@ -343,16 +343,10 @@ def write_runs(store, curves):
     for (row, column), seeds in curves.items():
         cell = experiments.select("qu2022/1", "laptop", row, column, "accuracy")[0]
         for config, values in zip(cell.configs, seeds, strict=False):
-            folder = store / f"{row}{column}{config.seed}"
-            folder.mkdir(parents=True)
-            (folder / "config.json").write_text(json.dumps(config.canonical() | {"parameters": 1000}))
             tested = {10 * (i + 1): _line(10 * (i + 1), value) for i, value in enumerate(values)}
             rounds = range(1, 10 * len(values) + 1)
             lines = [tested.get(number, {"round": number} | _SENT) for number in rounds]
-            (folder / "metrics.jsonl").write_text("".join(dumps(line) + "\n" for line in lines))
-            timings = [{"round": number, "seconds": 1.0} for number in rounds]
-            (folder / "timings.jsonl").write_text("".join(dumps(line) + "\n" for line in timings))
-            (folder / "done").write_text(dumps({"rounds": len(lines)}))
+            stored_run(store, config, lines)
 
 
 _SENT = {"cohort": 5, "cost": {"up": 1.0, "down": 1.0}}
@@ -377,7 +371,9 @@ def test_verdict_from_stored_runs(store):
     heights = [(45 + 55.5 + 63) / 3 - (42.5 + 47.5 + 50) / 3, (47 + 56 + 63) / 3 - (44 + 48.5 + 51) / 3,
                (45.5 + 56 + 63.75) / 3 - (43 + 47.5 + 50.2) / 3]  # fmt: skip
     assert found.interval.mean == pytest.approx(np.mean(heights))
-    assert (found.verdict, found.runs) == ("reproduced", ("AX0", "AX1", "AX2", "BX0", "BX1", "BX2"))
+    cells = [experiments.select("qu2022/1", "laptop", row, "X", "accuracy")[0] for row in "AB"]
+    keys = sorted(config.key(DATA) for cell in cells for config in cell.configs)
+    assert (found.verdict, list(found.runs)) == ("reproduced", keys)
     own = decide(claim(type="difference", pairs=[["A", "B"]]), "laptop", store)
     assert own.interval.mean == pytest.approx(np.mean([54 - 46.25, 55 - 47.5, 54.625 - 46.6]))
 
@@ -469,7 +465,9 @@ def test_curves_without_a_round_in_the_middle_have_no_gain_and_the_same_runs_are
         untested = [{"round": number} | _SENT for number in range(1, 100)]
         lines = [*untested, *(_line(100 + i, 50 + i) for i in range(4))]
         (run / "metrics.jsonl").write_text("".join(dumps(line) + "\n" for line in lines))
-        (run / "done").write_text(dumps({"rounds": len(lines)}))
+        timings = [{"round": line["round"], "seconds": 1.0} for line in lines]
+        (run / "timings.jsonl").write_text("".join(dumps(line) + "\n" for line in timings))
+        Run(run.parent, run.name).finish(len(lines))
     _, table_ = experiments.find("qu2022/1")
     found = list(curve_ends.tails(table_, "laptop", Store(tmp_path / "late")))
     assert [tail.gain for tail in found] == [None, None] and not any(tail.gained for tail in found)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from artifact.base.flat import Layout
 from artifact.base.lazy import Tensor, torch
 from artifact.curvature import EmpiricalRisk
 from artifact.papers.figures.series import PanelAt, Stored, runs_of
+from artifact.runs.seal import believed, read_sealed, seal
 from artifact.runs.store import Run
 from artifact.runs.stored_model import open_target
 from artifact.runs.sweep.workers import Data
@@ -82,11 +84,12 @@ def _new(panel: PanelAt, run: Run, store: Path, data_root: Path | None, first: b
 
 def _save(path: Path, panel: PanelAt, models: list[Entry]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomic(path, json.dumps(_document(panel, models), indent=None, separators=(",", ":")) + "\n")
+    write_atomic(path, json.dumps(seal(_document(panel, models)), separators=(",", ":")) + "\n")
 
 
 def _read(path: Path) -> list[Entry]:
-    return json.loads(path.read_text(encoding="utf-8"))["models"] if path.exists() else []
+    found = believed(lambda: read_sealed(path)) if os.path.lexists(path) else None
+    return found["models"] if found else []
 
 
 def _elsewhere(panel: PanelAt, store: Path, key: str, first: bool) -> Entry | None:

@@ -184,13 +184,12 @@ def _run(store: str, profile: str, run: Run) -> dict[str, Any]:
     config, summary = run.config(), summarise(run)
     defaults = RunConfig.model_fields
     changed = {k: v for k, v in config.items() if k not in defaults or v != as_json(defaults[k].default)}
-    environment = run.folder / "environment.json"
     return {
         "key": run.key,
         "store": store,
         "config": config,
         "changed": {k: _text(v) for k, v in changed.items() if k != "command"},
-        "environment": json.loads(environment.read_text(encoding="utf-8")) if environment.is_file() else {},
+        "environment": run.environment(),
         "summary": summary,
         "accuracy": _accuracy(summary),
         "command": f"{config.get('command', '')} --out {store}".strip(),

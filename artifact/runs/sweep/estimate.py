@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from artifact.runs.store import Run, runs
+from artifact.runs.store import Run, finished, unfinished
 from artifact.training.config import RunConfig
 
 #: settings that change neither the work of a round nor its speed
@@ -36,8 +36,11 @@ class Estimator:
     def __init__(self, store: Path):
         self._defaults = {name: field.default for name, field in RunConfig.model_fields.items()}
         self._pace: list[dict[tuple, list[float]]] = [{} for _ in _ALIKE]
-        for run in runs(store):
-            self._add(run)
+        for run in finished(store):
+            if run.intact:
+                self._add(run)
+        for begun in unfinished(store):
+            self._add(begun)
 
     def _add(self, run: Run) -> None:
         rounds, seconds = len(run.metrics()), run.seconds()

@@ -1,0 +1,76 @@
+"""What the files of a record may hold; every reader of a store checks against these. Other entries are let pass."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, get_args
+
+from pydantic import BaseModel, Field, create_model
+
+from artifact.training.config import Measured, RunConfig
+
+Whole = Annotated[int, Field(strict=True, ge=-(2**63), lt=2**63)]
+Real = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Number = Whole | Real
+Count = Annotated[int, Field(strict=True, ge=1, lt=2**63)]
+Index = Annotated[int, Field(strict=True, ge=0, lt=2**63)]
+#: models whose tests a metrics line may hold
+#: default of an entry that may be left out and may not be null
+_MISSING: Any = None
+EVALUATED = ("server", "active", "all", "train")
+
+
+class Cost(BaseModel):
+    """What a round cost, in models or gradients.  up, down: sent per client."""
+
+    up: Number
+    down: Number
+
+
+class Tested(BaseModel):
+    accuracy: Number
+
+
+class Seconds(BaseModel):
+    """A line of ``timings.jsonl``."""
+
+    round: Count
+    seconds: Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
+
+
+class Value(BaseModel):
+    value: Number
+
+
+class Curvature(BaseModel):
+    """``curvature.json``.  data: training images that it was measured on."""
+
+    data: Count
+    top_eigenvalue: Value = _MISSING
+    trace: Value = _MISSING
+
+
+class Done(BaseModel):
+    """``done``, the last file that a run writes.  parts: name of a file, or ``model``, and its SHA-256."""
+
+    rounds: Index
+    parts: dict[str, str]
+
+
+def _model(name: str, required: dict[str, Any], others: dict[str, Any]) -> type[BaseModel]:
+    """A model with entries that have to be there, and others that may be left out."""
+    fields: dict[str, Any] = {entry: (kind, _MISSING) for entry, kind in others.items()}
+    return create_model(name, **fields | {entry: (kind, ...) for entry, kind in required.items()})
+
+
+#: a line of ``metrics.jsonl``
+Round = _model(
+    "Round",
+    {"round": Count, "cohort": Index, "cost": Cost},
+    dict.fromkeys(get_args(Measured), dict[str, Any]) | dict.fromkeys(EVALUATED, Tested),
+)
+#: ``config.json``: the settings of a run, where they are not at their default, and what is known of its data
+Config = _model(
+    "Config",
+    {"algorithm": str, "parameters": Count, "data_fingerprint": str},
+    {name: Annotated[field.annotation, name, *field.metadata] for name, field in RunConfig.model_fields.items()},
+)
