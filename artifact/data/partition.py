@@ -226,18 +226,24 @@ def _fill(
     taken = [0] * len(pools)
     tables = [_inverse_cdf(row) for row in chances]
     parts: list[list[int]] = [[] for _ in sizes]
+    opened: dict[int, list[float]] = {}  # client -> its chances over the pools that are left
     order = _filling_order(sizes, rng).tolist()
     for client, uniform in zip(order, rng.random(len(order)).tolist(), strict=True):
         drawn = bisect_right(tables[client], uniform)
         if taken[drawn] >= room[drawn] and not recycle:
-            left = np.subtract(room, taken)
-            open_chances = np.where(left > 0, chances[client], 0.0)
-            if not open_chances.any() and not keep_classes:
-                open_chances = left.astype(float)
-            if open_chances.any():
-                drawn = bisect_right(_inverse_cdf(open_chances / open_chances.sum()), rng.random())
+            if client not in opened:
+                open_chances = np.where(np.greater(room, taken), chances[client], 0.0)
+                if open_chances.any():  # they change when a pool runs out, and only then
+                    opened[client] = _inverse_cdf(open_chances / open_chances.sum())
+            if client in opened:
+                drawn = bisect_right(opened[client], rng.random())
+            elif not keep_classes:
+                left = np.subtract(room, taken)
+                drawn = bisect_right(_inverse_cdf(left / left.sum()), rng.random())
         parts[client].append(pools[drawn][taken[drawn] % room[drawn]])
         taken[drawn] += 1
+        if taken[drawn] == room[drawn]:
+            opened.clear()
     return tuple(np.array(part, dtype=np.int64) for part in parts)
 
 
