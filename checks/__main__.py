@@ -89,8 +89,9 @@ def _run(claims: Sequence[Claim], store: bool, quiet: bool, options: dict[str, A
 
 def _print(outcomes: Sequence[runner.Outcome], unknown: Sequence[str], failed: int, seconds: float) -> None:
     click.echo(report.table(outcomes) + "\n\n" + report.totals(outcomes) + "\n")
-    if report.beside(outcomes):
-        click.echo(report.beside(outcomes))
+    for line in (report.apart(outcomes), report.beside(outcomes)):
+        if line:
+            click.echo(line)
     for line in report.problems(outcomes, unknown):
         click.echo(line)
     skipped = sum(1 for o in outcomes if o.skipped)

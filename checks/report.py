@@ -57,6 +57,13 @@ def beside(outcomes: Sequence[Outcome]) -> str:
     return f"the runs on {count.total()} of these claims (python -m artifact verdicts): {counts}" if count else ""
 
 
+def apart(outcomes: Sequence[Outcome]) -> str:
+    """How many of the verdicts are on sentences that no paper contains; empty where none is."""
+    own = Counter(o.verdict for o in outcomes if o.claim.reading)
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(own.items()))
+    return f"of these the ledger's own reading, in no paper: {counts}" if own else ""
+
+
 def problems(outcomes: Sequence[Outcome], unknown: Sequence[str] = ()) -> list[str]:
     """One line per error, unexpected verdict, stated skip, undrawn figure and check without a ledger entry."""
     lines = []
@@ -80,7 +87,8 @@ def problems(outcomes: Sequence[Outcome], unknown: Sequence[str] = ()) -> list[s
 
 def readme(claims: Iterable[Claim], stored: Mapping[str, Mapping[str, Any]]) -> str:
     """Markdown table: papers x verdicts on paper, counted from the stored evidence files; without one "missing"."""
-    claims = [claim for claim in claims if claim.decided_by == "checks"]
+    checked = [claim for claim in claims if claim.decided_by == "checks"]
+    claims = [claim for claim in checked if not claim.reading]
     found = {c.id: c.on_paper(stored[c.id]["verdict"]) if c.id in stored else "missing" for c in claims}
     names = [v for v in (*ON_PAPER, "missing") if v in found.values()]
     body = []
@@ -90,4 +98,12 @@ def readme(claims: Iterable[Claim], stored: Mapping[str, Mapping[str, Any]]) -> 
     count = Counter(found.values())
     body.append(["all", *(str(count[v]) for v in names), str(len(claims))])
     table = "\n".join(markdown_table(["paper", *names, "total"], body))
-    return f"On paper: {len(claims)} claims that a check decides.\n\n{table}\n"
+    own = Counter(c.on_paper(stored[c.id]["verdict"]) for c in checked if c.reading and c.id in stored)
+    apart = ", ".join(f"{count} {verdict}" for verdict, count in sorted(own.items()))
+    text = f"On paper: {len(claims)} claims that a check decides.\n\n{table}\n"
+    if not own:
+        return text
+    return (
+        f"{text}\nCounted apart: {own.total()} questions that no paper states and this ledger asks of their numbers "
+        f"({apart}).\n"
+    )

@@ -45,7 +45,7 @@ def build(content: Content, folder: Path, notebooks: Path | None = None, inputs:
     rendered = {page.name: site.render(page) for make in PAGES for page in make(site)}
     manifest: dict[str, Any] = {"fedsharp": __version__, "profile": content.profile}
     for name in ("on_paper", "in_training"):
-        manifest[name] = Counter(v for record in content.records.values() if (v := getattr(record, name)))
+        manifest[name] = Counter(v for record in content.records.values() if (v := record.counted(name)))
     manifest["inputs"] = inputs
     manifest["formulas"] = {"converted": site.converter.converted, "as text": len(site.converter.failures)}
     with _replaced(folder.resolve()) as new:  # of a link, what it points to

@@ -63,6 +63,10 @@ class Record:
         """What the stored runs say; empty where they have no say."""
         return self.experiment["verdict"] if self.experiment else ""
 
+    def counted(self, name: str) -> str:
+        """The verdict "on_paper" or "in_training" as counts take it: empty for a sentence that no paper contains."""
+        return "" if name == "on_paper" and self.claim.reading else str(getattr(self, name))
+
     @property
     def provisional(self) -> bool:
         """Whether the verdict in training is not final, by the rules of docs/protocol.md."""

@@ -54,6 +54,7 @@ LEADS = {
     "inconclusive": "The intervals of the training runs do not decide the claim.",
     "contradicted": "Training runs disagree with the claim at the stated profile.",
 }
+READING = "The paper does not contain this sentence: it is the ledger's own reading, and its verdict is counted apart."
 RELATIONS = {"<=": "at most", ">=": "at least", "==": "equal to", "<": "less than", ">": "greater than"}
 SEARCH = ("evaluations", "worst_ratio", "function_class", "seed", "argument", "history", "quantiles")
 SAID = {"counterexample", "repair", "sides", "certificate", "reason", "printed", "derived", "rows", "disagreeing"}
@@ -84,6 +85,8 @@ def parts(record: Record) -> list[Part]:
     """The evidence of a claim, most important first."""
     evidence, verdict = record.evidence, record.verdict
     found = [Part(text=LEADS[verdict])] if verdict in LEADS else []
+    if record.claim.reading:
+        found.insert(0, Part(text=READING))
     found += _measured(evidence)
     if "reason" in evidence:
         found.append(Part("Reason" if verdict == "not-run" else "Why", str(evidence["reason"])))

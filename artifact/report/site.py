@@ -54,7 +54,7 @@ class Site:
             loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
         )
         records = self.content.records.values()
-        on_paper, in_training = ([getattr(r, name) for r in records] for name in ("on_paper", "in_training"))
+        on_paper, in_training = ([r.counted(name) for r in records] for name in ("on_paper", "in_training"))
         checked = len(list((self.content.root / "results" / "checks").glob("*.json")))
         environment.globals |= {
             "navigation": navigation(),
@@ -72,6 +72,7 @@ class Site:
             "counts": {
                 "claims": len(records),
                 "on_paper": sum(map(bool, on_paper)),
+                "readings": sum(r.claim.reading for r in records),
                 "in_training": sum(map(bool, in_training)),
                 "checked": checked,
                 "runs": len(self.content.runs),

@@ -53,7 +53,8 @@ class Claim:
     statement: self-contained, TeX. how_to_check: what would decide it.
     expected: verdict that CI expects ("" while unchecked). note: where the entry was corrected against the paper's
     text. predicate: what the stored runs must show. judged: what the protocol's runs must show, once they are there.
-    undecided: why no run of this project decides it.
+    undecided: why no run of this project decides it. reading: no paper contains the sentence, the ledger asks it of the
+    paper's numbers; such verdicts are counted apart.
     """
 
     id: Text
@@ -71,6 +72,7 @@ class Claim:
     predicate: AnyPredicate | None = None
     judged: AnyPredicate | None = None
     undecided: str = ""
+    reading: bool = False
 
     def __post_init__(self) -> None:
         if self.empirical and self.expected_empirical not in EMPIRICAL:

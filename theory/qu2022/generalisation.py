@@ -239,18 +239,30 @@ def divergence_term() -> Verdict:
     )
 
 
-@check("qu22-C.3-cover")
+def _cover_sides(evidence) -> Replay:
+    """c times the printed size (right) against the least size of a cover of [1/M, M]^d (left), 50 digits.
+
+    A point covers the norms of a layer within a factor (d+1)/(d-1), so a cover of log-volume (2 log M)^d has at least
+    (2 log M/log((d+1)/(d-1)))^d points.
+    """
+    v = instance(evidence)
+    depth, log_bound = int(v["d"]), mp.log(10) * int(v["log10_M"])
+    least = (2 * log_bound / mp.log(mp.mpf(depth + 1) / (depth - 1))) ** depth
+    conditions = {"M >= e": bool(log_bound >= 1), "d >= 2": depth >= 2}
+    return Replay(conditions, least, int(v["c"]) * depth * log_bound * mp.mpf(depth) ** depth)
+
+
+@check("qu22-C.3-cover", replay=_cover_sides)
 def size_of_the_cover() -> Verdict:
     """Size of the cover over spectral norms.
 
-    Statement: a cover of [1/M, M] per layer with relative accuracy 1/d has O((d log M)^d) points in all, contributing
-        d log(d log M).
+    Statement: a cover of [1/M, M] per layer with relative accuracy 1/d has O(d log(M) d^d) points in all.
     Assumptions: M >= e, d >= 2.
     Method: a point c covers the norms from c/(1 + 1/d) to c/(1 - 1/d), a factor (d+1)/(d-1), whose logarithm is at
-        least 2/d; hence at most d log M + 1 points per layer, and (d log M + 1)^d <= (d log M)^d e^(1/log M), at most
-        e (d log M)^d; the points are counted for several (M, d). The printed size d log(M) d^d is smaller than
-        (d log M)^d once (log M)^(d-1) > d.
-    Verdict: proved, with the constant e.
+        least 2/d. For d = 2 and M = 10^6 the cover has 676 points and the printed size is 110; since the least size
+        grows like (log M)^d, no constant helps (c = 100 fails at M = 10^200, 50 digits). Repair: at most d log M + 1
+        points per layer, and (d log M + 1)^d <= (d log M)^d e^(1/log M) <= e (d log M)^d; counted for several (M, d).
+    Verdict: repaired: (d log M)^d, with the constant e; the logarithm d log(d log M) that the proof uses is its own.
     Reference: Qu et al. 2022, proof of Theorem C.3.
     """
     y = sp.symbols("y", positive=True)
@@ -258,18 +270,23 @@ def size_of_the_cover() -> Verdict:
         sp.diff(sp.log(1 + y) - sp.log(1 - y) - 2 * y, y), 2 * y**2 / (1 - y**2), "derivative of log((1+y)/(1-y)) - 2y"
     )
     counts, largest = {}, 0.0
-    for bound in (3, 10, 1000):
+    for bound in (3, 10, 1000, 10**6):
         for depth in (2, 5, 20, 200):
             points = ceil(2 * log(bound) / log((depth + 1) / (depth - 1)))
             require(points <= depth * log(bound) + 1, f"points of a layer at M = {bound}, d = {depth}")
             counts[f"M = {bound}, d = {depth}"] = points
             largest = max(largest, (points / (depth * log(bound))) ** depth)
     require(largest <= float(sp.E), "points of all layers over (d log M)^d")
-    return proved(
+    example = {"d": 2, "log10_M": 200, "c": 100}
+    sides = _cover_sides({"counterexample": example})
+    return repaired(
+        example,
+        r"At most $e\,(d\log M)^d$ points for $M\ge e$, $d\ge2$, contributing $d\log(d\log M)+1$ to the logarithm.",
         reach
         + " >= 0 for y = 1/d < 1, hence log((d+1)/(d-1)) >= 2/d; (1 + 1/(d log M))^d <= e^(1/log M) <= e for M >= e",
-        None,
+        float(sides.left / sides.right),
         points_per_layer=counts,
+        points_at_a_million_and_two_layers={"needed": counts["M = 1000000, d = 2"] ** 2, "printed": 8 * log(10**6)},
         largest_share_of_the_stated_size=largest,
     )
 

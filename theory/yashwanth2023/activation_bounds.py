@@ -12,7 +12,7 @@ from theory.kit.exact import fractions_of, mp, mpf
 from theory.kit.search import worst_ratio
 from theory.kit.symbolic import identity, total
 from theory.kit.verdict import Replay, Verdict, check
-from theory.yashwanth2023.common import Array, decide_bound, exact, proved, refuted, repaired, softmax, vacuous
+from theory.yashwanth2023.common import Array, decide_bound, exact, refuted, repaired, softmax, vacuous
 from theory.yashwanth2023.kronecker import kronecker_entries
 from theory.yashwanth2023.networks import Mlp, digit_batch, trained_mlp
 
@@ -90,18 +90,26 @@ def alpha_is_finite(scale: float = 1.0) -> Verdict:
     )
 
 
-@check("man-alpha-positive")
+def _one_class(evidence) -> Replay:
+    """0 < alpha_l against its value where the softmax has one class: every M_l = J^T (1 - 1) J vanishes."""
+    classes = int(evidence["counterexample"]["classes"])
+    p = [Q(1, classes)] * classes  # softmax of equal logits; the only distribution on one class
+    spread = max(p[i] - sum(q * q for q in p) for i in range(classes))  # top eigenvalue of diag(p) - p p^T there
+    return Replay({"a classifier has a class": classes >= 1, "softmax sums to 1": sum(p) == 1}, 0, spread, "<")
+
+
+@check("man-alpha-positive", replay=_one_class)
 def alpha_is_positive() -> Verdict:
     """alpha_l is positive.
 
     Statement: alpha_l^i = sup over the ball of lambda_max(M_l) is positive, because a negative value would make the
     loss concave.
-    Assumptions: C >= 2 classes, B~ > 0, ReLU network with biases.
-    Method: a point of the ball with one open unit per layer: M_l has the entry t^(2(L-l)) [(p1+p2)(1-p1-p2) + 4 p1
-    p2]/2, positive because softmax probabilities are.
-    Verdict: proved, by this construction. The printed reason does not show it: it excludes negative values only, not 0
-    (C = 1 gives alpha_l = 0), and a negative top eigenvalue in one layer's block does not make the loss concave (tanh,
-    man-M-psd, where the full Hessian is indefinite); for ReLU networks M_l >= 0 anyway.
+    Assumptions: ReLU network with biases, B~ > 0, any number of classes.
+    Method: with one class M_l = 0, so alpha_l = 0 (exact). For C >= 2 a point of the ball with one open unit per layer:
+    M_l has the entry t^(2(L-l)) [(p1+p2)(1-p1-p2) + 4 p1 p2]/2, positive because softmax probabilities are. The
+    printed reason is no proof: it excludes negative values only, and a negative top eigenvalue in one layer's block
+    does not make the loss concave (tanh, man-M-psd, where the full Hessian is indefinite).
+    Verdict: repaired: true for C >= 2 by the construction, false for C = 1; the printed "because" is refuted.
     Reference: Yashwanth et al. 2024, supplement, text after eq. (50).
     """
     p1, p2 = sp.symbols("p1 p2", positive=True)
@@ -110,15 +118,17 @@ def alpha_is_positive() -> Verdict:
     )
     z, v = sp.symbols("z v", real=True)
     full = sp.hessian(sp.log(1 + sp.exp(-v * sp.tanh(z))), (z, v)).subs({z: sp.Rational(-3, 2), v: 1}).evalf(30)
-    return proved(
+    if not (full[0, 0] < 0 < -full.det()):
+        raise ArithmeticError("the tanh point no longer has a negative block and an indefinite Hessian")
+    return repaired(
+        {"classes": 1, "softmax": 1, "alpha": 0},
+        r"$\alpha_l^i>0$ for $C\ge2$ classes and $\tilde B>0$, by a point of the ball at which one unit of every layer "
+        "is open. The printed reason does not show it: a negative block of one layer does not make the loss concave.",
         "W_j = t e1 e1^T for l < j < L, W_L = (t/sqrt 2)(e1 - e2) e1^T, b_l = s e1 and -s in the other units of "
-        "every layer "
-        "above, all else 0: unit 1 is open in every layer, the rest closed, J = (t^(L-l)/sqrt 2)(e1 - e2) e1^T, and "
-        "the norm "
-        "is below B~ for small s, t > 0",
+        "every layer above, all else 0: unit 1 is open in every layer, the rest closed, J = (t^(L-l)/sqrt 2)(e1 - e2) "
+        "e1^T, and the norm is below B~ for small s, t > 0",
         curvature,
         "p1, p2 > 0 and p1 + p2 <= 1, so the entry is positive and lambda_max(M_l) > 0",
-        one_class={"softmax": 1, "alpha": 0},
         tanh_point={"block_entry": float(full[0, 0]), "full_determinant": float(full.det())},
     )
 

@@ -49,7 +49,7 @@ def build(site: Site) -> Iterator[Page]:
 
 def _matrix(content: Content, name: str) -> dict[str, Any]:
     """Papers against one of the two kinds of verdicts. name: of the record's property, which the filter shares."""
-    found = {paper: Counter(v for r in content.of_paper(paper) if (v := getattr(r, name))) for paper in PAPERS}
+    found = {paper: Counter(v for r in content.of_paper(paper) if (v := r.counted(name))) for paper in PAPERS}
     rows = [{"paper": p, "counts": counts, "total": counts.total()} for p, counts in found.items()]
     return {"name": name, "rows": rows, "totals": sum(found.values(), Counter())}
 

@@ -25,7 +25,7 @@ def build(site: Site) -> Iterator[Page]:
         settings = _settings(records)
         pages = [section for section in site.content.sections if section.paper == paper]
         counted = [
-            (name, [(v, n) for v in known if (n := sum(getattr(record, name) == v for record in records))])
+            (name, [(v, n) for v in known if (n := sum(r.counted(name) == v for r in records))])
             for name, known in (("on_paper", ON_PAPER), ("in_training", EMPIRICAL))
         ]
         contents = [(section, [site.content.records[id] for id in section.claims]) for section in pages]
