@@ -1,1 +1,1 @@
-"""What the stored runs say of the ledger's claims: predicates, hypotheses, arithmetic, evidence, verdicts, pages."""
+"""What do runs say of each claim? ``decide`` is where a verdict falls."""

@@ -1,9 +1,9 @@
 """Empirical verdicts: what the stored runs say of a claim, from paired intervals against the claim's margin.
 
-Nothing is trained here. A claim's predicate (``papers.predicates``) becomes a tree of one-sided comparisons of cells
-that share seeds (``base.hypotheses``, where the error rates are stated); the verdict and the interval that decided
-it follow from the tree. A claim that is false is called reproduced with probability at most 0.025, whatever the number
-of comparisons in it; no correction is made over different claims.
+Nothing is trained here. A claim's predicate (in ``claims/PAPER.toml``) becomes a tree of one-sided comparisons of cells
+that share seeds (``papers.comparisons``); the tree is decided, with its error rates, by ``papers.hypotheses``. A claim
+that is false is called reproduced with probability at most 0.025, whatever the number of comparisons in it; no
+correction is made over different claims.
 
 A claim has two predicates once the protocol (``docs/protocol.md``, ``verdicts.protocol``) names it: the one that its
 runs are judged by as soon as they are there, at two looks, and the one on other runs, whose verdict is provisional.

@@ -64,3 +64,32 @@ def test_excerpts_are_the_code():
     assert excerpts
     for file, name, text in excerpts:
         assert textwrap.dedent(definitions(ROOT / file)[name]).strip() == text.strip()
+
+
+def walks() -> dict[str, tuple[list[Path], str]]:
+    """Question -> (files that are opened, the row's text) of the walks in ``core.md``."""
+    text = (DOCS / "core.md").read_text(encoding="utf-8").split("## Five walks")[1].split("## ")[0]
+    rows = [row for row in text.splitlines() if row.startswith("| ") and not row.startswith("| question")]
+    return {row.split(" | ")[0]: ([(DOCS / target).resolve() for _, target in LINK.findall(row)], row) for row in rows}
+
+
+def names_of(file: Path) -> set[str]:
+    """What a reader may have read that leads to a file: how it is imported, or how prose calls it."""
+    path = file.relative_to(ROOT)
+    dotted = ".".join(path.with_suffix("").parts)
+    return {dotted, dotted.removeprefix("artifact."), f"{path.parent}/PAPER.toml", f"{path}"}
+
+
+def test_walks_through_the_code_open_few_files():
+    found = walks()
+    assert len(found) == 5
+    for question, (files, row) in found.items():
+        pages = 1 if "card" in row else 0  # the report's page is opened, too
+        assert len(set(files)) + pages <= int(row.strip("| ").split("|")[-1]), question
+
+
+def test_every_file_of_a_walk_is_named_by_an_earlier_one():
+    for question, (files, _) in walks().items():
+        for place, file in enumerate(files[1:], 1):
+            earlier = " ".join(one.read_text(encoding="utf-8") for one in files[:place])
+            assert any(name in earlier for name in names_of(file)), f"{question}: {file.name}"
