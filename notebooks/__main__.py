@@ -18,13 +18,12 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError
 from nbformat import NotebookNode
 
-from artifact.base import fingerprints
 from artifact.base.console import OneLine
 from artifact.base.errors import UserError
 from artifact.base.files import write_atomic
 from artifact.base.options import Place
 from artifact.papers import experiments
-from artifact.report import notebooks
+from artifact.report import fingerprints, notebooks
 from artifact.verdicts.ledger import PAPERS
 from notebooks import page, shape
 

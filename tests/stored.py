@@ -8,8 +8,9 @@ from typing import Any
 
 import torch
 
-from artifact.base import fingerprints, paths
+from artifact.base import paths
 from artifact.papers import experiments
+from artifact.report import fingerprints
 from artifact.runs.store import Run
 from artifact.training.config import RunConfig
 

@@ -30,7 +30,7 @@ CORE = ("base", "models", "algorithms", "training")
 #: lines of Python at most, by room. A number goes up only in a commit that names the feature which needs the lines;
 #: the aims are 5,000 lines for the core and 20,000 for the rooms listed here.
 MOST = {
-    "base": 1_067,
+    "base": 1_029,
     "models": 461,
     "accelerate": 1_263,
     "curvature": 1_769,
@@ -41,7 +41,7 @@ MOST = {
     "papers": 4_818,
     "bench": 808,
     "verdicts": 1_906,
-    "report": 2_818,
+    "report": 2_855,
     "cli": 224,
     "__main__": 25,
 }

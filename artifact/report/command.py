@@ -10,10 +10,9 @@ from typing import Any
 
 import click
 
-from artifact.base import fingerprints
 from artifact.base.options import Place, profile_option
 from artifact.papers import experiments
-from artifact.report import MARK, SHOWN
+from artifact.report import MARK, SHOWN, fingerprints
 
 #: folders whose pictures the report takes over
 PICTURES = ("out/figures", "docs/findings", "docs/figures")

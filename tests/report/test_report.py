@@ -16,10 +16,9 @@ from click.testing import CliRunner
 from stored import stores_now
 
 from artifact import algorithms
-from artifact.base import fingerprints
 from artifact.base.errors import UserError
 from artifact.papers import experiments
-from artifact.report import charts, command, counterexamples, evidence, notebooks
+from artifact.report import charts, command, counterexamples, evidence, fingerprints, notebooks
 from artifact.report.build import build
 from artifact.report.command import report_command
 from artifact.report.content import ROOT, Content, Record
