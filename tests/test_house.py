@@ -37,7 +37,7 @@ MOST = {
     "data": 1_154,
     "algorithms": 1_745,
     "training": 1_726,
-    "runs": 3_464,
+    "runs": 3_468,
     "papers": 4_818,
     "bench": 808,
     "verdicts": 1_906,

@@ -131,6 +131,7 @@ class Run:
         self.config_file, self.metrics_file = self.folder / "config.json", self.folder / "metrics.jsonl"
         self.timings_file = self.folder / "timings.jsonl"
         self.checkpoint_file, self.done_file = self.folder / "checkpoint.safetensors", self.folder / "done"
+        self._saved = ""  # digest of the model that this process has saved last
 
     @property
     def done(self) -> bool:
@@ -219,11 +220,14 @@ class Run:
         apart = _apart(tensors)
         with replacing(self.checkpoint_file) as temporary:
             save_file(apart, temporary, metadata=_metadata(apart, {"round": str(completed), "config": dumps(config)}))
+        self._saved = _model_digest(apart)
 
     def finish(self, rounds: int) -> None:
         """Write the done mark, which vouches for every part as it is now."""
         parts = {name: digest(read_file(self.folder / name, most=MOST)) for name in PARTS}
-        if self.checkpoint_file.exists():
+        if self._saved:
+            parts["model"] = self._saved
+        elif self.checkpoint_file.exists():
             parts["model"] = _model_digest(read_checkpoint(self.checkpoint_file, GLOBAL_MODEL)[0])
         write_atomic(self.done_file, json.dumps(seal({"parts": parts, "rounds": rounds}), indent=1) + "\n")
 

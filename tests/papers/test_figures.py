@@ -9,6 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from stored import stored_run
 
 from artifact.base import plots
 from artifact.base.errors import UserError
@@ -17,6 +18,7 @@ from artifact.papers.figures import command, drawing, surface_figures, surfaces,
 from artifact.papers.figures.series import PanelAt
 from artifact.runs import session
 from artifact.runs.lookup import find_runs, finished_runs, merged
+from artifact.runs.seal import seal
 from artifact.runs.store import Run, dumps, finite
 from artifact.training import config
 
@@ -63,13 +65,8 @@ def _metrics(one: config.RunConfig, rng: np.random.Generator) -> list[dict]:
 def store(tmp_path_factory):
     """Finished runs of every quick panel, without training: (folder, runs by what they are)."""
     root, rng = tmp_path_factory.mktemp("store"), np.random.default_rng(0)
-    for number, one in enumerate(merged(figures.configs("", "quick"))):
-        run = Run(root, f"{number:016x}")
-        run.folder.mkdir()
-        run.config_file.write_text(json.dumps(one.canonical()))
-        run.metrics_file.write_text("".join(dumps(line) + "\n" for line in _metrics(one, rng)))
-        run.finish({"rounds": one.rounds})
-        run.checkpoint_file.write_bytes(b"")
+    for one in merged(figures.configs("", "quick")):
+        stored_run(root, one, _metrics(one, rng)).checkpoint_file.write_bytes(b"")
     return root, finished_runs(root)
 
 
@@ -342,7 +339,7 @@ def test_a_measurement_is_recorded_and_found_again_by_the_key_of_its_run(store, 
     path = root / "figures" / f"{panel.name}.json"
     content = json.loads(path.read_text())
     content["models"][0]["key"] = "another run"
-    path.write_text(json.dumps(content))
+    path.write_text(json.dumps(seal(content)))
     assert len(surfaces.entries(panel, stored, root, measure=False)) == len(first) - 1
     path.unlink()
 
@@ -487,12 +484,7 @@ def test_a_panel_that_is_not_run_borrows_no_runs_of_a_panel_on_other_data(tmp_pa
     (elsewhere,), (own,) = figures.select("qu2022/fig5/c", "laptop"), figures.select("qu2022/fig3/c", "laptop")
     one = own.series[0].configs[0]
     assert one in elsewhere.series[0].configs
-    run = Run(tmp_path, "0" * 16)
-    run.folder.mkdir()
-    run.config_file.write_text(json.dumps(one.canonical()))
-    tested = {"round": 1, "cost": {"up": 1.0, "down": 1.0}, "server": {"accuracy": 0.5, "loss": 1.0}}
-    run.metrics_file.write_text(dumps(tested) + "\n")
-    run.finish({"rounds": 1})
+    stored_run(tmp_path, one, [{"round": 1, "server": {"accuracy": 0.5, "loss": 1.0}}])
     stored = finished_runs(tmp_path)
     assert len(find_runs(elsewhere.series[0].configs, stored)) == 1
     assert figures.record(elsewhere, stored, tmp_path, measure=False)["lines"] == []
