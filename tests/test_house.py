@@ -40,7 +40,7 @@ MOST = {
     "runs": 3_468,
     "papers": 4_818,
     "bench": 808,
-    "verdicts": 1_906,
+    "verdicts": 1_919,
     "report": 2_855,
     "cli": 224,
     "__main__": 25,

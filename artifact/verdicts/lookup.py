@@ -74,6 +74,29 @@ class Store:
 
         return self.once(("table", declared.paper, declared.id, profile), make)
 
+    def cell(self, name: str, profile: str, row: str, column: str, metric: str | None) -> Cell:
+        """The cell of ``PAPER/TABLE``, one object for all that ask. Raises Missing for one that is not declared."""
+
+        def make() -> Cell:
+            found = experiments.select(name, profile, row, column, metric)
+            if not found:
+                raise Missing(f"{name} has no cell {row} / {column}")
+            return found[0] if self.seeds is None else replace(found[0], table=self.table(found[0].table, profile))
+
+        try:
+            return self.once(("cell", name, profile, row, column, metric), make)
+        except UserError as error:
+            raise Missing(str(error)) from None
+
+    def rise(self, key: str) -> tuple[str, float | None]:
+        """A run's settings without the seed, and what its accuracy still gained at the end."""
+
+        def make() -> tuple[str, float | None]:
+            run = self.by_key[key]
+            return identity(run.config(), without=("seed", "probes")), protocol.rise(*curve(run, "server"))
+
+        return self.once(("rise", key), make)
+
     def accuracies(self, cell: Cell) -> list[float]:
         """Final accuracy in per cent of the cell's runs, 0 for one that diverged."""
         read = Metric(model="server")
@@ -130,7 +153,7 @@ class Store:
         """A panel's lines {label, seeds [n], keys, x [X], values [n, X]}; those without runs are left out."""
         return self.once(("lines", panel.id, panel.profile), lambda: _panel_lines(panel, self))
 
-    def once(self, name: tuple[str, ...], make: Callable[[], Any]) -> Any:
+    def once(self, name: tuple[str | None, ...], make: Callable[[], Any]) -> Any:
         if name not in self._numbers:
             self._numbers[name] = make()
         return self._numbers[name]
@@ -270,16 +293,7 @@ class Evidence(Numbers):
     def cell(self, compared: str, within: str) -> Cell:
         """Raises Missing for a table, row, column, metric or profile that is not declared."""
         row, column = self.place(compared, within)
-        name = self.table or self.predicate.table
-        try:
-            found = experiments.select(name, self.profile, row, column, self.metric)
-        except UserError as error:
-            raise Missing(str(error)) from None
-        if not found:
-            raise Missing(f"{name} has no cell {row} / {column}")
-        cell = found[0]
-        if self.store.seeds is not None:
-            cell = replace(cell, table=self.store.table(cell.table, self.profile))
+        cell = self.store.cell(self.table or self.predicate.table, self.profile, row, column, self.metric)
         self.cells[cell.id] = cell
         self.notes[cell.table.profiles[self.profile].note] = None
         own = UP_TO_TARGET.get(cell.metric.quantity, "points" if cell.metric.unit == "%" else cell.metric.unit)
@@ -404,9 +418,8 @@ class Evidence(Numbers):
         """Settings without the seed -> the rise of every run used, in points of test accuracy."""
         found: dict[str, list[float | None]] = {}
         for key in sorted(self.keys):
-            run = self.store.by_key[key]
-            settings = identity(run.config(), without=("seed", "probes"))
-            found.setdefault(settings, []).append(protocol.rise(*curve(run, "server")))
+            settings, rise = self.store.rise(key)
+            found.setdefault(settings, []).append(rise)
         return found
 
     def rounds(self) -> list[int]:
