@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import itertools
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from artifact.base.errors import UserError
+from artifact.base.files import read_file
 from artifact.base.options import PROFILES
 
 if TYPE_CHECKING:  # any text, as an option of the command line is
@@ -25,6 +28,16 @@ Settings = dict[str, Any]
 #: fields of a transcription that a line or metric picks out; several texts mean one of them
 Printed = dict[str, str | tuple[str, ...]]
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9]+([.-]+[a-z0-9]+)*$")]
+
+
+def read_toml(path: Path, field: str) -> dict[str, Any]:
+    """Content of a TOML file. Raises UserError, naming ``field``, for anything else, and waits for no pipe."""
+    try:
+        return tomllib.loads(read_file(path, field).decode())
+    except UserError:
+        raise
+    except (ValueError, RecursionError) as error:  # no UTF-8, no TOML, too deep
+        raise UserError(field, path.name, f"a TOML file ({error})") from None
 
 
 def slug(text: str) -> str:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import csv
 import fnmatch
+import io
 import itertools
 import json
 import math
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -24,6 +24,7 @@ from artifact.algorithms import hyperparameters
 from artifact.base import paths
 from artifact.base.cache import cache
 from artifact.base.errors import UserError
+from artifact.base.files import read_file
 from artifact.papers.declared import (
     PROFILES,
     Figure,
@@ -35,6 +36,7 @@ from artifact.papers.declared import (
     Settings,
     Table,
     expand,
+    read_toml,
     slug,
 )
 from artifact.papers.measured import known, measure
@@ -193,6 +195,8 @@ def _made(values: str) -> RunConfig:
 
 
 def _nested(values: Settings) -> Settings:
+    if not isinstance(values.get("algorithm"), str):
+        raise UserError("algorithm", values.get("algorithm"), "the name of a method, in the settings of a row or table")
     own = hyperparameters(values["algorithm"])
     known = {name: value for name, value in values.items() if name in RunConfig.model_fields}
     return known | {"hyper": {name: value for name, value in values.items() if name in own}}
@@ -218,12 +222,15 @@ def load(paper: str) -> Paper:
 
 @cache
 def _load(path: Path, _changed: int) -> Paper:
-    with open(path, "rb") as file:
-        try:
-            declared = Paper(**expand(tomllib.load(file)))
-        except (ValidationError, UserError, KeyError, tomllib.TOMLDecodeError) as error:
-            raise UserError("experiments", path.name, str(error)) from None
-    return declared.model_copy(update={"table": tuple(_with_given_lines(table) for table in declared.table)})
+    content = read_toml(path, "experiments")
+    try:
+        declared = Paper(**expand(content))
+        return declared.model_copy(update={"table": tuple(_with_given_lines(table) for table in declared.table)})
+    except (ValidationError, UserError) as error:
+        raise UserError("experiments", path.name, str(error)) from None
+    except Exception as error:  # entries of another kind than the schema's lead to whatever error
+        allowed = f"tables and figures as the schema has them ({type(error).__name__}: {error})"
+        raise UserError("experiments", path.name, allowed) from None
 
 
 def _with_given_lines(table: Table) -> Table:
@@ -346,8 +353,7 @@ def _ids(lines: tuple[Line, ...] | tuple[Metric, ...], wanted: str | None) -> se
 
 @cache
 def _transcription(name: str) -> list[dict[str, str]]:
-    with open(PRINTED / name, newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+    return list(csv.DictReader(io.StringIO(read_file(PRINTED / name, "csv").decode(), newline="")))
 
 
 def printed(table: Table) -> Mapping[tuple[str, str, str], Number]:

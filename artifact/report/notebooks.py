@@ -17,6 +17,7 @@ import nbformat
 from artifact.base import paths
 from artifact.base.cache import cache
 from artifact.base.errors import UserError
+from artifact.base.files import read_file
 from artifact.verdicts.ledger import PAPERS
 
 FOLDER = paths.NOTEBOOKS
@@ -41,7 +42,7 @@ def read(name: str, folder: Path = FOLDER) -> dict[str, Any]:
     if name not in known:
         raise UserError("notebook", name, ", ".join(known))
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(read_file(path, "notebook"))
     except (OSError, ValueError, RecursionError) as error:  # a folder, no UTF-8, no JSON, too deep
         raise UserError("notebook", str(path), f"a JSON file in UTF-8 that can be read ({error})") from None
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
@@ -14,6 +13,7 @@ from artifact.base.cache import cache
 from artifact.base.errors import UserError, first_fault
 from artifact.base.stats import Interval
 from artifact.papers import experiments, table_results, variants
+from artifact.papers.declared import read_toml
 from artifact.papers.table_results import Comparison, Entry
 from artifact.runs.lookup import finished_runs
 from artifact.verdicts.ledger import FOLDER
@@ -67,7 +67,7 @@ class Finding:
 
 def load(path: Path = LIST) -> list[Finding]:
     """The list of findings. Raises UserError for an unknown or missing field."""
-    content = tomllib.loads(path.read_text(encoding="utf-8"))
+    content = read_toml(path, "findings")
     findings = []
     for entry in content.get("finding", []):
         try:

@@ -9,7 +9,7 @@ verdict beside the first one.
 from __future__ import annotations
 
 import difflib
-import tomllib
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +20,7 @@ from pydantic.dataclasses import dataclass
 
 from artifact.base import paths
 from artifact.base.errors import UserError, first_fault
+from artifact.papers.declared import read_toml
 from artifact.papers.predicates import AnyPredicate, parse
 
 FOLDER = paths.CLAIMS
@@ -145,16 +146,16 @@ def _near(name: str, known: Sequence[str]) -> str:
 
 
 def _read(path: Path) -> list[Claim]:
-    return [_claim(entry, path.stem) for entry in _content(path).get("claim", [])]
+    entries = _content(path).get("claim", [])
+    if not (isinstance(entries, list) and all(isinstance(entry, dict) for entry in entries)):
+        raise UserError("ledger", path.name, "a list of [[claim]]")
+    return [_claim(entry, path.stem) for entry in entries]
 
 
 def _content(path: Path) -> dict[str, Any]:
-    if not path.is_file():
+    if not os.path.lexists(path):
         raise UserError("ledger", path.name, ", ".join(sorted(entry.name for entry in path.parent.glob("*.toml"))))
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise UserError("ledger", path.name, f"a TOML file ({error})") from None
+    return read_toml(path, "ledger")
 
 
 def _claim(entry: dict[str, Any], paper: str) -> Claim:
