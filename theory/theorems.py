@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from theory.inexact import decreasing, statements
+from theory.inexact import decreasing, momentum, statements
 from theory.kit.statement import Statement
 from theory.sun2023 import lyapunov
 
@@ -13,6 +13,8 @@ from theory.sun2023 import lyapunov
 MAKERS: tuple[Callable[[], Statement], ...] = (
     statements.exact,
     statements.full,
+    momentum.statement,
+    momentum.printed_steps,
     lyapunov.theorem,
     partial(statements.printed_steps, "fedlesam"),
     partial(statements.printed_steps, "fedsam"),

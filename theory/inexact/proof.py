@@ -9,6 +9,7 @@ of (change of the gradient + e_k) and of zeta_k; so a client's average gradient 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,17 +79,18 @@ def round_vectors(proof: Proof) -> dict[str, Vector]:
     }
 
 
-def local_steps(proof: Proof, n: Names) -> dict[str, Step]:
-    """What K local steps do, for any K. The proof must hold the vectors of ``round_vectors``.
+def local_steps(proof: Proof, n: Names, slope: Vector | None = None) -> dict[str, Step]:
+    """What K local steps x_{k+1} = x_k - eta (slope + change of the gradient + e_k + zeta_k) do, for any K.
 
-    P is L times the mean over k of |x_k|, g = |G + b|, X = (K-1) L eta. Steps: "r" (|r| <= P + L rho), "drift"
+    The proof must hold the vectors of ``round_vectors``. slope: G + b where none is given. P is L times the mean over k
+    of |x_k|, g = |slope|, X = (K-1) L eta. Steps: "r" (|r| <= P + L rho), "drift"
     ((1 - X) P <= (X/2)(g + L rho) + tau), "tau" (tau^2 <= X L eta sigma_l^2/2), "z" (|z|^2 <= sigma_l^2/K).
     """
     error = n.L * n.rho
     biased, summed, rest = proof.vector("P_k"), proof.vector("Q_k"), proof.vector("R_k")  # sums over the steps before k
     x, fresh = proof.vector("x"), proof.vector("zeta", time=1, noise=True)
     change, wrong = proof.vector("D", change_along="x"), proof.vector("e", time=1)
-    slope = Vector({"G": sp.Integer(1), "b": sp.Integer(1)})
+    slope = slope or Vector({"G": sp.Integer(1), "b": sp.Integer(1)})
     named = {
         "p": biased,
         "p_next": biased + slope + change + wrong,
@@ -187,22 +189,14 @@ def local_steps(proof: Proof, n: Names) -> dict[str, Step]:
     return steps
 
 
-def one_round(proof: Proof, target: Any, case: Case, small_a: Step, small_x: Step) -> Step:
-    """The descent of one round: ``target`` >= 0, where target is F - F_next minus the theorem's one-round loss.
-
-    F, F_next are the expected values of F before and after the round. small_a: L A < 1, and with ``case.growth`` L A <=
-    1/2. small_x: X < 1, and with ``case.growth`` X <= 1 - 1/growth.
-    """
+def wrong_gradients(
+    proof: Proof, case: Case, local: Mapping[str, Step], small_x: Step, steepest: Any, steep: Step
+) -> tuple[sp.Expr, Step]:
+    """Bound on |r|^2, and the step that says it. steepest: what ``steep`` shows g^2 to be at most."""
     n = case.names
-    vectors = round_vectors(proof)
-    G, b, m, r, noise, z, d = vectors.values()
-    before, after = proof.scalar("F", "real"), proof.scalar("F_next", "real")
-    error, LA = n.L * n.rho, n.L * n.A
-    local = local_steps(proof, n)
     P, tau, g, size_r = (sp.Symbol(name, nonnegative=True) for name in ("P", "tau", "g", "size_r"))
+    error, r = n.L * n.rho, Vector({"r": sp.Integer(1)})
     quiet = [] if case.noise else [proof.hypothesis("no noise", -tau, "exact gradients: every zeta is zero", "==")]
-    silent = [] if case.noise else [proof.hypothesis("sigma_l", n.sigma_l, "exact gradients", "==")]
-    # the drift, squared
     growth = case.growth or 1 / (1 - n.X)
     U = n.X / 2 * (g + error) + (tau if case.noise else 0)
     near = [(growth * P, small_x)] if case.growth else []
@@ -213,15 +207,11 @@ def one_round(proof: Proof, target: Any, case: Case, small_a: Step, small_x: Ste
     on_g = (1 + theta) / 2 * growth**2
     on_tau = (1 + 1 / theta) / 2 * growth**2 if case.noise else sp.Integer(0)
     second = proof.scalar_square("g against L rho", g - error)
-    spread = proof.hypothesis("heterogeneity", n.sigma_g**2 - square_of(b), "mean |grad F_i - grad F|^2 <= sigma_g^2")
-    centred = proof.averaged("b has mean zero", G, b)
-    drift_squared = on_g * n.X**2 * (square_of(G) + n.sigma_g**2 + error**2) + on_tau * n.X * n.L * n.eta * n.sigma_l**2
+    drift_squared = on_g * n.X**2 * (steepest + error**2) + on_tau * n.X * n.L * n.eta * n.sigma_l**2
     terms = [
         (growth * U + P, bounded),
         ((1 + theta) * n.X**2 / 4 * growth**2, second),
-        (on_g * n.X**2, spread),
-        (-on_g * n.X**2, proof.steps["norm g"]),
-        (-2 * on_g * n.X**2, centred),
+        (on_g * n.X**2, steep),
     ]
     if case.noise:
         first = proof.scalar_square("Young in the drift", theta * n.X / 2 * (g + error) - tau)
@@ -239,13 +229,82 @@ def one_round(proof: Proof, target: Any, case: Case, small_a: Step, small_x: Ste
             (1 + 1 / n.a, squared),
         ],
     )
-    # the mean direction: G + m + noise
+    return r_squared, wrong
+
+
+def mean_direction(
+    proof: Proof, n: Names, vectors: Mapping[str, Vector], local: Mapping[str, Step]
+) -> tuple[Step, Step]:
+    """The means over clients: |m|^2 <= |r|^2 and |n|^2 <= sigma_l^2/(NK)."""
+    m, r, noise, z = (vectors[name] for name in ("m", "r", "n", "z"))
     mean_r = proof.averaged("m is the mean of r", m, r)
     jensen = proof.square("Jensen", r - m)
     bias = proof.combine("|m|^2", square_of(r) - square_of(m), [(1, jensen), (2, mean_r)])
     shared = proof.independent("clients are independent", z, n.N)
     alone = n.sigma_l**2 / (n.N * n.K)
-    small_noise = proof.combine("|n|^2", alone - square_of(noise), [(1 / n.N, local["z"]), (1, shared)])
+    return bias, proof.combine("|n|^2", alone - square_of(noise), [(1 / n.N, local["z"]), (1, shared)])
+
+
+def spread_bound(n: Names, r_squared: Any) -> sp.Expr:
+    """Bound on |u - mean u|^2 <= |u - G|^2 <= (1 + s)|b + z|^2 + (1 + 1/s)|r|^2."""
+    return (1 + n.s) * (n.sigma_g**2 + n.sigma_l**2 / n.K) + (1 + 1 / n.s) * r_squared
+
+
+def between_clients(
+    proof: Proof,
+    n: Names,
+    vectors: Mapping[str, Vector],
+    local: Mapping[str, Step],
+    spread: Step,
+    r_squared: Any,
+    wrong: Step,
+) -> Step:
+    """|u - mean u|^2 <= ``spread_bound``, for u = G + b + r + z."""
+    G, b, m, r, noise, z, _ = vectors.values()
+    u = G + b + r + z
+    mean_g = proof.averaged("G against u", G, u)
+    crossed = proof.unbiased("z is unbiased", z, b)
+    away = proof.square("mean of u against G", m + noise)
+    young = proof.square("Young between clients", n.s * (b + z) - r)
+    return proof.combine(
+        "spread of the clients",
+        spread_bound(n, r_squared) - square_of(u) + square_of(proof.mean(u)),
+        [
+            (1, away),
+            (1 / n.s, young),
+            (1 + n.s, spread),
+            (1 + n.s, local["z"]),
+            (-2 * (1 + n.s), crossed),
+            (1 + 1 / n.s, wrong),
+            (-2, mean_g),
+        ],
+    )
+
+
+def one_round(proof: Proof, target: Any, case: Case, small_a: Step, small_x: Step) -> Step:
+    """The descent of one round: ``target`` >= 0, where target is F - F_next minus the theorem's one-round loss.
+
+    F, F_next are the expected values of F before and after the round. small_a: L A < 1, and with ``case.growth`` L A <=
+    1/2. small_x: X < 1, and with ``case.growth`` X <= 1 - 1/growth.
+    """
+    n = case.names
+    vectors = round_vectors(proof)
+    G, b, m, r, noise, z, d = vectors.values()
+    before, after = proof.scalar("F", "real"), proof.scalar("F_next", "real")
+    LA = n.L * n.A
+    local = local_steps(proof, n)
+    g = sp.Symbol("g", nonnegative=True)
+    silent = [] if case.noise else [proof.hypothesis("sigma_l", n.sigma_l, "exact gradients", "==")]
+    spread = proof.hypothesis("heterogeneity", n.sigma_g**2 - square_of(b), "mean |grad F_i - grad F|^2 <= sigma_g^2")
+    centred = proof.averaged("b has mean zero", G, b)
+    steep = proof.combine(
+        "g^2",
+        square_of(G) + n.sigma_g**2 - g**2,
+        [(1, spread), (-1, proof.steps["norm g"]), (-2, centred)],
+    )
+    r_squared, wrong = wrong_gradients(proof, case, local, small_x, square_of(G) + n.sigma_g**2, steep)
+    bias, small_noise = mean_direction(proof, n, vectors, local)
+    alone = n.sigma_l**2 / (n.N * n.K)
     unbiased = proof.unbiased("n is unbiased", noise, G)
     # the drawn cohort, and the step of the server
     u = G + b + r + z
@@ -267,24 +326,6 @@ def one_round(proof: Proof, target: Any, case: Case, small_a: Step, small_x: Ste
         terms.append((n.A * LA / (1 - LA) * alone, small_a))
     terms += [(-n.A / 2 * LA / (1 - LA) * n.sigma_l / (n.N * n.K), step) for step in silent]
     if case.sampled:
-        # |u - mean u|^2 <= |u - G|^2 <= (1 + s)|b + z|^2 + (1 + 1/s)|r|^2
-        mean_g = proof.averaged("G against u", G, u)
-        crossed = proof.unbiased("z is unbiased", z, b)
-        away = proof.square("mean of u against G", m + noise)
-        young = proof.square("Young between clients", n.s * (b + z) - r)
-        bound_v = (1 + n.s) * (n.sigma_g**2 + n.sigma_l**2 / n.K) + (1 + 1 / n.s) * r_squared
-        between = proof.combine(
-            "spread of the clients",
-            bound_v - square_of(u) + square_of(proof.mean(u)),
-            [
-                (1, away),
-                (1 / n.s, young),
-                (1 + n.s, spread),
-                (1 + n.s, local["z"]),
-                (-2 * (1 + n.s), crossed),
-                (1 + 1 / n.s, wrong),
-                (-2, mean_g),
-            ],
-        )
+        between = between_clients(proof, n, vectors, local, spread, r_squared, wrong)
         terms.append((n.A / 2 * LA * n.kappa, between))
     return proof.combine("one round", target, terms)

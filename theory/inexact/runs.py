@@ -124,6 +124,7 @@ def measured(method: str, problem: Problem, setting: Setting, rng: np.random.Gen
         "sigma_l": s.noise,
         "Gamma": float(np.mean(squares)),
         "Delta": problem.value(problem.start) - problem.infimum(),
+        **s.options,
     }
 
 

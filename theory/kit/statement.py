@@ -206,14 +206,23 @@ class Statement:
     def _points(self) -> list[dict[str, float]]:
         """Parameters (not measured values) at which a proof is asked for other multipliers, in several units.
 
-        The run in which most terms are at work, and of the busy ones those with the extremes of every parameter.
+        The run in which most terms are at work, the one at the edge of most conditions, and the extremes of every
+        parameter, once among the runs at the most edges and once among those with the most terms.
         """
         units = {str(symbol): quantity.unit for symbol, quantity in self.quantities.items()}
         measured = {str(symbol) for symbol, quantity in self.quantities.items() if quantity.measured}
         free = [str(symbol) for symbol in self.symbols if str(symbol) not in measured]
-        runs = sorted(self.runs(), key=lambda run: -sum(value != 0 for value in run.values()))
-        busy = [run for run in runs if run.get("X", 1) > 0]
-        chosen = [runs[0], *(pick(busy, key=lambda run, name=name: run[name]) for name in free for pick in (min, max))]
+        edges = self._tight()
+        busiest = sorted(zip(self.runs(), edges, strict=True), key=lambda pair: -sum(v != 0 for v in pair[0].values()))
+        busy = [run for run, _ in busiest if run.get("X", 1) > 0]
+        edge = [run for run, _ in sorted(busiest, key=lambda pair: -pair[1]) if run.get("X", 1) > 0]
+        extremes = [
+            pick(group, key=lambda run, name=name: run[name])
+            for group in (edge, busy)
+            for name in free
+            for pick in (min, max)
+        ]
+        chosen = [busiest[0][0], edge[0], *extremes]
         return [
             {
                 name: float(value) * factor ** units.get(name, (0, 0))[0]
@@ -223,6 +232,14 @@ class Statement:
             for run in {id(run): run for run in chosen}.values()
             for factor in (1.0, 1024.0, 1 / 1024)
         ]
+
+    def _tight(self) -> list[int]:
+        """How many inequalities among the conditions are equalities, for every run."""
+        count = np.zeros(len(next(iter(self.bank.values()))), dtype=int)
+        for relation in (c.relation for c in self.conditions if isinstance(c.relation, sp.Rel)):
+            if not isinstance(relation, sp.Eq):
+                count += np.isclose(evaluated(relation.lhs, self.bank), evaluated(relation.rhs, self.bank))
+        return count.tolist()
 
     def sharpness(self) -> list[dict[str, float | str]]:
         """Per term: its proved factor 1 and the smallest factor that no known run violates (other terms unchanged)."""
