@@ -136,19 +136,14 @@ def one_round(proof: Proof, target: Any, w: Weights, small_x: Step, moved_by: St
     centred = [proof.averaged(f"b has mean zero, against {v}", Vector({v: sp.Integer(1)}), b) for v in "GV"]
     between = proof.square("convexity in the slope", G - V)
     steepest = (w.beta * square_of(G) + (1 - w.beta) * square_of(V)) / w.beta**2 + n.sigma_g**2
-    g = sp.Symbol("g", nonnegative=True)
     share = proof.steps["beta <= 1"]
-    steep = proof.combine(
-        "g^2",
-        steepest - g**2,
-        [
-            (1, spread),
-            (-1, proof.steps["norm g"]),
-            (-2, centred[0]),
-            (-2 * (1 - w.beta) / w.beta, centred[1]),
-            (1 / w.beta, between, share),
-        ],
-    )
+    steep = [
+        (1, spread),
+        (-1, proof.steps["norm g"]),
+        (-2, centred[0]),
+        (-2 * (1 - w.beta) / w.beta, centred[1]),
+        (1 / w.beta, between, share),
+    ]
     r_squared, wrong = wrong_gradients(proof, w.case, local, small_x, steepest, steep)
     bias, small_noise = mean_direction(proof, n, vectors, local)
     spread_of_u = between_clients(proof, n, vectors, local, spread, r_squared, wrong)
