@@ -54,7 +54,7 @@ def build(content: Content, folder: Path, notebooks: Path | None = None, inputs:
         for name, file in (site.pictures.used | site.files).items():
             (new / name).parent.mkdir(parents=True, exist_ok=True)
             (new / name).write_bytes(file)
-        shutil.copytree(HERE / "static", new / "static")
+        shutil.copytree(HERE / "static", new / "static", dirs_exist_ok=True)
         if site.notebooks:
             (new / "notebooks").mkdir()
         for name, source in site.notebooks.items():

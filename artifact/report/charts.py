@@ -122,11 +122,16 @@ def line(label: str, x: Sequence[float], values: np.ndarray, position: int = 0) 
     """A line with its band. values: [n, X], one row per seed; the band is the 95 % t interval, none for one seed."""
     values = np.asarray(values, dtype=float)
     found = {"label": label, "x": list(x), "mean": values.mean(0).tolist(), "n": len(values)}
-    found["look"] = plots.style(label, position)
+    found["look"] = look(label, position)
     if len(values) > 1:
         intervals = [t_interval(column) for column in values.T]
         found |= {"low": [i.low for i in intervals], "high": [i.high for i in intervals]}
     return found
+
+
+def look(label: str, position: int = 0) -> plots.Style:
+    """How the line of a method, or of another label by its position, is drawn."""
+    return plots.style(label, position)
 
 
 def heights(lines: Iterable[Mapping[str, Any]]) -> Span:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,17 @@ def claims_of(name: str, folder: Path = FOLDER) -> list[str]:
 @cache
 def _locations() -> dict[str, str]:
     return {claim: name for name in names() for claim in claims_of(name)}
+
+
+@cache
+def _explained() -> dict[str, str]:
+    pairs = (pair for name in names() for pair in pairwise(read(name)["cells"]))
+    return {id: source(before).strip().split("\n\n")[-1] for before, cell in pairs if (id := shown(cell))}
+
+
+def explained(claim_id: str) -> str:
+    """The sentences before a claim's cell: what is tested, on which instance, and what to see; empty without a cell."""
+    return _explained().get(claim_id, "")
 
 
 def location(claim_id: str) -> tuple[str, str]:

@@ -20,7 +20,7 @@ from artifact.verdicts.ledger import PAPERS, Claim
 #: words of a page at most, as ``weight`` counts them
 LONGEST = 3_600
 #: words that a card takes beside its claim's text: heading, badge, links, how to contest
-FRAME = 110
+FRAME = 190
 #: letters of stored evidence that are shown as one word, and words of it that are shown at most
 LETTERS, SHOWN = 14, 420
 

@@ -99,6 +99,9 @@ def navigation() -> list[tuple[str, str]]:
     short = {paper: TITLES[paper].split(" (")[0] for paper in PAPERS}
     return [
         ("index.html", "Overview"),
+        ("choose.html", "Choose"),
+        ("training.html", "Training"),
+        ("pairs.html", "Two methods"),
         *((f"paper-{paper}.html", short[paper]) for paper in PAPERS),
         ("tables.html", "Tables"),
         ("figures.html", "Figures"),

@@ -18,12 +18,13 @@ from stored import stores_now
 from artifact import algorithms
 from artifact.base.errors import UserError
 from artifact.papers import experiments
-from artifact.report import charts, command, counterexamples, evidence, fingerprints, notebooks
+from artifact.report import charts, command, counterexamples, evidence, fingerprints, notebooks, settings
 from artifact.report.build import build
 from artifact.report.command import report_command
 from artifact.report.content import ROOT, Content, Record
 from artifact.report.mathematics import Converter, mathml, mended, typeset
 from artifact.report.pages import figures
+from artifact.report.pages.choose import direction
 from artifact.report.pages.papers import statement_parts
 from artifact.report.pictures import Pictures
 from artifact.report.site import Site
@@ -422,6 +423,54 @@ def test_a_claim_links_to_its_notebook_once_that_has_been_rendered(content, tmp_
     assert Site(content, tmp_path).notebook(claim) is None
     (tmp_path / f"{names[0]}.html").write_text("<html></html>")
     assert Site(content, tmp_path).notebook(claim) == f"notebooks/{names[0]}.html#{claim}"
+
+
+# ---- settings, pairs, budgets ----------------------------------------------------------------------------------------
+
+
+def line(ends: dict[int, float], passes: float = 5.0) -> settings.Line:
+    return settings.Line(
+        ends, [1, 2, 3, 4], {seed: [end - 3, end - 2, end - 1, end] for seed, end in ends.items()}, passes, 2.0
+    )
+
+
+def setting(**lines: settings.Line) -> settings.Setting:
+    return settings.Setting("D", "IID", "1 of 2 clients", "", 4, lines=lines)
+
+
+def test_a_pooled_difference_counts_every_setting_once_and_none_with_one_seed():
+    a, b = line({0: 3.0, 1: 5.0}), line({0: 1.0, 1: 3.0})
+    two, four, lone = setting(A=a, B=b), setting(A=line({0: 5.0, 1: 7.0}), B=b), setting(A=line({0: 90.0}), B=b)
+    (one, over) = settings.pairs([two, four, lone])["A", "B"]
+    assert (one.mean, one.n, over) == (3.0, 2, 2) and one.low < 3.0 < one.high
+    assert settings.pairs([two, four])["B", "A"][0].mean == -3.0
+    assert settings.difference(lone, "A", "B").n == 1 and ("A", "B") not in settings.pairs([lone])
+
+
+def test_a_budget_pays_for_fewer_rounds_of_a_dearer_method():
+    dear, cheap = line({0: 10.0, 1: 10.5}, passes=10.0), line({0: 9.0, 1: 9.4})
+    both = setting(dear=dear, cheap=cheap)
+    assert settings.best(both).label == "dear" and not settings.best(both).level
+    assert settings.best(both, passes=20.0).label == "cheap"
+    assert settings.best(both, passes=1.0) is None
+    assert dear.at(20.0, 100.0) == {0: 7.5, 1: 8.0}
+
+
+def test_the_overview_of_training_has_one_row_a_claim_with_the_verdict_of_its_card(content, site):
+    text = (site / "training.html").read_text(encoding="utf-8")
+    rows = re.findall(r'<tr><th scope="row"><a href="[^"#]*#([^"]*)">.*?class="badge v-([a-z-]+)"', text, re.S)
+    assert dict(rows) == {id: r.in_training for id, r in content.records.items() if r.in_training} and len(rows) > 90
+    for record in content.records.values():
+        if record.in_training in ("reproduced", "contradicted") and record.experiment["limit"] == 0:
+            wanted = "as claimed" if record.in_training == "reproduced" else "against the claim"
+            assert direction(record.experiment) == wanted, record.claim.id
+
+
+def test_every_card_says_in_words_what_was_found_and_how_to_contest_it(site, content):
+    text = "".join(path.read_text(encoding="utf-8") for path in site.glob("paper-*.html"))
+    assert text.count("<summary>Contest this</summary>") == len(content.records)
+    told = [id for id in content.records if len(notebooks.explained(id).split()) > 10]
+    assert set(content.records) - set(told) == set()
 
 
 # ---- command ---------------------------------------------------------------------------------------------------------

@@ -14,6 +14,9 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 LEDGER = ledger.load()
 KINDS = (
     "index.html",
+    "choose.html",
+    "pairs.html",
+    "training.html",
     "paper-yashwanth2023.html",
     "paper-yashwanth2023-section-3.html",
     "tables.html",
@@ -148,6 +151,32 @@ def test_a_table_without_a_file_is_written_as_csv_in_the_browser(visit):
         page.click("a.csv")
     text = waiting.value.path().read_text(encoding="utf-8")
     assert text.startswith('"method","form","gradients per step"') and '"FedSAM","paper","2"' in text
+
+
+@needs_browser
+def test_the_form_answers_what_the_table_of_budgets_says(visit, site):
+    page = visit("choose.html")
+    text = re.search(r"Dirichlet-0.6, 10 of 100 clients</th>(.*?)</tr>", (site / "choose.html").read_text(), re.S)[1]
+    best = re.findall(r"<strong>([^<]*)</strong> ([0-9.]+) %", text)
+    page.select_option("select[name=split]", "Dirichlet-0.6")
+    assert page.inner_text("#answer strong") == best[0][0] and f"{best[0][1]} [" in page.inner_text("#answer p")
+    page.fill("input[name=passes]", "300")  # FedAvg's 60 rounds
+    assert page.inner_text("#answer strong") == best[1][0] and f"{best[1][1]} [" in page.inner_text("#answer p")
+    page.fill("input[name=passes]", "1")
+    assert page.inner_text("#answer").startswith("No method plays")
+    assert page.problems == []
+
+
+@needs_browser
+def test_a_pair_has_the_number_of_the_matrix(visit):
+    page = visit("pairs.html?a=FedSMOO&b=FedDyn")
+    cell = page.locator("#matrix ~ .scroll a[href='pairs.html?a=FedSMOO&b=FedDyn']").inner_text()
+    shown = page.inner_text("#answer strong").replace("\u2212", "-")
+    assert f"{float(shown.split(': ')[1].split(' ')[0]):+.1f}" == re.match(r"[-+0-9.]+", cell)[0]
+    for over in ("passes", "models"):
+        page.select_option("select[name=over]", over)
+        assert page.locator("#picture svg.plot g[data-series]").count() == 2
+    assert page.problems == []
 
 
 @needs_browser

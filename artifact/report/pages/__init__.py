@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from artifact.report.pages import figures, front, methods, papers, reference, tables
+from artifact.report.pages import choose, figures, front, methods, papers, reference, tables
 
-PAGES = (front.build, papers.build, tables.build, figures.build, methods.build, reference.build)
+PAGES = (front.build, choose.build, papers.build, tables.build, figures.build, methods.build, reference.build)

@@ -111,6 +111,8 @@ def _article(site: Site, record: Record, settings: list[str]) -> dict[str, Any]:
         "statement": convert.html(statement, claim.id),
         "note": convert.inline(claim.note, f"note of {claim.id}") if claim.note else "",
         "repaired": convert.html(record.repaired, f"repair of {claim.id}") if record.repaired else "",
+        "told": convert.inline(notebooks.explained(claim.id), f"explanation of {claim.id}"),
+        "evidence_file": f"results/checks/{claim.id}.json" if claim.decided_by == "checks" else "",
         "how": convert.html(claim.how_to_check, f"check of {claim.id}"),
         "parts": evidence.parts(record),
         "experiment": evidence.experiment(record),

@@ -1,0 +1,134 @@
+"""What came out of training: every claim in a row, any two methods over all settings, and a method for a budget."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from artifact.report import charts
+from artifact.report.content import Record
+from artifact.report.settings import Setting, best, collect, pairs
+from artifact.report.site import Page, Site
+from artifact.verdicts.decide import NOT_FLAT
+from artifact.verdicts.ledger import EMPIRICAL
+
+#: settings that a method has to be trained in to stand in the matrix of pairs
+FEWEST = 3
+#: seeds up to which the pages know the quantile of Student's t
+SEEDS = 30
+
+
+def build(site: Site) -> Iterator[Page]:
+    records = [record for record in site.content.records.values() if record.in_training]
+    context: dict[str, Any] = {"title": "Training verdicts", "rows": [_row(record) for record in records]}
+    context["totals"] = [(v, n) for v in EMPIRICAL if (n := sum(r.in_training == v for r in records))]
+    yield Page("training.html", "training.html", context)
+    settings = collect(site.numbers)
+    site.files["static/settings.js"] = ("window.fedsharp = " + json.dumps(_as_data(settings)) + ";\n").encode()
+    own = {"title": "Choose a method", "settings": settings, "budgets": [_budgets(one) for one in settings]}
+    yield Page("choose.html", "choose.html", own)
+    yield Page("pairs.html", "pairs.html", {"title": "Any two methods"} | _matrix(settings))
+
+
+# ---- one row a claim -------------------------------------------------------------------------------------------------
+
+
+def _row(record: Record) -> dict[str, Any]:
+    found = record.experiment or {}
+    scale, _, seeds = found["setting"].removesuffix(", curves not yet flat").rpartition(", n=")
+    return {
+        "record": record,
+        "scale": scale,
+        "n": seeds,
+        "direction": direction(found),
+        "size": _size(found),
+        "curve": _curve(found),
+    }
+
+
+def direction(found: Any) -> str:
+    """Where the interval that decided lies, in words."""
+    interval = found["interval"]
+    if interval is None:
+        return "not run"
+    low, high = interval["low"], interval["high"]
+    if low is not None and low > 0:
+        return "as claimed"
+    return "against the claim" if high is not None and high < 0 else "not told"
+
+
+def _size(found: Any) -> str:
+    """The interval with its unit and level; before it, what is printed or claimed and whether that is excluded."""
+    size = found["size"]
+    one = size["interval"] if size else found["interval"]
+    if one is None:
+        return ""
+    ends = ("open" if one[end] is None else f"{one[end]:+.3g}" for end in ("low", "high"))
+    text = f"{one['mean']:+.3g} [{', '.join(ends)}] {found['unit']}".strip() + f", {100 * one['level']:.4g} %"
+    stated = [v for v in (size["claimed"], size["printed"]) if v is not None] if size else []
+    return f"{text}; paper {stated[-1]:+.3g}" if stated else text
+
+
+def _curve(found: Any) -> str:
+    """Whether the curves behind a verdict have ended level."""
+    if found["interval"] is None:
+        return ""
+    rising = next((reason for reason in found["provisional"] if reason.startswith(NOT_FLAT)), None)
+    if rising is not None:
+        return rising.removeprefix("curves ")
+    return "flat" if found["unit"] == "points" else "not asked"
+
+
+# ---- settings --------------------------------------------------------------------------------------------------------
+
+
+def _as_data(settings: list[Setting]) -> dict[str, Any]:
+    """For the pages' script. t: quantiles of Student's t at 97.5 % for 1, 2, ... degrees of freedom."""
+    labels = dict.fromkeys(label for setting in settings for label in setting.lines)
+    looks = {label: charts.look(label) for label in labels}
+    return {
+        "t": [round(float(special.stdtrit(df, 0.975)), 5) for df in range(1, SEEDS)],
+        "looks": {label: {"colour": k.colour, "dash": charts.DASHES.get(k.line, "")} for label, k in looks.items()},
+        "settings": [
+            {
+                "data": one.data,
+                "split": one.split,
+                "share": one.share,
+                "flat": one.flat,
+                "horizon": one.horizon,
+                "tables": [[at.link, f"{at.paper.title}, {at.table.location or at.table.id}"] for at in one.tables],
+                "lines": {label: vars(line) for label, line in one.lines.items()},
+            }
+            for one in settings
+        ],
+    }
+
+
+def _budgets(setting: Setting) -> dict[str, Any]:
+    """Who is highest with the same rounds, and with the gradients or the traffic that FedAvg needs for all of them."""
+    line = setting.lines.get("FedAvg") or next(iter(setting.lines.values()))
+    passes, models = (setting.horizon * rate for rate in (line.passes, line.models))
+    return {
+        "setting": setting,
+        "passes": passes,
+        "models": models,
+        "rounds": best(setting),
+        "gradients": best(setting, passes=passes),
+        "traffic": best(setting, models=models),
+        "n": max(len(one.ends) for one in setting.lines.values()),
+    }
+
+
+def _matrix(settings: list[Setting]) -> dict[str, Any]:
+    """Pooled differences of the methods that were trained in several settings, row minus column."""
+    found = pairs(settings)
+    labels = dict.fromkeys(label for setting in settings for label in setting.lines)
+    trained = {label: sum(label in setting.lines for setting in settings) for label in labels}
+    often = [label for label in labels if trained[label] >= FEWEST]
+    means = {a: np.mean([found[a, b][0].mean for b in often if (a, b) in found]) for a in often}
+    often.sort(key=lambda label: -means[label])
+    return {"often": often, "labels": sorted(labels), "pairs": found, "settings": settings}

@@ -1,0 +1,175 @@
+// Two pages from static/settings.js: a method for a budget, and any two methods over all settings. No library.
+"use strict";
+(() => {
+  const { settings, looks, t } = window.fedsharp;
+  const answer = document.getElementById("answer"), ranking = document.getElementById("ranking");
+  const picture = document.getElementById("picture");
+  const LAST = 3;
+  const escape = (text) => String(text).replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
+  const mean = (values) => values.reduce((a, b) => a + b, 0) / values.length;
+  const signed = (value, digits = 2) => (value < 0 ? "−" : "+") + Math.abs(value).toFixed(digits);
+
+  // mean and 95 % t interval; no interval for one value
+  const interval = (values) => {
+    const m = mean(values), n = values.length;
+    if (n < 2) return { mean: m, low: NaN, high: NaN, n };
+    const half = t[n - 2] * Math.sqrt(values.reduce((sum, v) => sum + (v - m) ** 2, 0) / (n - 1) / n);
+    return { mean: m, low: m - half, high: m + half, n };
+  };
+  const ends = (i, show = signed) => show(i.mean) + (i.n > 1 ? " [" + show(i.low) + ", " + show(i.high) + "]" : "");
+  const shared = (a, b) => Object.keys(a).filter((seed) => seed in b);
+  const apart = (a, b) => interval(shared(a, b).map((seed) => a[seed] - b[seed]));
+  const name = (s) => s.data + ", " + s.split + ", " + s.share;
+  const links = (s) => s.tables.map(([href, text]) => '<a href="' + href + '">' + escape(text) + "</a>").join("; ");
+  const table = (label, head, rows) => '<div class="scroll" tabindex="0" role="region" aria-label="' + escape(label) + '"><table><thead><tr>' +
+    head.map((h) => '<th scope="col">' + h + "</th>").join("") + "</tr></thead><tbody>" +
+    rows.map((row) => "<tr>" + row.map((cell, i) => i ? "<td>" + cell + "</td>" : '<th scope="row">' + cell + "</th>").join("") + "</tr>").join("") +
+    "</tbody></table></div>";
+
+  // ---- charts: lines with their names at the right end, and differences with intervals
+  const W = 620, H = 320, L = 48, R = 470, T = 10, B = 280;
+  const ticks = (low, high) => {
+    const raw = (high - low) / 5 || 1, power = 10 ** Math.floor(Math.log10(raw));
+    const step = [1, 2, 5, 10].map((k) => k * power).find((s) => s >= raw);
+    const found = [];
+    for (let v = Math.ceil(low / step) * step; v <= high + 1e-9; v += step) found.push(Number(v.toPrecision(6)));
+    return found;
+  };
+  const lines = (said, series, axis) => {
+    const xs = series.flatMap((s) => s.x), ys = series.flatMap((s) => s.y);
+    const x1 = Math.max(...xs), y0 = Math.min(...ys), y1 = Math.max(...ys);
+    const X = (v) => L + (R - L) * v / (x1 || 1), Y = (v) => B - (B - T) * (v - y0) / ((y1 - y0) || 1);
+    let body = ticks(0, x1).map((v) => '<line class="grid" x1="' + X(v) + '" x2="' + X(v) + '" y1="' + T + '" y2="' + B + '"/><text x="' + X(v) + '" y="' + (B + 15) + '" text-anchor="middle">' + v + "</text>").join("");
+    body += ticks(y0, y1).map((v) => '<line class="grid" x1="' + L + '" x2="' + R + '" y1="' + Y(v) + '" y2="' + Y(v) + '"/><text x="' + (L - 5) + '" y="' + (Y(v) + 4) + '" text-anchor="end">' + v + "</text>").join("");
+    body += '<text x="' + (L + R) / 2 + '" y="' + (B + 34) + '" text-anchor="middle">' + axis + '</text><text x="11" y="' + (T + B) / 2 + '" text-anchor="middle" transform="rotate(-90 11 ' + (T + B) / 2 + ')">test accuracy (%)</text>';
+    const order = [...series].sort((a, b) => b.y[b.y.length - 1] - a.y[a.y.length - 1]);
+    let free = T;
+    for (const s of order) {
+      const look = looks[s.label], last = s.y.length - 1;
+      const at = Math.max(free + 6, Y(s.y[last]));
+      free = at + 8;
+      body += '<g data-series="' + escape(s.label) + '" style="--key:' + look.colour + '"><path class="line" stroke-dasharray="' + look.dash + '" d="M' + s.x.map((v, i) => X(v).toFixed(1) + " " + Y(s.y[i]).toFixed(1)).join("L") + '"/>' +
+        '<path class="line" stroke-dasharray="' + look.dash + '" d="M' + (R + 8) + " " + at + "H" + (R + 32) + '"/><text x="' + (R + 36) + '" y="' + (at + 4) + '">' + escape(s.label) + " " + s.y[last].toFixed(1) + "</text></g>";
+    }
+    return '<svg class="plot one" viewBox="0 0 ' + W + " " + H + '" role="img" aria-label="' + escape(said) + '">' + body + "</svg>";
+  };
+  const curve = (line, label, over) => ({
+    label,
+    x: line.rounds.map((r) => over === "rounds" ? r : r * line[over]),
+    y: line.rounds.map((_, i) => mean(Object.values(line.curves).map((values) => values[i]))),
+  });
+  const forest = (said, rows) => {
+    const all = rows.flatMap((r) => r.i.n > 1 ? [r.i.low, r.i.high] : [r.i.mean]).concat(0);
+    const low = Math.min(...all), high = Math.max(...all), X = (v) => 300 + 300 * (v - low) / ((high - low) || 1);
+    const height = 24 * rows.length + 44;
+    let body = '<line class="axis" x1="' + X(0) + '" x2="' + X(0) + '" y1="4" y2="' + (height - 36) + '"/>';
+    rows.forEach((r, k) => {
+      const y = 18 + 24 * k, kind = r.i.low > 0 ? "good" : r.i.high < 0 ? "bad" : "plain";
+      body += '<text x="290" y="' + (y + 4) + '" text-anchor="end"' + (r.bold ? ' font-weight="700"' : "") + ">" + escape(r.label) + "</text>";
+      if (r.i.n > 1) body += '<line class="interval ' + kind + '" x1="' + X(r.i.low) + '" x2="' + X(r.i.high) + '" y1="' + y + '" y2="' + y + '"/>';
+      body += r.bold ? '<path class="' + kind + '" d="M' + (X(r.i.mean) - 6) + " " + y + "l6 -6l6 6l-6 6Z" + '"/>' : '<circle class="' + kind + '" cx="' + X(r.i.mean) + '" cy="' + y + '" r="4"/>';
+    });
+    body += ticks(low, high).map((v) => '<text x="' + X(v) + '" y="' + (height - 20) + '" text-anchor="middle">' + v + "</text>").join("");
+    body += '<text x="450" y="' + (height - 4) + '" text-anchor="middle">difference in points, 95 %</text>';
+    return '<svg class="small one" viewBox="0 0 ' + W + " " + height + '" role="img" aria-label="' + escape(said) + '">' + body + "</svg>";
+  };
+
+  const options = (select, values, wanted) => {
+    select.innerHTML = values.map((v) => "<option>" + escape(v) + "</option>").join("");
+    if (values.includes(wanted)) select.value = wanted;
+  };
+  const distinct = (values) => [...new Set(values)];
+  const remember = (form) => {
+    const query = new URLSearchParams([...new FormData(form)].filter(([, value]) => value)).toString();
+    try { history.replaceState(null, "", location.pathname + "?" + query + location.hash); } catch (error) { /* file:// */ }
+  };
+
+  // ---- a method for a budget
+  const choose = document.getElementById("choose");
+  if (choose) {
+    const field = choose.elements, asked = new URLSearchParams(location.search);
+    const narrow = () => {
+      options(field.data, distinct(settings.map((s) => s.data)), field.data.value || asked.get("data"));
+      const ofData = settings.filter((s) => s.data === field.data.value);
+      options(field.split, distinct(ofData.map((s) => s.split)), field.split.value || asked.get("split"));
+      const ofSplit = ofData.filter((s) => s.split === field.split.value);
+      options(field.share, distinct(ofSplit.map((s) => s.share)), field.share.value || asked.get("share"));
+      return ofSplit.find((s) => s.share === field.share.value);
+    };
+    const show = () => {
+      const s = narrow();
+      const passes = field.passes.value === "" ? Infinity : Number(field.passes.value);
+      const models = field.models.value === "" ? Infinity : Number(field.models.value);
+      const found = Object.entries(s.lines).map(([label, line]) => {
+        const paid = line.rounds.map((r, i) => [r, i]).filter(([r]) => r * line.passes <= passes && r * line.models <= models);
+        const last = paid.slice(-LAST);
+        const values = Object.fromEntries(Object.entries(line.curves).map(([seed, c]) => [seed, mean(last.map(([, i]) => c[i]))]));
+        return { label, line, values, round: paid.length ? paid[paid.length - 1][0] : 0 };
+      }).filter((f) => f.round);
+      if (!found.length) {
+        answer.innerHTML = "<p>No method plays an evaluated round for that.</p>";
+        ranking.innerHTML = picture.innerHTML = "";
+        return;
+      }
+      found.forEach((f) => { f.i = interval(Object.values(f.values)); });
+      found.sort((a, b) => b.i.mean - a.i.mean);
+      const first = found[0];
+      found.forEach((f) => { f.apart = f === first ? null : apart(first.values, f.values); });
+      const level = found.filter((f) => f.apart && !(f.apart.low > 0)).map((f) => f.label);
+      const plain = (v) => v.toFixed(1);
+      answer.innerHTML = '<p class="lead"><strong>' + escape(first.label) + "</strong> is highest, " + ends(first.i, plain) + " %. " +
+        (first.i.n < 2 ? "That is one seed: whether it differs from the others is not tested." : level.length ? "Our runs cannot tell it from " + escape(level.join(", ")) + "." : first.i.n > 1 ? "It stands alone: every other interval lies below." : "") + "</p>" +
+        "<p><strong>How sure:</strong> n=" + first.i.n + " seed" + (first.i.n > 1 ? "s" : "") + ", 95 % intervals paired by seed and not adjusted for " + (found.length - 1) + " comparisons; " +
+        (s.flat && passes === Infinity && models === Infinity ? "the curves have ended level." : "the curves still move at this point, so a longer run may change the order.") + " Runs: " + links(s) + ".</p>";
+      ranking.innerHTML = table("Methods within the budget", ["method", "rounds", "gradients a round", "models a round", "accuracy (%), 95 %", "best minus it, 95 %", "in words"], found.map((f) => [
+        escape(f.label), f.round, f.line.passes, Number(f.line.models.toFixed(2)), ends(f.i, plain), f.apart ? ends(f.apart) : "",
+        f === first ? "highest" : first.i.n < 2 ? "not tested" : level.includes(f.label) ? "not told from the highest" : "lower",
+      ]));
+      const over = passes < Infinity ? "passes" : models < Infinity ? "models" : "rounds";
+      const axis = { rounds: "round", passes: "gradients: passes over its data per active client", models: "traffic: models to and from an active client" }[over];
+      picture.innerHTML = lines("Accuracy against " + axis, found.map((f) => curve(f.line, f.label, over)), axis);
+    };
+    choose.addEventListener("input", () => { show(); remember(choose); });
+    for (const key of ["passes", "models"]) field[key].value = asked.get(key) || "";
+    choose.hidden = false;
+    show();
+  }
+
+  // ---- any two methods
+  const pair = document.getElementById("pair");
+  if (pair) {
+    const field = pair.elements, asked = new URLSearchParams(location.search);
+    const show = () => {
+      const a = field.a.value, b = field.b.value;
+      const both = settings.filter((s) => s.lines[a] && s.lines[b] && shared(s.lines[a].ends, s.lines[b].ends).length);
+      if (a === b || !both.length) {
+        answer.innerHTML = "<p>" + (a === b ? "Choose two different methods." : "No setting has both.") + "</p>";
+        ranking.innerHTML = picture.innerHTML = field.setting.innerHTML = "";
+        return;
+      }
+      options(field.setting, both.map(name), field.setting.value || asked.get("setting"));
+      const rows = both.map((s) => ({ s, i: apart(s.lines[a].ends, s.lines[b].ends) }));
+      const counted = rows.filter((r) => r.i.n > 1);
+      const pooled = counted.length > 1 ? interval(counted.map((r) => r.i.mean)) : counted.length ? counted[0].i : null;
+      const below = counted.filter((r) => r.i.mean < 0).length;
+      answer.innerHTML = '<p class="lead"><strong>' + escape(a) + " minus " + escape(b) + ": " + (pooled ? ends(pooled) + " points</strong> (95 %, over " + counted.length + " setting" + (counted.length > 1 ? "s" : "") + ")" : "</strong>one seed only, no interval") +
+        "; negative in " + below + " of " + counted.length + '. <a href="#assumptions">What that assumes</a>.</p>';
+      ranking.innerHTML = table(a + " minus " + b, ["setting", escape(a) + " (%)", escape(b) + " (%)", "difference, 95 %", "n", "curves", "table"], rows.map(({ s, i }) => [
+        escape(name(s)), mean(Object.values(s.lines[a].ends)).toFixed(1), mean(Object.values(s.lines[b].ends)).toFixed(1),
+        ends(i), i.n, s.flat ? "flat" : "not flat", links(s),
+      ]));
+      const s = both.find((one) => name(one) === field.setting.value), over = field.over.value;
+      const drawn = rows.map((r) => ({ label: r.s.data.split(" (")[0] + ", " + r.s.split + ", " + r.s.share.replace(" clients", "") + ", " + r.s.horizon + " r.", i: r.i }));
+      if (pooled && counted.length > 1) drawn.push({ label: "mean of the settings", i: pooled, bold: true });
+      const axis = { rounds: "round", passes: "gradients: passes over its data per active client", models: "traffic: models to and from an active client" }[over];
+      picture.innerHTML = forest("Differences of " + a + " and " + b, drawn) +
+        "<p><strong>" + escape(name(s)) + "</strong></p>" + lines(a + " and " + b + " against " + axis, [a, b].map((label) => curve(s.lines[label], label, over)), axis);
+    };
+    pair.addEventListener("input", () => { show(); remember(pair); });
+    field.a.value = asked.get("a") || "FedSMOO";
+    field.b.value = asked.get("b") || "FedDyn";
+    if (asked.get("over")) field.over.value = asked.get("over");
+    pair.hidden = false;
+    show();
+  }
+})();
