@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import artifact
+
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = ("core.md", "contributing.md")
@@ -93,3 +95,26 @@ def test_every_file_of_a_walk_is_named_by_an_earlier_one():
         for place, file in enumerate(files[1:], 1):
             earlier = " ".join(one.read_text(encoding="utf-8") for one in files[:place])
             assert any(name in earlier for name in names_of(file)), f"{question}: {file.name}"
+
+
+def headings(file: Path) -> set[str]:
+    """Anchors of a page's headings, as GitHub makes them."""
+    found = re.findall(r"^#+ (.+)$", file.read_text(encoding="utf-8"), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in found}
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "CHANGELOG.md", "README.md"])
+def test_links_of_the_pages_at_the_top_lead_somewhere(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    targets = [t for t in re.findall(r"\]\(([^)\s]+)\)", text) if not t.startswith("http")]
+    for target in targets:
+        name, _, anchor = target.partition("#")
+        file = ROOT / (name or page)
+        assert file.exists(), target
+        assert not anchor or anchor in headings(file), target
+    paths = PATH.findall(text.replace("results/checks/ID.json", "results/checks/*.json"))
+    assert [path for path in paths if not any(ROOT.glob(path))] == []
+
+
+def test_the_changes_name_the_version():
+    assert f"Version {artifact.__version__} " in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
