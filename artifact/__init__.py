@@ -1,11 +1,43 @@
-"""fedsharp: the training core and what serves it."""
+"""fedsharp: federated training with sharpness-aware methods, and the audit of the papers that propose them.
+
+The names of ``PUBLIC`` are imported when they are first used, so that ``import artifact`` waits for nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from artifact.accelerate.allocator import keep_freed_memory, let_idle_threads_sleep
+
+if TYPE_CHECKING:
+    from artifact import curvature, losses, optim
+    from artifact.interface.train import partition, train
 
 __version__ = "0.1.0"
 
 #: Part of every run's key. Raised only when a change may alter numbers.
 NUMBERS = 1
 
+#: name -> where it lives, MODULE or MODULE:NAME
+PUBLIC = {
+    "train": "artifact.interface.train:train",
+    "partition": "artifact.interface.train:partition",
+    "optim": "artifact.optim",
+    "losses": "artifact.losses",
+    "curvature": "artifact.curvature",
+}
+
 keep_freed_memory()
 let_idle_threads_sleep()
+
+
+def __getattr__(name: str) -> Any:
+    if name not in PUBLIC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(PUBLIC)}")
+    module, _, attribute = PUBLIC[name].partition(":")
+    found = import_module(module)
+    return getattr(found, attribute) if attribute else found
+
+
+__all__ = ["curvature", "losses", "optim", "partition", "train"]

@@ -19,7 +19,15 @@ from artifact.base.options import AS_JSON, profile_option
 from artifact.base.registered import LOADERS
 from artifact.base.tables_as_text import in_words, markdown_table, plain_lines
 
-LOADERS["schematics"] = lambda: import_module("theory.schematics").SCHEMATICS
+
+def _schematics() -> Any:
+    try:
+        return import_module("theory.schematics").SCHEMATICS
+    except ModuleNotFoundError as error:
+        raise UserError("theory", error.name, "a command started in a checkout, which holds that package") from None
+
+
+LOADERS["schematics"] = _schematics
 
 #: name -> where the command is defined, and the first line of its help. MODULE:NAME names a ``click.Command`` or a
 #: function that makes one.

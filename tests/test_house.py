@@ -16,6 +16,7 @@ FLOORS = (
     ("accelerate", "curvature"),
     ("data", "algorithms"),
     ("training",),
+    ("interface", "optim", "losses"),
     ("runs",),
     ("papers", "bench"),
     ("verdicts",),
@@ -30,19 +31,22 @@ CORE = ("base", "models", "algorithms", "training")
 #: lines of Python at most, by room. A number goes up only in a commit that names the feature which needs the lines;
 #: the aims are 5,000 lines for the core and 20,000 for the rooms listed here.
 MOST = {
-    "base": 1_029,
+    "base": 1_040,
     "models": 461,
     "accelerate": 1_263,
     "curvature": 1_769,
     "data": 1_154,
     "algorithms": 1_745,
-    "training": 1_726,
+    "training": 1_740,
+    "interface": 365,
+    "optim": 172,
+    "losses": 31,
     "runs": 3_468,
     "papers": 4_837,
     "bench": 808,
     "verdicts": 1_920,
     "report": 3_230,
-    "cli": 224,
+    "cli": 232,
     "__main__": 25,
 }
 #: a string that names a module or the beginning of its name, and a module that a command line starts

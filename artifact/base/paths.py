@@ -1,13 +1,24 @@
-"""Where the files of a checkout are: the one place that counts folders upwards."""
+"""Where files are: the one place that counts folders upwards.
+
+In a checkout the ledger and the experiments stand beside the package. Where it is installed they stand inside it, and
+the folder that a command is started in takes the place of the checkout.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-#: the package itself, and the checkout that holds it
 PACKAGE = Path(__file__).resolve().parents[1]
-ROOT = PACKAGE.parent
+INSTALLED = (PACKAGE / "claims").is_dir()
+#: where stores and documents are looked for
+ROOT = Path.cwd() if INSTALLED else PACKAGE.parent
+_DECLARED = PACKAGE if INSTALLED else ROOT
 
-CLAIMS, EXPERIMENTS, NOTEBOOKS, DOCS = ROOT / "claims", ROOT / "experiments", ROOT / "notebooks", ROOT / "docs"
+CLAIMS, EXPERIMENTS, NOTEBOOKS, DOCS = (
+    _DECLARED / "claims",
+    _DECLARED / "experiments",
+    ROOT / "notebooks",
+    ROOT / "docs",
+)
 #: the papers' tables as transcribed
 PRINTED = CLAIMS / "tables"

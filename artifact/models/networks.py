@@ -302,11 +302,11 @@ BUILDERS: dict[str, Callable[[tuple, int], Model]] = {
 }
 
 
-def needs_two_samples(model: Model) -> bool:
-    """Whether BatchNorm meets a single pixel per channel; a batch of one image then has no variance."""
+def needs_two_samples(model: nn.Module, x: Tensor) -> bool:
+    """Whether BatchNorm meets a single pixel per channel; a batch of one sample x [1, ...] then has no variance."""
     was_training = model.training
     model.eval()  # running statistics stay, and dropout needs no draws
-    shapes = input_shapes(model, torch.zeros(1, *model.input_shape), (BatchNorm,))
+    shapes = input_shapes(model, x, (nn.modules.batchnorm._BatchNorm,))
     model.train(was_training)
     return any(math.prod(shape[2:]) == 1 for _, _, shape in shapes)
 

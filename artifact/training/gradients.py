@@ -70,7 +70,7 @@ class Group:
 
 @dataclass
 class Oracle:
-    """Gradients of the mean cross-entropy, plus MAN's penalty, of one architecture.
+    """Gradients of the mean loss, plus MAN's penalty, of one architecture.
 
     model: the architecture; the numbers in its parameters are not used.
     backend: what was asked for, and after the start what is used: a network that no formula knows has another one.
@@ -79,6 +79,7 @@ class Oracle:
     memory: bytes that the activations and gradients of one batched call may take, for ``tiles`` those of all workers
     together; None for the device's share (``base.devices.gradient_memory``).
     cuda_graphs: record the gradient once per shape and replay it (``accelerate.cuda_graphs``).
+    loss: (output, labels) -> mean loss of a minibatch.
     passes: minibatch gradients evaluated so far, summed over clients: the measured cost of a method.
     """
 
@@ -89,6 +90,7 @@ class Oracle:
     threads: int = 0
     memory: int | None = None
     cuda_graphs: bool = False
+    loss: Callable[[Any, Tensor], Tensor] = F.cross_entropy
     passes: int = 0
     _counting: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
@@ -109,7 +111,7 @@ class Oracle:
 
     def _formula_of_backend(self) -> Perceptron | TiledNetwork | None:
         """The formulas that the backend names, if they know this network, penalty and precision."""
-        if self.bfloat16 or self.penalty.variances:
+        if self.bfloat16 or self.penalty.variances or self.loss is not F.cross_entropy:
             return None
         zeta, watched = self.penalty.zeta, self.penalty.layers
         if self.backend in ("explicit", "onednn"):
@@ -234,9 +236,9 @@ class Oracle:
         """Penalised loss of a minibatch, a scalar. tensors: parameters and buffers in place of the model's own."""
         inputs = (x,) if u is None else (x, u)
         with self._precision(x.device), self._squares(model) as squares:
-            logits = model(*inputs) if tensors is None else functional_call(model, tensors, inputs)
-            loss = F.cross_entropy(logits.to(x.dtype), y)
-            return loss + self.penalty.zeta * reduce(add, squares.values()).to(x.dtype) if squares else loss
+            output = model(*inputs) if tensors is None else functional_call(model, tensors, inputs)
+            loss = self.loss(output.float() if self.bfloat16 else output, y)
+            return loss + self.penalty.zeta * reduce(add, squares.values()).to(loss.dtype) if squares else loss
 
     def _precision(self, device: torch.device) -> AbstractContextManager:
         """A parameter is used once in a pass, so casts of it need not be kept."""

@@ -7,6 +7,7 @@ method, so two methods under one seed are a paired comparison and a resumed run 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +26,7 @@ from artifact.base.errors import UserError
 from artifact.base.flat import Layout, buffers, norm, parameters
 from artifact.base.random import stream
 from artifact.curvature import EmpiricalRisk
-from artifact.data import Dataset, partition
+from artifact.data import Dataset, Partition, partition
 from artifact.data.augment import POLICIES, normalise
 from artifact.models import networks
 from artifact.models.activations import hidden_layers
@@ -123,27 +124,14 @@ class Trainer:
         self.config, self.device = config, config.resolved_device
         prepare(self.device, config.dtype)
         self.dtype = torch.float64 if config.dtype == "float64" else torch.float32
-        split = partition(
-            config.split,
-            dataset.train_y,
-            config.clients,
-            config.seed,
-            sizes=config.sizes,
-            domains=dataset.domains,
-            domain_names=dataset.domain_names,
-        )
-        if len(split.held_out):
-            dataset = dataset.hold_out(split.held_out)
-        if not len(dataset.test_y):
-            raise UserError("split", config.split, _leaving_out(dataset))
-        self.partition, self.data = split, dataset.to(self.device)
+        self.partition, dataset = self.divided(dataset)
+        self.data = dataset.to(self.device)
         kept = config.augment == "none" and self.dtype.itemsize * self.data.train_x.numel() <= KEPT_IMAGES
-        self.normalised = normalise(self.data.train_x, self.data, self.dtype) if kept else None
-        self.pools = [torch.from_numpy(part) for part in split.indices]
+        self.normalised = self.inputs(self.data.train_x) if kept else None
+        self.pools = [torch.from_numpy(part) for part in self.partition.indices]
         self.sizes = torch.tensor([len(pool) for pool in self.pools], dtype=self.dtype)
-        model = networks.build(config.model, dataset.input_shape, len(dataset.classes), config.seed)
-        self._refuse_batches_of_one(model)
-        self.model = model.to(self.device, self.dtype).train()
+        self.model = self.network().to(self.device, self.dtype).train()
+        self._refuse_batches_of_one()
         self.algorithm = config.build_algorithm()
         self._refuse_endless_rounds()
         self.oracle = Oracle(
@@ -153,6 +141,7 @@ class Trainer:
             bfloat16=config.dtype == "bfloat16",
             threads=usable_cores() if self.device.type == "cpu" else 0,
             cuda_graphs=config.cuda_graphs,
+            loss=self.loss,
         )
         self.w = Layout.of(parameters(self.model)).flatten(parameters(self.model)).detach().clone()
         running = buffers(self.model)
@@ -164,13 +153,36 @@ class Trainer:
         self.completed = 0
         self.full_passes = 0
 
-    def _refuse_batches_of_one(self, model: networks.Model) -> None:
+    # ---- what a user's own model and data replace, see artifact.interface ------------------------------------------
+
+    #: (output, labels) -> mean loss of a minibatch
+    loss: Callable[[Any, Tensor], Tensor] = staticmethod(F.cross_entropy)
+
+    def divided(self, dataset: Dataset) -> tuple[Partition, Dataset]:
+        """Who holds which training samples, and the data with the test images of the split."""
+        config, domains, names = self.config, dataset.domains, dataset.domain_names
+        given = (config.split, dataset.train_y, config.clients, config.seed)
+        split = partition(*given, sizes=config.sizes, domains=domains, domain_names=names)
+        dataset = dataset.hold_out(split.held_out) if len(split.held_out) else dataset
+        if not len(dataset.test_y):
+            raise UserError("split", config.split, _leaving_out(dataset))
+        return split, dataset
+
+    def network(self) -> networks.Model:
+        """The network with its initial weights."""
+        return networks.build(self.config.model, self.data.input_shape, len(self.data.classes), self.config.seed)
+
+    def inputs(self, samples: Tensor) -> Tensor:
+        """What the network takes, of stored samples [..., C, H, W]."""
+        return normalise(samples, self.data, self.dtype)
+
+    def _refuse_batches_of_one(self) -> None:
         """BatchNorm of one number per channel has no variance; torch ends in the middle of a round."""
         B = self.config.batch_size
         last = {len(pool) - (math.ceil(len(pool) / B) - 1) * B for pool in self.pools}
-        if 1 in last and networks.needs_two_samples(model):
+        if 1 in last and networks.needs_two_samples(self.model, self.inputs(self.data.train_x[:1])):
             sizes = ", ".join(map(str, sorted({len(pool) for pool in self.pools})[:5]))
-            allowed = f"a size that leaves no client a batch of one image, which {model.name} cannot normalise"
+            allowed = f"a size that leaves no client a batch of one image, which {self.model.name} cannot normalise"
             raise UserError("batch_size", B, f"{allowed} (clients have {sizes} images)")
 
     def _refuse_endless_rounds(self) -> None:
@@ -274,7 +286,7 @@ class Trainer:
         index = torch.cat(self.pools)
         if most is not None and most < len(index):
             index = index[torch.randperm(len(index), generator=stream(0, "probe/samples"))[:most].sort().values]
-        x = channels_last(normalise(self.data.train_x[index.to(self.device)], self.data, self.dtype))
+        x = channels_last(self.inputs(self.data.train_x[index.to(self.device)]))
         running = {} if self.statistics is None else self.oracle.buffer_layout.views(self.statistics)
         return EmpiricalRisk(self.model, None, (x, self.data.train_y[index.to(self.device)]), buffers=running)
 
@@ -344,7 +356,7 @@ class Trainer:
         """Normalised training images [*indices.shape, C, H, W]."""
         source = self.data.train_x if self.normalised is None else self.normalised
         x = source.index_select(0, indices.flatten()).view(*indices.shape, *source.shape[1:])
-        return normalise(x, self.data, self.dtype) if self.normalised is None else x
+        return self.inputs(x) if self.normalised is None else x
 
     def full_gradient(self, w: Tensor, clients: list[int]) -> Tensor:
         """[S, P]: one pass of every client over its data at w, in training mode and without augmentation.
@@ -456,7 +468,7 @@ def _confusion(trainer: Trainer, w: Tensor, images: Tensor, labels: Tensor) -> t
     @torch.no_grad()
     def batch(start: int) -> tuple[Tensor, Tensor]:
         part = slice(start, start + EVALUATION_BATCH)
-        x, y = channels_last(normalise(images[part], trainer.data, trainer.dtype)), labels[part]
+        x, y = channels_last(trainer.inputs(images[part])), labels[part]
         with trainer.oracle.evaluating(w, trainer.statistics) as model:
             logits = torch.cat([model(piece) for piece in x.split(CACHED_BATCH)])
         correct = torch.bincount(y[logits.argmax(1) == y], minlength=classes)
