@@ -160,6 +160,7 @@ def execute(job: Job, limit: float = WALL_LIMIT_SECONDS, figures: Path | None = 
         with wall_limit(limit):
             verdict = check.run() if job.scale is None else check.run(scale=job.scale)
         result |= {"verdict": verdict.verdict, "evidence": plain(verdict.evidence), "repaired": verdict.repaired}
+        result["evidence"] |= contest(check, verdict.verdict, result["evidence"])
         result["margin"] = plain(None if verdict.margin is None else float(verdict.margin))
     except MissingSolver as error:
         result |= {"verdict": "not-run", "evidence": {"reason": str(error)}, "skipped": str(error)}
@@ -172,6 +173,27 @@ def execute(job: Job, limit: float = WALL_LIMIT_SECONDS, figures: Path | None = 
     if figures and result["verdict"] != "error" and not result.get("skipped"):
         result["drawn"] = _draw_all(job, result, figures, limit)
     return result
+
+
+def contest(check: Any, verdict: str, evidence: Mapping[str, Any]) -> dict[str, Any]:
+    """What an author needs to contest a refutation: the instance in words, its assumptions, both sides from the replay.
+
+    instance: losses, start, cohort and steps, as the check's docstring states them. assumptions: name -> "tested" or
+    ``BY_CONSTRUCTION``. sides: left, right and the relation that fails.
+    """
+    if verdict not in ("refuted", "repaired") or check.replay is None or "counterexample" not in evidence:
+        return {}
+    from checks.figures import sections
+
+    replay = check.replay(evidence)
+    tested = {
+        name: held if isinstance(held, str) else "tested" if held else "fails"
+        for name, held in replay.assumptions.items()
+    }
+    sides = {"left": replay.left, "right": replay.right, "relation": replay.relation}
+    words = sections(check)
+    instance = f"Assumptions: {words['Assumptions']} Method: {words['Method']}"
+    return plain({"instance": instance, "assumptions": tested, "sides": sides})
 
 
 def _draw_all(job: Job, result: Mapping[str, Any], folder: Path, limit: float) -> dict[str, str]:

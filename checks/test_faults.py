@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import replace
 
 import pytest
 
+from artifact.base import paths
 from artifact.report import evidence as page
 from artifact.report.content import Record
 from checks import report, runner
 from checks.conftest import LEDGER
 from theory.fan2024 import tables_accuracy, theorem2
-from theory.kit.verdict import registry
+from theory.kit.verdict import BY_CONSTRUCTION, registry
 
 STORED = runner.stored()
 #: questions that no paper states, asked of their numbers
@@ -84,3 +86,50 @@ def test_questions_of_the_ledger_are_tagged_and_counted_apart():
     assert record.counted("on_paper") == "" and record.on_paper == "inconsistent"
     assert page.parts(record)[0].text == page.READING
     assert page.READING not in [p.text for p in page.parts(replace(record, claim=LEDGER["man-eq6"]))]
+
+
+CONTESTED = [claim.id for claim in LEDGER.values() if claim.expected in ("refuted", "repaired")]
+
+
+def parts(claim):
+    stored = STORED[claim]
+    return page.parts(Record(LEDGER[claim], stored["verdict"], stored["evidence"]))
+
+
+@pytest.mark.parametrize("claim", CONTESTED)
+def test_a_refutation_can_be_contested_from_its_evidence(claim):
+    """R-T20: instance in words, both sides and their relation, and how each assumption is met."""
+    evidence = STORED[claim]["evidence"]
+    assert len(evidence["instance"]) > 20 and evidence["sides"].keys() >= {"left", "right", "relation"}
+    assert evidence["assumptions"] and set(evidence["assumptions"].values()) <= {"tested", BY_CONSTRUCTION}
+    again = runner.contest(registry.checks[claim], STORED[claim]["verdict"], evidence)
+    assert again["assumptions"] == evidence["assumptions"] and again["instance"] == evidence["instance"]
+    headings = [part.heading for part in parts(claim)]
+    assert "Losses, start and steps" in headings and "Assumptions in the replay" in headings
+
+
+def test_the_appendix_inequality_of_fedsmoo_is_refuted_as_a_proof():
+    """R-T5: s_hat = +r is allowed by the proof and not produced by the algorithm."""
+    assert LEDGER["sun23-eq31"].refutes == "proof"
+    assert page.REFUTES["proof"] in [part.text for part in parts("sun23-eq31")]
+    assert page.REFUTES["statement"] in [part.text for part in parts("sun23-lemC3")]
+
+
+@pytest.mark.parametrize("claim", [name for name in CONTESTED if LEDGER[name].kind == "assumption"])
+def test_nothing_is_said_to_satisfy_every_assumption_of_an_assumption(claim):
+    """R-T19."""
+    texts = [part.text for part in parts(claim)]
+    assert texts[0].startswith("An assumption is not wrong") and not any("satisfy every assumption" in t for t in texts)
+
+
+def test_no_assumption_of_a_replay_is_a_literal_true():
+    found = []
+    for path in sorted((paths.ROOT / "theory").glob("*20*/*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            name = getattr(getattr(node, "func", None), "id", "")
+            held = node.args[0] if isinstance(node, ast.Call) and name == "Replay" and node.args else None
+            if isinstance(held, ast.Dict):
+                found += [
+                    f"{path.name}:{v.lineno}" for v in held.values if isinstance(v, ast.Constant) and v.value is True
+                ]
+    assert found == []

@@ -44,7 +44,7 @@ MOST = {
     "runs": 3_468,
     "papers": 4_837,
     "bench": 808,
-    "verdicts": 1_920,
+    "verdicts": 1_922,
     "report": 3_230,
     "cli": 232,
     "__main__": 25,

@@ -55,10 +55,16 @@ LEADS = {
     "contradicted": "Training runs disagree with the claim at the stated profile.",
 }
 READING = "The paper does not contain this sentence: it is the ledger's own reading, and its verdict is counted apart."
+ASSUMPTION = "An assumption is not wrong; this one cannot hold as printed in the case that the numbers describe. "
+REFUTES = {
+    "statement": "Refuted is the printed statement itself: it fails in the instance below.",
+    "proof": "Refuted is the proof as printed, not the inequality for the algorithm: the instance takes values "
+    "that the algorithm does not produce, although the proof allows them.",
+}
 RELATIONS = {"<=": "at most", ">=": "at least", "==": "equal to", "<": "less than", ">": "greater than"}
 SEARCH = ("evaluations", "worst_ratio", "function_class", "seed", "argument", "history", "quantiles")
 SAID = {"counterexample", "repair", "sides", "certificate", "reason", "printed", "derived", "rows", "disagreeing"}
-SAID |= {*SEARCH, "constant_that_covers_it"}
+SAID |= {"instance", "assumptions", *SEARCH, "constant_that_covers_it"}
 ROWS, LIST, LONG = 60, 12, 280
 #: heads of the comparisons' columns
 LEVELS = {"low": "low (95 %)", "high": "high (95 %)", "p_holm": "p after Holm"}
@@ -85,6 +91,10 @@ def parts(record: Record) -> list[Part]:
     """The evidence of a claim, most important first."""
     evidence, verdict = record.evidence, record.verdict
     found = [Part(text=LEADS[verdict])] if verdict in LEADS else []
+    if verdict in ("refuted", "repaired"):
+        assumption = record.claim.kind == "assumption"
+        lead = ASSUMPTION + "What can be assumed instead is given." if assumption else LEADS[verdict]
+        found = [Part(text=lead), *([] if assumption else [Part(text=REFUTES[record.claim.refutes])])]
     if record.claim.reading:
         found.insert(0, Part(text=READING))
     found += _measured(evidence)
@@ -207,6 +217,10 @@ def _counterexample(evidence: Mapping[str, Any]) -> Iterator[Part]:
     pairs = example if isinstance(example, Mapping) else {"value": example}
     rows = tuple(_flat(pairs))
     yield Part("Counterexample", head=("quantity", "value"), rows=rows[:ROWS], folded=len(rows) > 14)
+    if "instance" in evidence:
+        yield Part("Losses, start and steps", str(evidence["instance"]))
+        held = tuple((str(name), str(how)) for name, how in evidence["assumptions"].items())
+        yield Part("Assumptions in the replay", head=("assumption", "how it is met"), rows=held)
     sides = evidence.get("sides") or {"relation": "", **{k: pairs[k] for k in ("left", "right") if k in pairs}}
     left, right = as_float(sides.get("left")), as_float(sides.get("right"))
     if left is None or right is None:

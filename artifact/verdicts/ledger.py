@@ -55,7 +55,8 @@ class Claim:
     expected: verdict that CI expects ("" while unchecked). note: where the entry was corrected against the paper's
     text. predicate: what the stored runs must show. judged: what the protocol's runs must show, once they are there.
     undecided: why no run of this project decides it. reading: no paper contains the sentence, the ledger asks it of the
-    paper's numbers; such verdicts are counted apart.
+    paper's numbers; such verdicts are counted apart. refutes: "proof" where the counterexample takes values that the
+    proof allows and the algorithm does not produce, so that the statement may hold for the algorithm.
     """
 
     id: Text
@@ -74,6 +75,7 @@ class Claim:
     judged: AnyPredicate | None = None
     undecided: str = ""
     reading: bool = False
+    refutes: Literal["statement", "proof"] = "statement"
 
     def __post_init__(self) -> None:
         if self.empirical and self.expected_empirical not in EMPIRICAL:

@@ -9,7 +9,7 @@ import sympy as sp
 from theory.fan2024.common import combination, exact, proved, refuted, repaired
 from theory.kit.exact import fractions_of
 from theory.kit.symbolic import identity
-from theory.kit.verdict import Replay, Verdict, check
+from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
 
 #: positive random factor with mean 1: value 100 with probability 1/200, else 100/199
 HEAVY_FACTOR = {"value": [Q(100), Q(100, 199)], "probability": [Q(1, 200), Q(199, 200)]}
@@ -28,7 +28,7 @@ def multiplicative_noise_is_admissible(c) -> dict[str, bool]:
         "probabilities sum to 1": sum(c["probability"]) == 1,
         "unbiased": first == 1,
         "unit variance 0 (all factors > 0), sigma_l = 0": min(c["value"]) > 0,
-        "F = w^2/2 is 1-smooth": True,
+        "F = w^2/2 is 1-smooth": BY_CONSTRUCTION,
     }
 
 
@@ -73,7 +73,9 @@ def _replay_heterogeneity(evidence) -> Replay:
     mean_slope = sum(c["curvature"]) / len(c["curvature"])
     gap = max(abs(h - mean_slope) * abs(c["u"]) for h in c["curvature"])
     return Replay(
-        {"quadratic clients, L = 2": max(c["curvature"]) <= 2, "sigma_g finite": True}, gap**2, c["sigma_g"] ** 2
+        {"quadratic clients, L = 2": max(c["curvature"]) <= 2, "sigma_g finite": BY_CONSTRUCTION},
+        gap**2,
+        c["sigma_g"] ** 2,
     )
 
 
@@ -165,7 +167,12 @@ def assumptions_against_fedsam() -> Verdict:
     and heterogeneity is assumed for all u instead of at the iterates.
     Reference: Fan et al. 2024, Sec. 5.1 and App. B.1; Qu et al. 2022, Assumptions 1-3.
     """
-    here = {"smoothness": True, "unit variance": True, "heterogeneity": True, "averaged unit variance": True}
+    here = {
+        "smoothness": True,
+        "unit variance": True,
+        "heterogeneity": True,
+        "averaged unit variance": True,
+    }
     here |= {"averaged unit difference": True, "unbiased stochastic gradients": False}
     there = {
         name: name in ("smoothness", "unit variance", "heterogeneity", "unbiased stochastic gradients") for name in here

@@ -11,7 +11,7 @@ from theory.kit.certificates import z3_implies
 from theory.kit.exact import fractions_of
 from theory.kit.second_certificate import inexact_step_by_pepit, second_certificate
 from theory.kit.symbolic import identity, implies
-from theory.kit.verdict import Replay, Verdict, check
+from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
 
 eta_l, eta_g, L, rho, E, N, G = sp.symbols("eta_l eta_g L rho E N G", positive=True)
 sigma_g, sigma_l, P = sp.symbols("sigma_g sigma_l P", nonnegative=True)  # P: mean squared change of the perturbation
@@ -142,7 +142,10 @@ def _replay_descent(evidence) -> Replay:
     shifted = before + c["rho"]  # the model decreases, so delta = +rho
     coefficient = Q(1, 2) - 30 * c["eta_l"] ** 2
     right = shifted**2 / 2 - c["eta_l"] * coefficient * shifted**2 + 180 * c["eta_l"] ** 3 * c["rho"] ** 2
-    conditions = {"eta_l <= 1/(10EL)": c["eta_l"] <= Q(1, 10), "one client, E = eta_g = L = 1, sigma_g = 0": True}
+    conditions = {
+        "eta_l <= 1/(10EL)": c["eta_l"] <= Q(1, 10),
+        "one client, E = eta_g = L = 1, sigma_g = 0": BY_CONSTRUCTION,
+    }
     return Replay({**conditions, "delta = +rho (the model decreases)": older > before}, after**2 / 2, right)
 
 
@@ -192,7 +195,10 @@ def _replay_interchange(evidence) -> Replay:
     path = lesam_path(c["w"], c["rho"], c["eta"], int(c["rounds"]))
     last = path[-1]
     return Replay(
-        {"w_t decreases, delta = +rho": path[-2] > last, "F = w^2/2": True}, abs(last), abs(last + c["rho"]), "=="
+        {"w_t decreases, delta = +rho": path[-2] > last, "F = w^2/2": BY_CONSTRUCTION},
+        abs(last),
+        abs(last + c["rho"]),
+        "==",
     )
 
 

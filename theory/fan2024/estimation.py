@@ -11,7 +11,7 @@ from theory.fan2024.common import combination, exact, not_run, proved, refuted, 
 from theory.fan2024.runs import cosine_study, evaluation_offsets, path, quadratic_clients, random_cohorts
 from theory.kit.exact import add, dot, fractions_of, matvec, mean, norm2
 from theory.kit.symbolic import decide_identity, identity, total
-from theory.kit.verdict import Replay, Verdict, check
+from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
 
 
 def _replay_virtual(evidence) -> Replay:
@@ -60,7 +60,11 @@ def _replay_estimate(evidence) -> Replay:
     c = fractions_of(evidence["counterexample"])
     old, w = c["w_old"], c["w_old"] - c["step"] * c["w_old"]
     return Replay(
-        {"F = w^2/2 is 1-smooth and convex": True, "step < 2/L": 0 < c["step"] < 2, "rho = 0": c["rho"] == 0},
+        {
+            "F = w^2/2 is 1-smooth and convex": BY_CONSTRUCTION,
+            "step < 2/L": 0 < c["step"] < 2,
+            "rho = 0": c["rho"] == 0,
+        },
         0,
         (old - w) * w,  # the product of estimate and gradient must be non-negative
     )
@@ -136,7 +140,7 @@ def one_step_update(scale: float = 1.0) -> Verdict:
 
 def _replay_radius(evidence) -> Replay:
     c = fractions_of(evidence["counterexample"])
-    return Replay({"rho > 0": c["rho"] > 0, "unit direction": True}, c["rho"] * c["rho"], c["rho"], "==")
+    return Replay({"rho > 0": c["rho"] > 0, "unit direction": BY_CONSTRUCTION}, c["rho"] * c["rho"], c["rho"], "==")
 
 
 @check("fan24-rho-scaling", replay=_replay_radius)
@@ -305,7 +309,9 @@ def _two_quadratics(evidence):
 def _replay_reasonable(evidence) -> Replay:
     c, old, new, gradient = _two_quadratics(evidence)
     small = all(0 < c["eta_l"] * h <= Q(1, 10) for h in c["curvature"])
-    return Replay({"eta_l <= 1/(10L)": small, "E = 2, full participation, rho = 0": True}, 0, (old - new) * gradient)
+    return Replay(
+        {"eta_l <= 1/(10L)": small, "E = 2, full participation, rho = 0": BY_CONSTRUCTION}, 0, (old - new) * gradient
+    )
 
 
 def _draw_cosines(axes, evidence) -> None:

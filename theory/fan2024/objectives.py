@@ -10,14 +10,16 @@ from theory.fan2024.common import combination, exact, proved, refuted, repaired,
 from theory.fan2024.runs import msam_deviation
 from theory.kit.exact import fractions_of
 from theory.kit.symbolic import decide_identity, identity, lagrange, total
-from theory.kit.verdict import Replay, Verdict, check
+from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
 
 
 def _replay_sam_step(evidence) -> Replay:
     c = fractions_of(evidence["counterexample"])
     before, after = sam_path(c["w"], c["rho"], c["eta"], 1)
     return Replay(
-        {"rho > 0": c["rho"] > 0, "0 < eta <= 1/L": 0 < c["eta"] <= 1, "L = 1": True}, after**2 / 2, before**2 / 2
+        {"rho > 0": c["rho"] > 0, "0 < eta <= 1/L": 0 < c["eta"] <= 1, "L = 1": BY_CONSTRUCTION},
+        after**2 / 2,
+        before**2 / 2,
     )
 
 
@@ -123,7 +125,7 @@ def _drift(c, steps: int) -> Q:
 def _replay_misaligned(evidence) -> Replay:
     c = fractions_of(evidence["counterexample"])
     small_steps = all(0 < c["eta"] * h <= 1 for h in c["curvature"])
-    return Replay({"two convex clients": True, "eta <= 1/L": small_steps}, _drift(c, 1), _drift(c, 20))
+    return Replay({"two convex clients": BY_CONSTRUCTION, "eta <= 1/L": small_steps}, _drift(c, 1), _drift(c, 20))
 
 
 def _draw_drift(axes, evidence) -> None:

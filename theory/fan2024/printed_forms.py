@@ -10,7 +10,7 @@ from theory.fan2024.common import proved, refuted, repaired
 from theory.fan2024.runs import evaluation_offsets, largest_difference, path, quadratic_clients
 from theory.kit.exact import fractions_of
 from theory.kit.symbolic import identity
-from theory.kit.verdict import Replay, Verdict, check
+from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
 
 
 @check("fan24-alg1-fedavg")
@@ -43,7 +43,7 @@ def _replay_server(evidence) -> Replay:
     for _ in range(int(c["rounds"])):
         path.append(path[-1] - c["eta_g"] * c["K"] * c["eta_l"] * path[-1])
     return Replay(
-        {"eta_g = 1": c["eta_g"] == 1, "eta_l <= 1/L": 0 < c["eta_l"] <= 1, "F_i = w^2/2": True},
+        {"eta_g = 1": c["eta_g"] == 1, "eta_l <= 1/L": 0 < c["eta_l"] <= 1, "F_i = w^2/2": BY_CONSTRUCTION},
         path[-1] ** 2,
         path[0] ** 2,
     )
@@ -160,7 +160,9 @@ def _replay_server_sign(evidence) -> Replay:
     local = c["w"] - c["eta_l"] * c["w"]
     after = c["w"] - c["eta_g"] * (local - c["w"])
     return Replay(
-        {"F = w^2/2": True, "0 < eta_l eta_g <= 1/L": 0 < c["eta_l"] * c["eta_g"] <= 1}, after**2 / 2, c["w"] ** 2 / 2
+        {"F = w^2/2": BY_CONSTRUCTION, "0 < eta_l eta_g <= 1/L": 0 < c["eta_l"] * c["eta_g"] <= 1},
+        after**2 / 2,
+        c["w"] ** 2 / 2,
     )
 
 

@@ -14,7 +14,7 @@ from theory.fan2024.runs import mean_gradient_norms, path, quadratic_clients
 from theory.inexact import statements
 from theory.kit.exact import fractions_of, mp, mpf
 from theory.kit.symbolic import MEAN_SQUARE, identity, lagrange
-from theory.kit.verdict import Replay, Verdict, check
+from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
 
 FLOOR = (
     r"$\frac1T\sum_{t<T}\|\nabla F(w^t)\|^2\le\frac{2L(F(w^0)-F^*)}{\sqrt{TEN}}+\frac1T\sum_{t<T}\|e^t\|^2$ for exact "
@@ -59,7 +59,7 @@ def sam_mean_gradient(T: int, w0: Q, radius: Q) -> Any:
 def _replay_lesam(evidence) -> Replay:
     c = fractions_of(evidence["counterexample"])
     T = int(c["T"])
-    conditions = {"F = w^2/2 is 1-smooth, sigma_g = sigma_l = 0": True, "T >= 100 and T >= EN": T >= 100}
+    conditions = {"F = w^2/2 is 1-smooth, sigma_g = sigma_l = 0": BY_CONSTRUCTION, "T >= 100 and T >= EN": T >= 100}
     conditions["C = 1/2 - 30/T > 0"] = Q(1, 2) - Q(30, T) > 0
     return Replay(
         conditions, lesam_mean_gradient(T, c["w0"], c["rho"]), one_client_bound(T, c["w0"] ** 2 / 2, c["rho"])
@@ -151,7 +151,7 @@ def _replay_sam(evidence) -> Replay:
         "eta_l = 1/(sqrt(T) E L), E = L = 1": c["eta_l"] ** 2 * T == 1,
         "eta_g = sqrt(EN)": c["eta_g"] ** 2 == N,
         "sqrt(TEN) = 200": T * N == 200**2,
-        "heterogeneity at most (G+g)/2 everywhere": True,
+        "heterogeneity at most (G+g)/2 everywhere": BY_CONSTRUCTION,
         "the iterates stay at w0": at_fixed_point,
         "w0 and w0 + rho are where F_1' = x": c["w0"] > 0 and c["w0"] + c["rho"] <= c["G"],
     }
@@ -180,7 +180,7 @@ def sam_convergence() -> Verdict:
 def _replay_norm(evidence) -> Replay:
     c = fractions_of(evidence["counterexample"])
     bound = sum(x * x for x in c["norms"]) / len(c["norms"])
-    return Replay({"mean of the squares <= B": True}, sum(c["norms"]) / len(c["norms"]), bound)
+    return Replay({"mean of the squares <= B": BY_CONSTRUCTION}, sum(c["norms"]) / len(c["norms"]), bound)
 
 
 @check("fan24-thm1-norm", mutations=((0.9, "refuted"), (1.1, "repaired")), replay=_replay_norm)
@@ -281,7 +281,10 @@ def _replay_conditions(evidence) -> Replay:
     c = fractions_of(evidence["counterexample"])
     step = 1 / c["sqrt_T"]  # eta_l E L
     return Replay(
-        {"eta_l = 1/(sqrt(T) E L)": True, "T a positive integer": c["sqrt_T"] >= 1}, 30 * step**2, Q(1, 2), "<"
+        {"eta_l = 1/(sqrt(T) E L)": BY_CONSTRUCTION, "T a positive integer": c["sqrt_T"] >= 1},
+        30 * step**2,
+        Q(1, 2),
+        "<",
     )
 
 
@@ -316,7 +319,9 @@ def _replay_rho0(evidence) -> Replay:
         "eta_l = 1/(sqrt(T) E L)": c["eta_l"] == Q(1, 20),
         "eta_g = sqrt(EN)": c["eta_g"] ** 2 == 4,
     }
-    return Replay({**conditions, "sigma_g <= (G+g)/2": True, "rho = 0": c["rho"] == 0}, gradients[1] / c["T"], 0)
+    return Replay(
+        {**conditions, "sigma_g <= (G+g)/2": BY_CONSTRUCTION, "rho = 0": c["rho"] == 0}, gradients[1] / c["T"], 0
+    )
 
 
 @check("fan24-thm1-rho0", replay=_replay_rho0)
@@ -388,7 +393,9 @@ def _replay_tighter(evidence) -> Replay:
     T = int(c["T"])
     left = lesam_mean_gradient(T, c["w0"], c["rho"])
     return Replay(
-        {"same F, start, rho, step sizes": True, "T >= 100": T >= 100}, left, sam_mean_gradient(T, c["w0"], c["rho"])
+        {"same F, start, rho, step sizes": BY_CONSTRUCTION, "T >= 100": T >= 100},
+        left,
+        sam_mean_gradient(T, c["w0"], c["rho"]),
     )
 
 

@@ -11,7 +11,7 @@ from theory.fan2024.common import combination, exact, lesam_path, proved, refute
 from theory.kit.exact import add, dot, eigenvalues_within, fractions_of, matvec, mp, mpf, norm2, rational_sqrt
 from theory.kit.search import worst_ratio
 from theory.kit.symbolic import identity
-from theory.kit.verdict import Replay, Verdict, check
+from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
 
 
 def chord_squared(x: list, y: list):
@@ -42,8 +42,8 @@ def _replay_bias(evidence) -> Replay:
     before, after = gradient_step(c)
     conditions = {
         "H symmetric, |H| <= L_g": eigenvalues_within(c["H"], -c["L_g"], c["L_g"]),
-        "exact gradients, rho = 0: sigma_l' = sigma_g' = 0": True,
-        "E = 1, full participation": True,
+        "exact gradients, rho = 0: sigma_l' = sigma_g' = 0": BY_CONSTRUCTION,
+        "E = 1, full participation": BY_CONSTRUCTION,
     }
     bound = 3 * c["kappa"] ** 2
     return Replay(conditions, chord_squared(before, after), bound**2)  # both sides squared, both non-negative
@@ -257,7 +257,10 @@ def _replay_lesam_bias(evidence) -> Replay:
     c = fractions_of(evidence["counterexample"])
     path = lesam_path(c["w0"], c["rho"], c["kappa"], int(c["rounds"]))
     bias = chord_squared([path[-2] - path[-1]], [path[-1]])
-    conditions = {"F = w^2/2, exact gradients: sigma' = 0": True, "E = 1, Algorithm 1, w_old = 0 at the start": True}
+    conditions = {
+        "F = w^2/2, exact gradients: sigma' = 0": BY_CONSTRUCTION,
+        "E = 1, Algorithm 1, w_old = 0 at the start": BY_CONSTRUCTION,
+    }
     return Replay({**conditions, "rho > 0": c["rho"] > 0}, bias, (3 * c["kappa"] ** 2) ** 2)
 
 

@@ -10,7 +10,7 @@ from theory.fan2024.common import exact, proved, refuted, repaired
 from theory.fan2024.runs import largest_difference, path, quadratic_clients
 from theory.kit.exact import fractions_of
 from theory.kit.symbolic import decide_identity, identity, total
-from theory.kit.verdict import Replay, Verdict, check
+from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
 
 
 def _variate_rounds(sign: int, gradients: list[Q], rounds: int) -> list[list[Q]]:
@@ -32,7 +32,12 @@ def _replay_scaffold(evidence) -> Replay:
     c = fractions_of(evidence["counterexample"])
     variates = _variate_rounds(+1, c["gradients"], int(c["rounds"]))[-1]
     error = max(abs(v - g) for v, g in zip(variates, c["gradients"], strict=True))
-    return Replay({"linear clients (0-smooth)": True, "full participation, C = mean C_i": True}, error, 0, "==")
+    return Replay(
+        {"linear clients (0-smooth)": BY_CONSTRUCTION, "full participation, C = mean C_i": BY_CONSTRUCTION},
+        error,
+        0,
+        "==",
+    )
 
 
 def _draw_scaffold(axes, evidence) -> None:
@@ -81,7 +86,7 @@ def _replay_server_variate(evidence) -> Replay:
     value = Q(0)
     for _ in range(int(c["rounds"])):
         value += sum(c["variates"]) / len(c["variates"])  # the printed line, read with a sum over the active clients
-    return Replay({"full participation": True}, value, sum(c["variates"]) / len(c["variates"]), "==")
+    return Replay({"full participation": BY_CONSTRUCTION}, value, sum(c["variates"]) / len(c["variates"]), "==")
 
 
 @check("fan24-alg2-C", mutations=((0.9, "refuted"), (1.1, "refuted")), replay=_replay_server_variate)
@@ -115,7 +120,12 @@ def _replay_variate_is_update(evidence) -> Replay:
     for _ in range(int(c["E"])):
         w -= c["eta_l"] * w  # one client in its first round: C = C_i = 0, no correction
     variate, after = (c["w"] - w) / (c["eta_l"] * c["E"]), c["w"] - c["eta_g"] * (c["w"] - w)
-    return Replay({"full participation": True, "F = w^2/2, first round": True}, variate, c["w"] - after, "==")
+    return Replay(
+        {"full participation": BY_CONSTRUCTION, "F = w^2/2, first round": BY_CONSTRUCTION},
+        variate,
+        c["w"] - after,
+        "==",
+    )
 
 
 @check("fan24-D1-C", mutations=((0.9, "refuted"), (1.1, "refuted")), replay=_replay_variate_is_update)
@@ -189,7 +199,12 @@ def _replay_dual(evidence) -> Replay:
         history[-2] + (history[-2] - history[-1])
     )  # stationarity: grad = -(lambda + x/beta), x/beta = the decrease
     distance = min(abs(history[-1] - gradient), abs(history[-1] + gradient))
-    return Replay({"beta > 0": c["beta"] > 0, "exact local solves": True, "F_i = (x - m)^2/2": True}, distance, 0, "==")
+    return Replay(
+        {"beta > 0": c["beta"] > 0, "exact local solves": BY_CONSTRUCTION, "F_i = (x - m)^2/2": BY_CONSTRUCTION},
+        distance,
+        0,
+        "==",
+    )
 
 
 def _draw_dual(axes, evidence) -> None:
@@ -275,7 +290,7 @@ def _replay_not_feddyn(evidence) -> Replay:
     c = fractions_of(evidence["counterexample"])
     x = c["minimum"] / (1 + 1 / c["beta"])  # exact first local solve from w = 0 with zero dual, the same in both
     dual = -x / c["beta"]
-    return Replay({"rho = 0": c["rho"] == 0, "first round, same start": True}, x, x - c["beta"] * dual, "==")
+    return Replay({"rho = 0": c["rho"] == 0, "first round, same start": BY_CONSTRUCTION}, x, x - c["beta"] * dual, "==")
 
 
 @check("fan24-alg4-rho0", replay=_replay_not_feddyn)

@@ -62,16 +62,21 @@ class Verdict:
                 raise ValueError(f"a search needs at least {MINIMUM_EVALUATIONS} evaluations")
 
 
+#: in place of True for an assumption that an instance fulfils by how it is written: a replay has nothing to test
+BY_CONSTRUCTION = "by construction"
+
+
 @dataclass(frozen=True)
 class Replay:
     """A counterexample evaluated again in rational or 50-digit arithmetic.
 
-    assumptions: name -> satisfied, one entry for every assumption of the refuted statement.
+    assumptions: name -> satisfied, one entry for every assumption of the refuted statement; ``BY_CONSTRUCTION`` where
+        there is nothing to test.
     left, right: the two sides of the printed statement ``left <= right`` (or ``left == right``), which must fail.
     relation: "<=", "==" or "<".
     """
 
-    assumptions: Mapping[str, bool]
+    assumptions: Mapping[str, bool | str]
     left: Any
     right: Any
     relation: str = "<="

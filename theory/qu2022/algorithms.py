@@ -15,7 +15,7 @@ import torch
 from artifact.algorithms import build
 from artifact.training.rounds import simulate
 from theory.kit.symbolic import total
-from theory.kit.verdict import Replay, Verdict, check
+from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
 from theory.qu2022 import figures
 from theory.qu2022.common import compared, instance, proved, ratio, refuted, repaired, require, require_identity
 from theory.qu2022.recursions import fedavg_round, fedcm_round, fedsam_round, mofedsam_round, quadratic
@@ -54,7 +54,10 @@ def _literal(rounds: int, late_update: bool, late_start: bool) -> list[Fraction]
 def _replay_literal(evidence) -> Replay:
     rounds = int(instance(evidence)["rounds"])
     return Replay(
-        {"one client, deterministic": True}, _literal(rounds, True, False)[-1], _literal(rounds, True, True)[-1], "=="
+        {"one client, deterministic": BY_CONSTRUCTION},
+        _literal(rounds, True, False)[-1],
+        _literal(rounds, True, True)[-1],
+        "==",
     )
 
 
@@ -202,7 +205,7 @@ def _one_round(lr, steps, server_fed, server_mo):
 def _replay_beta1(evidence) -> Replay:
     v = instance(evidence)
     mo, fed = _one_round(v["eta_l"], int(v["K"]), v["eta_g"], v["eta_g"])
-    return Replay({"beta = 1": True, "same eta_g, eta_l, K": True}, mo, fed, "==")
+    return Replay({"beta = 1": BY_CONSTRUCTION, "same eta_g, eta_l, K": BY_CONSTRUCTION}, mo, fed, "==")
 
 
 @check("qu22-alg2-beta1", replay=_replay_beta1)
@@ -292,7 +295,11 @@ def _momentum_error(rho, server) -> tuple[Fraction, Fraction]:
 def _replay_momentum(evidence) -> Replay:
     v = instance(evidence)
     error, size = _momentum_error(v["rho"], v["eta_g"])
-    conditions = {"eta_g <= 1/(beta L)": v["eta_g"] <= 10, "eta_l <= 1/(30 beta K L)": True, "beta = 1/10": True}
+    conditions = {
+        "eta_g <= 1/(beta L)": v["eta_g"] <= 10,
+        "eta_l <= 1/(30 beta K L)": BY_CONSTRUCTION,
+        "beta = 1/10": BY_CONSTRUCTION,
+    }
     return Replay(conditions, error, size, "<")
 
 

@@ -8,7 +8,7 @@ import sympy as sp
 
 from theory.kit.exact import mp
 from theory.kit.symbolic import total
-from theory.kit.verdict import Replay, Verdict, check
+from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
 from theory.qu2022.common import instance, proved, refuted, repaired, require, require_identity
 
 
@@ -46,7 +46,7 @@ def dissimilarity_of_quadratics(scale: float = 1.0) -> Verdict:
 def _replay_chord(evidence) -> Replay:
     v = instance(evidence)
     scale = mp.mpf(v["scale"].numerator) / v["scale"].denominator
-    return Replay({"unit vectors": True, "angle at most pi": True}, mp.mpf(4), scale * mp.pi**2)
+    return Replay({"unit vectors": BY_CONSTRUCTION, "angle at most pi": BY_CONSTRUCTION}, mp.mpf(4), scale * mp.pi**2)
 
 
 def chord_below_arc() -> str:
@@ -101,7 +101,7 @@ def _replay_variance(evidence) -> Replay:
     assumptions = {
         "unbiased": sum(factors) / len(factors) == 1,
         "sigma_l = 0: the direction never changes": all(s > 0 for s in factors),
-        "F = x^2/2 is 1-smooth": True,
+        "F = x^2/2 is 1-smooth": BY_CONSTRUCTION,
     }
     return Replay(assumptions, variance, v["claimed_s2"])
 

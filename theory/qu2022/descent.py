@@ -9,7 +9,7 @@ from math import comb
 import sympy as sp
 
 from theory.kit.symbolic import MEAN_SQUARE, lagrange
-from theory.kit.verdict import Replay, Verdict, check
+from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
 from theory.qu2022 import corrected
 from theory.qu2022.common import instance, proved, ratio, refuted, repaired, require, require_identity
 from theory.qu2022.recursions import fedsam_round, quadratic, sign
@@ -21,7 +21,7 @@ def _replay_inner(evidence) -> Replay:
     # rho = 0, N = K = 1: Delta = -eta grad F, both drifts are 0
     left = gradient * (-eta * gradient + eta * gradient)
     right = eta / 2 * gradient**2 - v["scale"] * eta / 2 * gradient**2
-    return Replay({"one client, one step, no noise": True}, left, right)
+    return Replay({"one client, one step, no noise": BY_CONSTRUCTION}, left, right)
 
 
 def polarisation(symbol: str = "eta K") -> str:
@@ -68,7 +68,7 @@ def _replay_moment(evidence) -> Replay:
     v = instance(evidence)
     m = _two_steps(v["curvature"], v["noise"], v["eta"])
     local = {
-        "noise independent, mean zero": True,
+        "noise independent, mean zero": BY_CONSTRUCTION,
         "|F''| = 1 on the region visited (flat beyond it)": abs(v["curvature"]) == 1,
     }
     return Replay(local, m["update"], 2 * v["noise"] ** 2 + m["gradients"])
@@ -106,7 +106,7 @@ def second_moment_of_the_update() -> Verdict:
 def _replay_orthogonal(evidence) -> Replay:
     v = instance(evidence)
     m = _two_steps(v["curvature"], v["noise"], v["eta"])
-    return Replay({"noise independent, mean zero": True}, m["update"], m["noise"] + m["gradients"], "==")
+    return Replay({"noise independent, mean zero": BY_CONSTRUCTION}, m["update"], m["noise"] + m["gradients"], "==")
 
 
 @check("qu22-lemB.4-orth", replay=_replay_orthogonal)
@@ -191,7 +191,7 @@ def _replay_identity(evidence) -> Replay:
     v = instance(evidence)
     run = _crossing(v["w"], v["rho"], v["eta_l"], v["eta_g"])
     moved = run["next"] + v["rho"] * sign(run["next"]) - v["w"] - v["rho"]
-    return Replay({"w > 0": v["w"] > 0, "one client": True}, moved, run["next"] - v["w"], "==")
+    return Replay({"w > 0": v["w"] > 0, "one client": BY_CONSTRUCTION}, moved, run["next"] - v["w"], "==")
 
 
 @check("qu22-lemB.5-id", replay=_replay_identity)
@@ -231,7 +231,10 @@ def _replay_sampling(evidence) -> Replay:
     v = instance(evidence)
     exact, right = _sampled(v["directions"], int(v["S"]))
     return Replay(
-        {"uniform subset without replacement": True, "no noise": True}, exact, v["scale"] * right, v["relation"]
+        {"uniform subset without replacement": BY_CONSTRUCTION, "no noise": BY_CONSTRUCTION},
+        exact,
+        v["scale"] * right,
+        v["relation"],
     )
 
 
@@ -278,7 +281,9 @@ def _inverse_cohort(count: int, rate: Fraction) -> tuple[Fraction, Fraction]:
 def _replay_bernoulli(evidence) -> Replay:
     v = instance(evidence)
     inverse, _ = _inverse_cohort(int(v["N"]), v["rate"])
-    return Replay({"independent participation, empty rounds redrawn": True}, inverse, 1 / (v["N"] * v["rate"]))
+    return Replay(
+        {"independent participation, empty rounds redrawn": BY_CONSTRUCTION}, inverse, 1 / (v["N"] * v["rate"])
+    )
 
 
 @check("qu22-lemB.7-sampling", replay=_replay_bernoulli)

@@ -9,7 +9,7 @@ import sympy as sp
 from theory.kit.certificates import z3_implies
 from theory.kit.exact import mp
 from theory.kit.second_certificate import dunkl_williams_by_z3, second_certificate
-from theory.kit.verdict import Replay, Verdict, check
+from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
 from theory.qu2022 import corrected, figures, numerics
 from theory.qu2022.common import instance, proved, ratio, refuted, repaired, require, require_identity
 from theory.qu2022.recursions import fedsam_round, quadratic, sign
@@ -26,7 +26,7 @@ def _replay_b1(evidence) -> Replay:
     smooth = max(v["slopes"])
     left = _perturbation_drift(v["slopes"], v["offsets"], v["rho"])
     right = 2 * (v["K"] * smooth * v["eta"] * v["rho"]) ** 2
-    step = {"eta_l <= 1/(4KL)": 4 * v["K"] * smooth * v["eta"] <= 1, "A2 with sigma_g = 2": True}
+    step = {"eta_l <= 1/(4KL)": 4 * v["K"] * smooth * v["eta"] <= 1, "A2 with sigma_g = 2": BY_CONSTRUCTION}
     return Replay({"A1: quadratics": smooth > 0, **step}, left, right)
 
 
@@ -67,7 +67,7 @@ def _own_drift(start, eta, rho) -> tuple[Fraction, Fraction]:
 def _replay_own(evidence) -> Replay:
     v = instance(evidence)
     left, _ = _own_drift(v["start"], v["eta"], v["rho"])
-    step = {"eta_l <= 1/(4KL), K = 2, L = 1": 8 * v["eta"] <= 1, "one client, deterministic": True}
+    step = {"eta_l <= 1/(4KL), K = 2, L = 1": 8 * v["eta"] <= 1, "one client, deterministic": BY_CONSTRUCTION}
     return Replay(step, left, 2 * 4 * (v["eta"] * v["rho"]) ** 2)
 
 
@@ -147,7 +147,7 @@ def tangent_step() -> Verdict:
 def _replay_stepb(evidence) -> Replay:
     v = instance(evidence)
     w, rho = v["w"], v["rho"]
-    return Replay({"F = x^2/2 is 1-smooth": True, "w is not 0": w != 0}, abs(w + rho * sign(w)), abs(w))
+    return Replay({"F = x^2/2 is 1-smooth": BY_CONSTRUCTION, "w is not 0": w != 0}, abs(w + rho * sign(w)), abs(w))
 
 
 @check("qu22-lemB.1-stepb", replay=_replay_stepb)
@@ -187,7 +187,9 @@ def _replay_unrolled(evidence) -> Replay:
     v = instance(evidence)
     steps = int(v["K"])
     left = (steps - 1) * (_power(steps - 1) - 1)  # divided by K L^2 eta^2
-    return Replay({"K >= 2": steps >= 2, "the recursion holds with equality": True}, left, v["constant"] * steps)
+    return Replay(
+        {"K >= 2": steps >= 2, "the recursion holds with equality": BY_CONSTRUCTION}, left, v["constant"] * steps
+    )
 
 
 @check("qu22-lemB.1-rec", mutations=((0.85, "refuted"), (1.5, "proved")), replay=_replay_unrolled)
@@ -254,7 +256,7 @@ def _replay_growth(evidence) -> Replay:
     v = instance(evidence)
     k, x = v["K"], Fraction(1, 10)
     left = 1 / (2 * k - 1) + 12 * x**2 / k + 2 * x**2 / k**2
-    return Replay({"K >= 2": k >= 2, "eta_l = 1/(10KL)": True}, left, v["scale"] / (k - 1))
+    return Replay({"K >= 2": k >= 2, "eta_l = 1/(10KL)": BY_CONSTRUCTION}, left, v["scale"] / (k - 1))
 
 
 def _growth_by_z3(factor: Fraction) -> str:
@@ -316,8 +318,8 @@ def _noisy_first_step(size: int, rho: Fraction, eta: Fraction) -> dict[str, Frac
 def _noise_conditions(v) -> dict[str, bool]:
     moments = _noisy_first_step(int(v["size"]), v["rho"], v["eta"])
     return {
-        "A1 with L = 1": True,
-        "A2: one client": True,
+        "A1 with L = 1": BY_CONSTRUCTION,
+        "A2: one client": BY_CONSTRUCTION,
         "A3: unbiased, sigma_l = 0 (all factors positive)": moments["mean"] == 1,
         "eta_l <= 1/(10KL), K = 2": 20 * v["eta"] <= 1,
     }

@@ -14,7 +14,7 @@ from sympy.concrete.delta import deltasummation
 from theory.kit.exact import mp, mpf, rational_sqrt
 from theory.kit.search import worst_ratio
 from theory.kit.symbolic import MEAN_SQUARE, lagrange
-from theory.kit.verdict import Replay, Verdict, check
+from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
 from theory.qu2022 import figures
 from theory.qu2022.common import compared, instance, proved, refuted, repaired, require, require_identity
 
@@ -169,7 +169,7 @@ def _replay_union(evidence) -> Replay:
     v = instance(evidence)
     power = mp.mpf(v["scale"].numerator) / v["scale"].denominator
     left = 2 * int(v["h"]) * int(v["d"]) * mp.mpf(4 * int(v["h"]) * int(v["d"])) ** (-power)
-    return Replay({"h, d >= 1": True}, left, mp.mpf(1) / 2)
+    return Replay({"h, d >= 1": BY_CONSTRUCTION}, left, mp.mpf(1) / 2)
 
 
 @check("qu22-C.3-lambda")
@@ -351,7 +351,7 @@ def _replay_bound(evidence) -> Replay:
     conditions = {
         "|X| = 1 = A, ReLU, two layers of width T": v["T"] >= 2,
         "1/M <= |W_j| <= M with M the largest norm": v["c"] >= 1,
-        "delta = 0 satisfies the gamma/8 condition": True,
+        "delta = 0 satisfies the gamma/8 condition": BY_CONSTRUCTION,
         "the network exists for every training set (probability 1)": v["m"] < v["T"],
     }
     right = mpf(sides["empirical"]) + mpf(v["constant"]) * sides["complexity"]
@@ -417,7 +417,9 @@ def _complexity_at(radius: Fraction) -> sp.Float:
 def _replay_radius(evidence) -> Replay:
     v = instance(evidence)
     small, large = (_complexity_at(v[name]) for name in ("rho_small", "rho_large"))
-    return Replay({"rho grows": v["rho_small"] < v["rho_large"], "everything else fixed": True}, small, large, "<")
+    return Replay(
+        {"rho grows": v["rho_small"] < v["rho_large"], "everything else fixed": BY_CONSTRUCTION}, small, large, "<"
+    )
 
 
 def _failure_ratio(x: np.ndarray, scale: float) -> float:
@@ -444,7 +446,7 @@ def _exact_failure(v) -> tuple[Fraction, Any]:
 def _replay_failure(evidence) -> Replay:
     v = instance(evidence)
     left, right = _exact_failure(v)
-    return Replay({"one predictor, prior = posterior, KL = 0": True, "m >= 2": v["m"] >= 2}, left, right)
+    return Replay({"one predictor, prior = posterior, KL = 0": BY_CONSTRUCTION, "m >= 2": v["m"] >= 2}, left, right)
 
 
 @check("qu22-lemC.1", mutations=((0.05, "refuted"), (2.0, "holds")), replay=_replay_failure)

@@ -7,7 +7,7 @@ from fractions import Fraction
 import sympy as sp
 
 from theory.kit.symbolic import MEAN_SQUARE, lagrange
-from theory.kit.verdict import Replay, Verdict, check
+from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
 from theory.qu2022 import corrected
 from theory.qu2022.common import compared, instance, proved, ratio, refuted, repaired, require, require_identity
 from theory.qu2022.descent import polarisation
@@ -28,7 +28,7 @@ def _overshoot_conditions(v) -> dict[str, bool]:
         "eta_l <= 1/(30 beta K L), K = 2, L = 1": 60 * v["beta"] * v["eta"] <= 1,
         "eta_g <= 1/(beta L)": v["eta_g"] * v["beta"] <= 1,
         "beta <= 1/2": 2 * v["beta"] <= 1,
-        "rho = 0, deterministic, one client": True,
+        "rho = 0, deterministic, one client": BY_CONSTRUCTION,
     }
 
 
@@ -121,8 +121,8 @@ def _identical_conditions(v, state) -> dict[str, bool]:
     return {
         "Delta^1 = grad F(w^1), as the proof assumes": state["momentum"] == state["w"],
         "eta_g <= 1/(beta L)": v["eta_g"] * v["beta"] <= 1,
-        "eta_l <= 1/(30 beta K L)": True,
-        "identical clients, rho = 0, no noise": True,
+        "eta_l <= 1/(30 beta K L)": BY_CONSTRUCTION,
+        "identical clients, rho = 0, no noise": BY_CONSTRUCTION,
     }
 
 
@@ -228,7 +228,9 @@ def _replay_d3(evidence) -> Replay:
     # rho = 0, N = K = 1: the server direction is -(beta p + (1 - beta) p) = -p under the identification
     left = p * (-p + beta * p)
     right = (3 * beta / 2 - 1) * p**2 - v["scale"] * beta / 2 * p**2
-    return Replay({"Delta^r = grad f~ (identification)": True, "no drift, no noise": True}, left, right)
+    return Replay(
+        {"Delta^r = grad f~ (identification)": BY_CONSTRUCTION, "no drift, no noise": BY_CONSTRUCTION}, left, right
+    )
 
 
 @check("qu22-lemD.3-inner", mutations=((0.5, "proved"), (2.0, "refuted")), replay=_replay_d3)

@@ -7,7 +7,7 @@ from fractions import Fraction
 import sympy as sp
 
 from theory.kit.symbolic import exponent_of
-from theory.kit.verdict import Replay, Verdict, check
+from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
 from theory.qu2022 import printed
 from theory.qu2022.common import compared, instance, ratio, refuted, repaired, require, require_identity
 from theory.qu2022.printed import (
@@ -250,7 +250,7 @@ def _replay_speed(evidence) -> Replay:
         "Theorem 3.1: eta_l <= 1/(10 K L), eta_g eta_l <= 1/(K L)": 10 * fed_lr <= 1 and fed_server * fed_lr <= 1,
         "Theorem 4.1: eta_l <= 1/(30 beta K L)": mo_lr <= 1 / (30 * slowed),
         "Theorem 4.1: eta_g <= 1/(beta L), beta <= 1/2": mo_server <= 1 / slowed and 2 * slowed <= 1,
-        "equal clients, exact gradients: sigma_g = sigma_l = 0": True,
+        "equal clients, exact gradients: sigma_g = sigma_l = 0": BY_CONSTRUCTION,
     }
     return Replay(conditions, Fraction(mo), Fraction(fed))
 

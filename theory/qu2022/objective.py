@@ -9,7 +9,7 @@ import sympy as sp
 
 from theory.kit.exact import mp
 from theory.kit.symbolic import lagrange, total
-from theory.kit.verdict import Replay, Verdict, check
+from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
 from theory.qu2022 import figures
 from theory.qu2022.common import instance, proved, refuted, repaired, require, require_identity
 from theory.qu2022.printed import RATE_FULL, L
@@ -97,7 +97,7 @@ def _replay_opposite(evidence) -> Replay:
     slopes, rho = v["slopes"], v["rho"]
     left = abs(sum(slopes) / len(slopes)) * rho  # linear losses: the maximum over the ball is |slope| rho
     right = sum(abs(s) * rho for s in slopes) / len(slopes)
-    return Replay({"rho > 0": rho > 0, "differentiable losses (linear)": True}, left, right, "==")
+    return Replay({"rho > 0": rho > 0, "differentiable losses (linear)": BY_CONSTRUCTION}, left, right, "==")
 
 
 @check("qu22-eq2-maxavg", replay=_replay_opposite)
@@ -128,7 +128,9 @@ def _replay_taylor(evidence) -> Replay:
     w, rho, smooth = v["w"], v["rho"], v["L"]
     maximum = smooth / 2 * (abs(w) + rho) ** 2
     left = abs(maximum - smooth / 2 * w**2 - rho * abs(smooth * w))
-    return Replay({"F = L x^2/2 is L-smooth": True, "rho > 0": rho > 0}, left, v["scale"] * smooth / 2 * rho**2)
+    return Replay(
+        {"F = L x^2/2 is L-smooth": BY_CONSTRUCTION, "rho > 0": rho > 0}, left, v["scale"] * smooth / 2 * rho**2
+    )
 
 
 @check(
@@ -234,7 +236,7 @@ def _replay_smoothing(evidence) -> Replay:
     v = instance(evidence)
     slope = mp.sqrt(2 / mp.pi)  # second derivative at 0 of E|x + eps z| for G = eps = 1
     scale = mp.mpf(v["scale"].numerator) / v["scale"].denominator
-    return Replay({"|x| is 1-Lipschitz": True, "eps > 0": True}, slope, scale * 2)
+    return Replay({"|x| is 1-Lipschitz": BY_CONSTRUCTION, "eps > 0": BY_CONSTRUCTION}, slope, scale * 2)
 
 
 @check(
@@ -281,7 +283,10 @@ def _replay_kink(evidence) -> Replay:
     claimed = min(smooth, 2 * v["G"] / rho)
     left = abs(_ball_slope(x, rho, smooth) - _ball_slope(-x, rho, smooth))
     # Huber loss: quadratic up to |x| = G/L, G-Lipschitz; x + rho stays in the quadratic part
-    inside = {"Huber loss is G-Lipschitz and L-smooth": True, "quadratic at x + rho": abs(x) + rho <= v["G"] / smooth}
+    inside = {
+        "Huber loss is G-Lipschitz and L-smooth": BY_CONSTRUCTION,
+        "quadratic at x + rho": abs(x) + rho <= v["G"] / smooth,
+    }
     return Replay(inside, left, claimed * abs(2 * x))
 
 

@@ -9,7 +9,7 @@ import sympy as sp
 from theory.kit import certificates
 from theory.kit.second_certificate import second_certificate, three_term_split_by_z3
 from theory.kit.symbolic import MEAN_SQUARE, lagrange
-from theory.kit.verdict import Replay, Verdict, check
+from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
 from theory.qu2022 import figures
 from theory.qu2022.common import instance, proved, ratio, refuted, repaired, require, require_identity
 from theory.qu2022.recursions import quadratic, sign
@@ -53,7 +53,7 @@ def _replay_equal(evidence) -> Replay:
     v = instance(evidence)
     values = v["vectors"]
     right = v["scale"] * len(values) * sum(x**2 for x in values)
-    return Replay({"any vectors": True}, sum(values) ** 2, right)
+    return Replay({"any vectors": BY_CONSTRUCTION}, sum(values) ** 2, right)
 
 
 @check("qu22-lemA.1-2", "qu22-lemA.2", mutations=((0.9, "refuted"), (1.1, "proved")), replay=_replay_equal)
@@ -119,8 +119,8 @@ def _multiplicative(w: Fraction, rho: Fraction, factors) -> dict[str, Fraction]:
 def _conditions(w, factors) -> dict[str, bool]:
     directions = {sign(s * w) for s in factors}
     return {
-        "A1: F = x^2/2 is 1-smooth": True,
-        "A2: one client, sigma_g = 0": True,
+        "A1: F = x^2/2 is 1-smooth": BY_CONSTRUCTION,
+        "A2: one client, sigma_g = 0": BY_CONSTRUCTION,
         "A3: unbiased": sum(factors) / len(factors) == 1,
         "A3: sigma_l = 0 (the unit vector never changes)": directions == {sign(w)},
     }
@@ -207,7 +207,10 @@ def _bias(rho: Fraction) -> tuple[Fraction, Fraction]:
 def _replay_bias(evidence) -> Replay:
     mean, noise_free = _bias(instance(evidence)["rho"])
     return Replay(
-        {"A1: every sample is 1-smooth": True, "the samples are drawn uniformly": True}, mean, noise_free, "=="
+        {"A1: every sample is 1-smooth": BY_CONSTRUCTION, "the samples are drawn uniformly": BY_CONSTRUCTION},
+        mean,
+        noise_free,
+        "==",
     )
 
 
@@ -251,9 +254,9 @@ def _replay_dissimilarity(evidence) -> Replay:
     sides = _dissimilarity(int(v["clients"]), v["sigma"], v["rho"])
     largest = max(v["sigma"] ** 2, (v["sigma"] / (v["clients"] - 1)) ** 2)
     assumptions = {
-        "A1 with L = 1": True,
+        "A1 with L = 1": BY_CONSTRUCTION,
         "A2: dissimilarity at w = 0": largest <= v["sigma"] ** 2,
-        "|delta| <= rho": True,
+        "|delta| <= rho": BY_CONSTRUCTION,
     }
     return Replay(assumptions, sides["left"], v["scale"] * sides["right"])
 
@@ -301,7 +304,7 @@ def _averages(rho: Fraction) -> tuple[Fraction, Fraction]:
 
 def _replay_averages(evidence) -> Replay:
     left, right = _averages(instance(evidence)["rho"])
-    return Replay({"A1 with L = 3": True}, left, right, "==")
+    return Replay({"A1 with L = 3": BY_CONSTRUCTION}, left, right, "==")
 
 
 @check("qu22-lemA.5-use", replay=_replay_averages)

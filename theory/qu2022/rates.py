@@ -7,7 +7,7 @@ from fractions import Fraction
 import sympy as sp
 
 from theory.kit.symbolic import exponent_of
-from theory.kit.verdict import Replay, Verdict, check
+from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
 from theory.qu2022 import figures
 from theory.qu2022.common import instance, proved, refuted, repaired, require, require_identity
 from theory.qu2022.printed import (
@@ -196,7 +196,7 @@ def dominant_terms() -> Verdict:
 def _replay_first_k(evidence) -> Replay:
     v = instance(evidence)
     other, first = _leading(v["root_K"], 1, v["sigma_g2"]), _leading(1, 1, v["sigma_g2"])
-    return Replay({"K > 1": v["root_K"] > 1, "F L = 1": True}, other, first)
+    return Replay({"K > 1": v["root_K"] > 1, "F L = 1": BY_CONSTRUCTION}, other, first)
 
 
 @check("qu22-rem-best-K1", replay=_replay_first_k, figure=figures.leading_over_k)

@@ -13,7 +13,7 @@ from fractions import Fraction
 import sympy as sp
 
 from theory.inexact import statements
-from theory.kit.verdict import Replay, Verdict, check
+from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
 from theory.qu2022 import corrected, numerics
 from theory.qu2022.common import instance, proved_instead, ratio, repaired, require, require_identity
 from theory.qu2022.recursions import Stall, fedsam_round, mofedsam_round, plateau, shoulder, shoulder_loss
@@ -63,7 +63,7 @@ def _conditions_b(v, sides) -> dict[str, bool]:
     return {
         "A1: quadratics with curvature at most L = 3": smooth == 3,
         "A2: sigma_g^2 is the largest deviation at the only iterate": Stall(v["rho"]).heterogeneity() > 0,
-        "A3: deterministic gradients, sigma_l = 0": True,
+        "A3: deterministic gradients, sigma_l = 0": BY_CONSTRUCTION,
         "eta_l <= 1/(10KL)": 10 * sides["x"] <= 1,
         "eta_g eta_l <= 1/(KL)": sides["step"] <= 1,
         "C below both positivity conditions": positivity > C_FULL,
@@ -199,7 +199,7 @@ def _replay_rate(name: str):
         v = instance(evidence)
         sides = _sides_rate(v)
         conditions = {
-            "A1: L = 3, A3: deterministic": True,
+            "A1: L = 3, A3: deterministic": BY_CONSTRUCTION,
             "A2 at the only iterate": Stall(1 / v["root_R"]).heterogeneity() > 0,
             "R large: eta_l = 1/(sqrt(R)KL) <= 1/(10KL), eta_g eta_l <= 1/(KL)": v["root_R"] >= 10,
             "the server iterate never moves (exact round)": sides["still"],
@@ -344,7 +344,7 @@ def _conditions_d(v, sides) -> dict[str, bool]:
     lost = 2 * (1 - beta) ** 2 * server / (beta * v["N"]) + 70 * (1 - beta) * eta**2 + 90 * beta * server * eta**2
     lost += 3 * beta * server / (2 * v["S"])
     return {
-        "A1 with L = 1 (plateau loss), A2 with sigma_g = 0 (identical clients), A3 without noise": True,
+        "A1 with L = 1 (plateau loss), A2 with sigma_g = 0 (identical clients), A3 without noise": BY_CONSTRUCTION,
         "beta <= 1/2": 2 * beta <= 1,
         "eta_l <= 1/(30 beta K L)": 30 * beta * eta <= 1,
         "eta_g <= S/(2 beta L (S-1)) and eta_g <= 1/(beta L)": 2 * beta * server * (v["S"] - 1) <= v["S"],

@@ -13,7 +13,7 @@ import sympy as sp
 from theory.kit.exact import fractions_of, plain
 from theory.kit.search import worst_ratio
 from theory.kit.symbolic import decide_identity, identity, total
-from theory.kit.verdict import Verdict, check
+from theory.kit.verdict import BY_CONSTRUCTION, Verdict, check
 from theory.sun2023.common import Clients, State, refuted, repaired, replay_of, virtual_models
 from theory.sun2023.figures import bars, numbers
 from theory.sun2023.interpreter import Memory, Setting, run
@@ -112,7 +112,7 @@ def _executable_sides(example: Mapping[str, Any]) -> tuple[dict, int, int]:
     """Number of undefined reads of the printed algorithm over three rounds (left) against 0 (right)."""
     memory = run(SETTING, completed=False)
     same = example["undefined"] == _undefined_reads(memory)
-    return {"inputs of Algorithm 1 are given": True, "same reads as stored": same}, len(memory.undefined), 0
+    return {"inputs of Algorithm 1 are given": BY_CONSTRUCTION, "same reads as stored": same}, len(memory.undefined), 0
 
 
 @check("sun23-alg1-executable", replay=replay_of(_executable_sides, "=="))

@@ -13,7 +13,7 @@ import sympy as sp
 from theory.kit.exact import fractions_of, listed, plain
 from theory.kit.search import safe_ratio, worst_ratio
 from theory.kit.symbolic import MEAN_SQUARE, identity, lagrange, total
-from theory.kit.verdict import Verdict, check
+from theory.kit.verdict import BY_CONSTRUCTION, Verdict, check
 from theory.sun2023.common import (
     Clients,
     State,
@@ -141,7 +141,7 @@ def _zero_dual_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fracti
     assumptions = {
         "beta < 1/(2 sqrt 3 L)": 12 * beta**2 * clients.L**2 < 1,
         "n < m": example["n"] < clients.m,
-        "lam_i = lam = 0 at the start": True,
+        "lam_i = lam = 0 at the start": BY_CONSTRUCTION,
     }
     return assumptions, left, right
 
@@ -222,7 +222,7 @@ def _c6_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fraction]:
     on_delta, on_v = printed_c6(m, n)
     within = 216 * m * beta**2 <= n
     return (
-        {"1 <= n < m": 1 <= n < m, "beta within Theorem 4.1": within, "exact solves": True},
+        {"1 <= n < m": 1 <= n < m, "beta within Theorem 4.1": within, "exact solves": BY_CONSTRUCTION},
         delta,
         on_delta * previous + on_v * v,
     )
@@ -311,7 +311,7 @@ def _split_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fraction]:
     left = (1 + 1 / c) * sum(mixed) / len(sets)
     v, delta = square_mean(x, Fraction(0)), square_mean(y, Fraction(0))
     right = Fraction(n, m) * (1 + 1 / c) * v + Fraction(m - n, m) * (1 + c) * delta
-    return {"w_bar^t = 0": True, "n < m": n < m, "c = n/(2m-n)": True}, left, right
+    return {"w_bar^t = 0": BY_CONSTRUCTION, "n < m": n < m, "c = n/(2m-n)": BY_CONSTRUCTION}, left, right
 
 
 SPLIT = {"m": 2, "n": 1, "w_i": [1, 1], "w_tilde": [0, 0]}

@@ -12,7 +12,7 @@ import sympy as sp
 from theory.kit.exact import fractions_of, mp, mpf
 from theory.kit.search import worst_ratio
 from theory.kit.symbolic import identity
-from theory.kit.verdict import Verdict, check
+from theory.kit.verdict import BY_CONSTRUCTION, Verdict, check
 from theory.sun2023.common import refuted, repaired, replay_of
 from theory.sun2023.figures import bars, numbers
 from theory.sun2023.networks import digits_network, relu_change
@@ -61,7 +61,11 @@ def _pac_bayes_sides(example: Mapping[str, Any]) -> tuple[dict, Any, Any]:
     risk = (1 - mpf(size) / population) / 2  # an unseen example has margin s_j, whose sign is random
     bound = 4 * mp.sqrt(mp.log(6 * size / p) / (size - 1))
     return (
-        {"prior = law of w + s, KL = 0": True, "training margin 2 > eps = 1": True, "D < N": size < population},
+        {
+            "prior = law of w + s, KL = 0": BY_CONSTRUCTION,
+            "training margin 2 > eps = 1": BY_CONSTRUCTION,
+            "D < N": size < population,
+        },
         risk,
         bound,
     )
@@ -119,7 +123,11 @@ def pac_bayes_lemma() -> Verdict:
 def _perturbation_sides(example: Mapping[str, Any]) -> tuple[dict, Any, Any]:
     """(1 + tau)^L - 1 (left) against e L tau (right): scalar deep linear net, all weights 1, s_l = tau w_l."""
     layers, tau = example["L"], mpf(str(example["tau"]))
-    allowed = {"||s_l|| <= ||w_l||": tau <= 1, "1-Lipschitz activation": True, "||x|| <= L_n = 1": True}
+    allowed = {
+        "||s_l|| <= ||w_l||": tau <= 1,
+        "1-Lipschitz activation": BY_CONSTRUCTION,
+        "||x|| <= L_n = 1": BY_CONSTRUCTION,
+    }
     return allowed, (1 + tau) ** layers - 1, mp.e * layers * tau
 
 
@@ -164,7 +172,7 @@ def _cover_sides(example: Mapping[str, Any]) -> tuple[dict, Any, Any]:
     """||w^s||^{L-1} (left) against e ||w||^{L-1} (right) at the edge of the absolute tolerance 1/L."""
     w, layers = mpf(str(example["w"])), example["L"]
     return (
-        {"| ||w|| - ||w^s|| | <= 1/L": True, "||w|| > 0": w > 0},
+        {"| ||w|| - ||w^s|| | <= 1/L": BY_CONSTRUCTION, "||w|| > 0": w > 0},
         (w + mpf(1) / layers) ** (layers - 1),
         mp.e * w ** (layers - 1),
     )
@@ -197,7 +205,7 @@ def _tail_sides(example: Mapping[str, Any]) -> tuple[dict, Any, Any]:
     G, ws, p, sigma = (mpf(str(example[key])) for key in ("G", "w_s", "p", "sigma"))
     probability = mp.erfc(p * ws / G / sigma / mp.sqrt(2))
     return (
-        {"d = 1": True, "G, w^s, sigma > 0": min(G, ws, sigma) > 0},
+        {"d = 1": BY_CONSTRUCTION, "G, w^s, sigma > 0": min(G, ws, sigma) > 0},
         probability,
         2 * mp.exp(-(p**2) * G**2 / (2 * sigma**2 * ws**2)),
     )
@@ -235,7 +243,7 @@ def _sigma_sides(example: Mapping[str, Any]) -> tuple[dict, Any, Any]:
     A, eps = mpf(str(example["A"])), mpf(str(example["eps"]))
     sigma = eps / (8 * mp.exp(2) * mp.sqrt(2 * mp.log(8)))
     bound = mp.erfc(A / 2 / sigma / mp.sqrt(2)) + eps / A / (sigma * mp.sqrt(2 * mp.pi))
-    return {"G = 1": True, "sigma as printed": True, "A > 0": A > 0}, mpf("1/2"), bound
+    return {"G = 1": BY_CONSTRUCTION, "sigma as printed": BY_CONSTRUCTION, "A > 0": A > 0}, mpf("1/2"), bound
 
 
 UNBALANCED = {"A": 1000, "eps": 1}
@@ -273,7 +281,11 @@ def variance_choice() -> Verdict:
 def _kl_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fraction]:
     """sum ||w_l||_F^2/G^2 (left) against sum ||w_l||_F^2/||w_l||^2 (right), rank-one layers with norms a and 1/a."""
     a = fractions_of(example["a"])
-    return {"G = 1": True, "||w_l||_F = ||w_l||": True, "a > 0": a > 0}, a**2 + 1 / a**2, Fraction(2)
+    return (
+        {"G = 1": BY_CONSTRUCTION, "||w_l||_F = ||w_l||": BY_CONSTRUCTION, "a > 0": a > 0},
+        a**2 + 1 / a**2,
+        Fraction(2),
+    )
 
 
 @check("sun23-kl", replay=replay_of(_kl_sides))

@@ -11,7 +11,7 @@ import sympy as sp
 
 from theory.kit.exact import fractions_of
 from theory.kit.symbolic import MEAN_SQUARE, decide_identity, identity, lagrange
-from theory.kit.verdict import Verdict, check
+from theory.kit.verdict import BY_CONSTRUCTION, Verdict, check
 from theory.sun2023.common import (
     Clients,
     State,
@@ -67,7 +67,7 @@ def young_inequality(scale: float = 1.0) -> Verdict:
 def _inner_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fraction]:
     """<x, y> (left) against the printed bound (right), d = 1."""
     x, y = fractions_of(example["x"]), fractions_of(example["y"])
-    return {"x, y real": True}, x * y, (x**2 - (x - y) ** 2) / 2
+    return {"x, y real": BY_CONSTRUCTION}, x * y, (x**2 - (x - y) ** 2) / 2
 
 
 INNER = {"x": 1, "y": 1}

@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 from theory.kit.exact import fractions_of, listed, plain
 from theory.kit.search import worst_ratio
 from theory.kit.symbolic import decide_identity, identity, lagrange, total
-from theory.kit.verdict import Verdict, check
+from theory.kit.verdict import BY_CONSTRUCTION, Verdict, check
 from theory.sun2023.common import refuted, repaired, replay_of
 from theory.sun2023.losses import (
     CONSISTENT,
@@ -238,7 +238,7 @@ def _opposite_slopes(example) -> tuple[dict, Fraction, Fraction]:
     b, r, w = (fractions_of(example[key]) for key in ("slope", "r", "w"))
     printed = (max(b * (w + s) for s in (-r, r)) + max(-b * (w + s) for s in (-r, r))) / 2
     global_sam = max((b * (w + s) - b * (w + s)) / 2 for s in (-r, r))
-    return {"r > 0": r > 0, "f_i differentiable": True}, printed, global_sam
+    return {"r > 0": r > 0, "f_i differentiable": BY_CONSTRUCTION}, printed, global_sam
 
 
 OPPOSITE = {"slope": 1, "r": 1, "w": 0}

@@ -15,7 +15,7 @@ from artifact.training.rounds import simulate
 from theory.kit.exact import fractions_of
 from theory.kit.search import worst_ratio
 from theory.kit.symbolic import decide_identity, identity, lagrange
-from theory.kit.verdict import Verdict, check
+from theory.kit.verdict import BY_CONSTRUCTION, Verdict, check
 from theory.sun2023.common import refuted, repaired, replay_of
 
 ALPHA, R, MU, G, S = sp.symbols("alpha r mu g s", positive=True)
@@ -30,7 +30,11 @@ def _penalty_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fraction
         return sign * (s - s_i) ** 2 / (2 * alpha)
 
     return (
-        {"alpha > 0": alpha > 0, "|s_i| <= r = |s|": True, "constraint s_i = s holds on the right": True},
+        {
+            "alpha > 0": alpha > 0,
+            "|s_i| <= r = |s|": BY_CONSTRUCTION,
+            "constraint s_i = s holds on the right": BY_CONSTRUCTION,
+        },
         value(-s),
         value(s),
     )
@@ -100,7 +104,7 @@ def _consensus_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fracti
     g, mu, s, alpha = (fractions_of(example[key]) for key in ("g", "mu", "s", "alpha"))
     delta = alpha * (g - mu) - s
     returned = abs(s) * (1 if delta > 0 else -1)
-    return {"g = mu": g == mu, "||s|| = r": True, "delta != 0": delta != 0}, abs(returned - s), Fraction(0)
+    return {"g = mu": g == mu, "||s|| = r": BY_CONSTRUCTION, "delta != 0": delta != 0}, abs(returned - s), Fraction(0)
 
 
 CONSENSUS = {"g": 3, "mu": 3, "s": 1, "alpha": 1}
@@ -212,7 +216,7 @@ def _cycle_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fraction]:
     gradients, r = fractions_of(example["gradients"]), fractions_of(example["r"])
     _, distances = scalar_cycle(gradients, r, int(example["K"]))
     return (
-        {"r > 0": r > 0, "mean gradient != 0": sum(gradients) != 0, "no noise, full participation": True},
+        {"r > 0": r > 0, "mean gradient != 0": sum(gradients) != 0, "no noise, full participation": BY_CONSTRUCTION},
         max(distances),
         Fraction(0),
     )

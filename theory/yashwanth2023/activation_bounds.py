@@ -11,7 +11,7 @@ import sympy as sp
 from theory.kit.exact import fractions_of, mp, mpf
 from theory.kit.search import worst_ratio
 from theory.kit.symbolic import identity, total
-from theory.kit.verdict import Replay, Verdict, check
+from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
 from theory.yashwanth2023.common import Array, decide_bound, exact, refuted, repaired, softmax, vacuous
 from theory.yashwanth2023.kronecker import kronecker_entries
 from theory.yashwanth2023.networks import Mlp, digit_batch, trained_mlp
@@ -55,7 +55,7 @@ def relu_jump(side: int) -> object:
 def _replay_jump(evidence) -> Replay:
     c = fractions_of(evidence["counterexample"])
     jump = relu_jump(+1) - relu_jump(-1)
-    ok = {"||theta|| <= B~": 2 * c["W2"][0] ** 2 <= c["B"] ** 2, "points 2e-40 apart": True}
+    ok = {"||theta|| <= B~": 2 * c["W2"][0] ** 2 <= c["B"] ** 2, "points 2e-40 apart": BY_CONSTRUCTION}
     return Replay(ok, jump, mpf(c["tolerance"]))
 
 
@@ -324,7 +324,7 @@ def _replay_mechanism(evidence) -> Replay:
     ok = {
         "same logits, hence same loss": before["logit_gap"] == after["logit_gap"] == 0,
         "activation norms fell": after["penalty"] < before["penalty"],
-        "mean residual 0 (both labels once), so H >= 0 and lambda_max(H) <= trace": True,
+        "mean residual 0 (both labels once), so H >= 0 and lambda_max(H) <= trace": BY_CONSTRUCTION,
     }
     return Replay(ok, after["top_W1"], before["trace"])
 

@@ -10,7 +10,7 @@ import sympy as sp
 from theory.kit.exact import fractions_of, mp, mpf
 from theory.kit.search import worst_ratio
 from theory.kit.symbolic import identity
-from theory.kit.verdict import Replay, Verdict, check
+from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
 from theory.yashwanth2023.common import Array, exact, refuted, repaired
 
 
@@ -76,7 +76,7 @@ def _replay_variance(evidence) -> Replay:
         "printed A3: mean |f(w, xi) - f(w)| <= sigma^2 (at this w, and |sin| <= 1 everywhere)": deviation
         <= 1
         <= sigma_squared,
-        "xi = +-1 with equal probability, mean 0": True,
+        "xi = +-1 with equal probability, mean 0": BY_CONSTRUCTION,
     }
     return Replay(ok, (2 * w * mp.cos(w**2)) ** 2, sigma_squared)
 
@@ -158,9 +158,9 @@ def _replay_proposition(evidence) -> Replay:
     left, printed, corrected = _proposition_sides(c)
     ok = {
         "A1 with beta = s^2": c["s"] > 0,
-        "A2 with G = 0, B = 1 (one client)": True,
-        "gradient variance sigma^2 = M^2": True,
-        "F = f(w0) - min f = 1": True,
+        "A2 with G = 0, B = 1 (one client)": BY_CONSTRUCTION,
+        "gradient variance sigma^2 = M^2": BY_CONSTRUCTION,
+        "F = f(w0) - min f = 1": BY_CONSTRUCTION,
         "corrected form with constant 1 holds": left <= corrected,
     }
     return Replay(ok, left, printed)

@@ -15,7 +15,7 @@ from torch.nn.functional import conv2d, cross_entropy, unfold
 
 from theory.kit.exact import fractions_of
 from theory.kit.symbolic import identity, lagrange
-from theory.kit.verdict import Replay, Verdict, check
+from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
 from theory.yashwanth2023.activation_bounds import alpha_steps
 from theory.yashwanth2023.common import Array, decide_bound, digits, exact, power_iteration, proved, refuted, repaired
 
@@ -148,7 +148,10 @@ def _kronecker_error_squared(patches: list[list[Q]], position: int) -> Q:
 
 def _replay_kronecker(evidence) -> Replay:
     c = fractions_of(evidence["counterexample"])
-    ok = {"1x1 kernel, so a a^T = U U^T": True, "image not zero": any(v for row in c["patches"] for v in row)}
+    ok = {
+        "1x1 kernel, so a a^T = U U^T": BY_CONSTRUCTION,
+        "image not zero": any(v for row in c["patches"] for v in row),
+    }
     return Replay(ok, _kronecker_error_squared(c["patches"], int(c["position"])), c["tolerance"] ** 2)
 
 

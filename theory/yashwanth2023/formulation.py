@@ -9,7 +9,7 @@ import sympy as sp
 
 from theory.kit.exact import fractions_of
 from theory.kit.symbolic import decide_identity, identity, total
-from theory.kit.verdict import Replay, Verdict, check
+from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
 from theory.yashwanth2023.common import (
     digits,
     first_violation,
@@ -205,7 +205,7 @@ def _replay_valley(evidence) -> Replay:
     at_bound, at_truth = _valley_values(c["minimiser_of_bound"]), _valley_values(c["better_point"])
     assumptions = {
         "zeta > 0": c["zeta"] > 0,
-        "losses >= 0 and 0 at both points": True,
+        "losses >= 0 and 0 at both points": BY_CONSTRUCTION,
         "bound at its minimiser is its lower bound 3 zeta": at_bound["mean_of_tops"] == 3,
         "bound is larger at the other point": at_truth["mean_of_tops"] > at_bound["mean_of_tops"],
     }

@@ -12,7 +12,7 @@ import sympy as sp
 from theory.kit.exact import fractions_of
 from theory.kit.search import worst_ratio
 from theory.kit.symbolic import MEAN_SQUARE, identity, lagrange
-from theory.kit.verdict import Replay, Verdict, check
+from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
 from theory.yashwanth2023.common import Array, exact, proved, refuted, repaired, top_eigenvalue, vacuous
 from theory.yashwanth2023.networks import digit_batch, trained_mlp
 
@@ -223,7 +223,7 @@ def _replay_radius(evidence) -> Replay:
     B, layers, d_l, d = c["B"], c["layers"], c["d_l"], c["d"]
     left = (layers - 1) * B * d_l  # each of the L-1 constant blocks [d_l, d_l] with entry B has norm B d_l
     squared = B * (layers - 1) * d_l * (d - d_l)
-    ok = {"entries bounded above by B": True, "sizes add up": d == layers * d_l}
+    ok = {"entries bounded above by B": BY_CONSTRUCTION, "sizes add up": d == layers * d_l}
     return Replay(ok, left**2, squared)
 
 
