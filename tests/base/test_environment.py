@@ -109,6 +109,7 @@ def test_every_import_is_declared():
 def test_citation_states_the_version_the_licence_and_five_papers():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert citation["version"] == PROJECT["version"] == __version__
+    assert citation["title"].split(":")[0] == PROJECT["name"]
     assert citation["license"] == PROJECT["license"] == "MIT"
     assert "MIT License" in (ROOT / "LICENSE").read_text(encoding="utf-8")
     assert [len(paper["authors"]) for paper in citation["references"]] == [6, 5, 7, 6, 1]
