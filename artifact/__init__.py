@@ -13,6 +13,7 @@ from artifact.accelerate.allocator import keep_freed_memory, let_idle_threads_sl
 if TYPE_CHECKING:
     from artifact import curvature, losses, optim
     from artifact.interface.train import partition, train
+    from artifact.looseness import bounds
 
 __version__ = "0.1.0"
 
@@ -26,6 +27,7 @@ PUBLIC = {
     "optim": "artifact.optim",
     "losses": "artifact.losses",
     "curvature": "artifact.curvature",
+    "bounds": "artifact.looseness:bounds",
 }
 
 keep_freed_memory()
@@ -40,4 +42,4 @@ def __getattr__(name: str) -> Any:
     return getattr(found, attribute) if attribute else found
 
 
-__all__ = ["curvature", "losses", "optim", "partition", "train"]
+__all__ = ["bounds", "curvature", "losses", "optim", "partition", "train"]

@@ -68,6 +68,10 @@ COMMANDS = {
         "artifact.runs.measure_sharpness:sharpness_command",
         "Measure eigenvalues, trace, density and sharpness of stored models.",
     ),
+    "bounds": (
+        "artifact.runs.measure_bounds:bounds_command",
+        "Measure each layer's curvature beside the theorems' bounds, of a run or of any network.",
+    ),
     "landscape": (
         "artifact.runs.measure_landscape:landscape_command",
         "Draw loss surfaces of stored models along shared directions.",

@@ -1,0 +1,132 @@
+"""``artifact bounds``: curvature of every layer beside its bounds, for stored runs and for a network of one's own."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import click
+
+from artifact.base.errors import UserError, fault
+from artifact.base.files import replacing
+from artifact.base.lazy import Tensor, torch
+from artifact.base.options import AS_JSON, DATA_ROOT, Place
+from artifact.curvature import EmpiricalRisk
+from artifact.looseness import bounds
+from artifact.runs.stored_model import open_target
+
+#: what a file of a user's own may define; the first two it has to
+NAMES = ("model", "data", "loss")
+
+
+def risk_of_file(path: Path) -> EmpiricalRisk:
+    """The network of a Python file, which runs: ``model``, ``data`` and perhaps ``loss``, as values or as functions
+    without arguments (a ``loss`` is called with outputs and targets; without one it is cross-entropy).
+
+    Raises UserError, with the line of the file where there is one, for a file that is missing, does not run, or defines
+    something else under these names.
+    """
+    if not (path.is_file() and path.suffix == ".py"):
+        raise UserError("model", str(path), "an existing Python file, NAME.py")
+    name = f"model {path.absolute()}"
+    sys.modules[name] = module = ModuleType(name)  # where dataclasses look up annotations that are texts
+    module.__file__ = str(path.absolute())
+    found: dict[str, Any] = {}
+    try:
+        exec(compile(path.read_bytes(), module.__file__, "exec", dont_inherit=True), vars(module))
+        for wanted in NAMES[:2]:
+            if wanted not in vars(module):
+                raise UserError(
+                    "model", str(path), f"a file that defines {' and '.join(NAMES[:2])}; it has no {wanted}"
+                )
+            value = vars(module)[wanted]
+            found[wanted] = value() if callable(value) and not isinstance(value, torch.nn.Module) else value
+        if not isinstance(found["model"], torch.nn.Module):
+            kind = type(found["model"]).__name__
+            raise UserError("model", str(path), f"a file whose model is a torch.nn.Module; it is a {kind}")
+        return EmpiricalRisk(found["model"], vars(module).get("loss"), found["data"])
+    except UserError:
+        raise
+    except (Exception, SystemExit) as error:  # the user's own code may raise anything
+        raise UserError("model", str(path), fault(str(path), error).allowed) from error
+
+
+@click.command("bounds", help="Measure each layer's curvature beside the theorems' bounds, of a run or of any network.")
+@click.argument("references", metavar="RUN_OR_CHECKPOINT", nargs=-1)
+@click.option("--model", "files", multiple=True, type=Place(), help="Python file with `model`, `data`, perhaps `loss`.")
+@click.option("--out", "store", type=Place(), default=Path("results"), show_default=True, help="Store of the runs.")
+@click.option("--tol", default=1e-2, show_default=True, help="Relative residual of an eigenvalue.")
+@click.option(
+    "--data-size", type=int, default=500, show_default=True, help="Training samples of a run, a fixed subset."
+)
+@click.option(
+    "--dtype",
+    type=click.Choice(["float32", "float64"]),
+    default="float32",
+    show_default=True,
+    help="Type of the numbers that are measured with.",
+)
+@click.option("--power/--no-power", default=True, help="Repeat every eigenvalue by power iteration.  [default: power]")
+@click.option("--seed", default=0, show_default=True, help="Of the random vectors.")
+@click.option("--figure", "picture", type=Place(), help="Draw the (last) report into this PNG, PDF or SVG file.")
+@DATA_ROOT
+@click.option("--add", multiple=True, expose_value=False, help="Python file with the method of a run; may be repeated.")
+@AS_JSON
+def bounds_command(
+    references: Sequence[str],
+    files: Sequence[Path],
+    store: Path,
+    tol: float,
+    data_size: int,
+    dtype: str,
+    power: bool,
+    seed: int,
+    picture: Path | None,
+    data_root: Path | None,
+    as_json: bool,
+) -> None:
+    """See ``artifact.looseness``. Exit code 1 where a theorem's bound is below the measurement."""
+    _check(tol, data_size, seed, picture)
+    if not (references or files):
+        raise UserError("run", "nothing", "run folders, run keys, checkpoints, or --model FILE.py")
+    reports, rows = [], []
+    for name, risk, w in _sources(references, files, store, data_size, data_root):
+        report = bounds(risk, w=w.to(getattr(torch, dtype)), tol=tol, seed=seed, power=power)
+        reports.append(report)
+        rows.append({"model": name, "dtype": dtype} | report.plain())
+        if not as_json:
+            click.echo(f"{name}\n{report}\n")
+    if as_json:
+        click.echo(json.dumps(rows, indent=1))
+    if picture is not None:
+        with replacing(picture) as part:
+            reports[-1].figure().savefig(part, format=picture.suffix[1:], dpi=150)
+    if any(report.violated for report in reports):
+        raise click.exceptions.Exit(1)
+
+
+def _check(tol: float, data_size: int, seed: int, picture: Path | None) -> None:
+    if not 0 < tol < 1:
+        raise UserError("tol", tol, "a number between 0 and 1")
+    if data_size < 1:
+        raise UserError("data-size", data_size, "an integer of at least 1")
+    if seed < 0:
+        raise UserError("seed", seed, "an integer of at least 0")
+    if picture is not None and picture.suffix not in (".png", ".pdf", ".svg"):
+        raise UserError("figure", str(picture), "a file that ends in .png, .pdf or .svg")
+
+
+def _sources(
+    references: Sequence[str], files: Sequence[Path], store: Path, data_size: int, data_root: Path | None
+) -> Iterator[tuple[str, EmpiricalRisk, Tensor]]:
+    """Name, risk and weights [P] of each model, one after the other."""
+    for reference in references:
+        target = open_target(reference, store, data_root)
+        yield target.describe(), target.trainer.risk(data_size), target.w
+    for file in files:
+        risk = risk_of_file(file)
+        yield str(file), risk, risk.weights
