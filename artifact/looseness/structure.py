@@ -148,9 +148,21 @@ _RESHAPES = [
 
 
 def _functional() -> Mapping[str, Callable[..., nn.Module]]:
-    nn = torch.nn
-    named = {"relu": nn.ReLU, "relu_": nn.ReLU, "tanh": nn.Tanh, "sigmoid": nn.Sigmoid, "leaky_relu": nn.LeakyReLU}
-    named |= {"elu": nn.ELU, "gelu": nn.GELU, "silu": nn.SiLU, "softplus": nn.Softplus, "dropout": nn.Identity}
+    layers = torch.nn
+    named = {
+        "relu": layers.ReLU,
+        "relu_": layers.ReLU,
+        "tanh": layers.Tanh,
+        "sigmoid": layers.Sigmoid,
+        "leaky_relu": layers.LeakyReLU,
+    }
+    named |= {
+        "elu": layers.ELU,
+        "gelu": layers.GELU,
+        "silu": layers.SiLU,
+        "softplus": layers.Softplus,
+        "dropout": layers.Identity,
+    }
     for size in (1, 2, 3):
         named[f"max_pool{size}d"], named[f"avg_pool{size}d"] = _pools("MaxPool")[size - 1], _pools("AvgPool")[size - 1]
         named[f"adaptive_avg_pool{size}d"] = _pools("AdaptiveAvgPool")[size - 1]
@@ -159,26 +171,34 @@ def _functional() -> Mapping[str, Callable[..., nn.Module]]:
 
 def _modules() -> dict[type, tuple[float, bool]]:
     """Operations without weights: their squared Lipschitz constant, and whether they are piecewise linear."""
-    nn = torch.nn
-    plain = (nn.ReLU, nn.ReLU6, nn.Hardtanh, nn.Identity, nn.Flatten, nn.Unflatten, nn.Dropout, nn.Dropout1d)
-    table: dict[type, tuple[float, bool]] = dict.fromkeys((*plain, nn.Dropout2d, nn.Dropout3d), (1.0, True))
-    table |= {nn.Tanh: (1.0, False), nn.Softplus: (1.0, False), nn.Sigmoid: (1 / 16, False)}
-    return table | {nn.GELU: (1.13**2, False), nn.SiLU: (1.1**2, False)}
+    layers = torch.nn
+    plain = (
+        layers.ReLU,
+        layers.ReLU6,
+        layers.Hardtanh,
+        layers.Identity,
+        layers.Flatten,
+        layers.Unflatten,
+        layers.Dropout,
+        layers.Dropout1d,
+    )
+    table: dict[type, tuple[float, bool]] = dict.fromkeys((*plain, layers.Dropout2d, layers.Dropout3d), (1.0, True))
+    table |= {layers.Tanh: (1.0, False), layers.Softplus: (1.0, False), layers.Sigmoid: (1 / 16, False)}
+    return table | {layers.GELU: (1.13**2, False), layers.SiLU: (1.1**2, False)}
 
 
 def _module_step(name: str, module: Any, state: State) -> Step:
-    nn = torch.nn
     if isinstance(module, kinds()):
         zeros = getattr(module, "padding_mode", "zeros") == "zeros"
         return Step(name, layer=name, reason="" if zeros else "a padding that repeats entries")
     for kind, (squared, linear) in _modules().items():
         if isinstance(module, kind):
             return Step(name, squared=squared, linear=linear)
-    if isinstance(module, nn.LeakyReLU):
+    if isinstance(module, torch.nn.LeakyReLU):
         return Step(name, squared=max(1.0, module.negative_slope**2))
-    if isinstance(module, nn.ELU):
+    if isinstance(module, torch.nn.ELU):
         return Step(name, squared=max(1.0, module.alpha**2), linear=False)
-    if isinstance(module, nn.modules.batchnorm._BatchNorm):
+    if isinstance(module, torch.nn.modules.batchnorm._BatchNorm):
         return _normalisation(name, module, state)
     if isinstance(module, _pools("MaxPool")):
         return Step(name, squared=_windows(module))  # a difference passes through in so many windows at most

@@ -26,6 +26,7 @@ PACKAGES = ("artifact", "theory", "checks", "notebooks", "tests")
 DISTRIBUTIONS = {
     "PIL": "pillow",
     "curvlinops": "curvlinops-for-pytorch",
+    "pydantic_core": "pydantic",  # its own parser, which it pins
     "sklearn": "scikit-learn",
     "xdist": "pytest-xdist",
     "yaml": "pyyaml",

@@ -193,7 +193,7 @@ def test_kernel_areas_by_hand_and_the_printed_bound_fails():
     activation=st.sampled_from([nn.ReLU, nn.Tanh, nn.LeakyReLU, nn.GELU, nn.Softplus]),
     loss=st.sampled_from([nn.CrossEntropyLoss(), nn.CrossEntropyLoss(label_smoothing=0.2), "squares"]),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_bounds_hold_on_drawn_networks(seed, widths, gain, activation, loss):
     generator = torch.Generator().manual_seed(seed)
     sizes = [3, *widths, 2]
@@ -308,7 +308,8 @@ model = nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Conv2d(4, 4, 3), nn.ReLU
 loss = nn.CrossEntropyLoss()
 
 def data():
-    return torch.randn(100, 1, 8, 8), torch.arange(100) % 5
+    labels = torch.arange(50) % 5
+    return torch.randn(50, 1, 8, 8) + 3 * torch.randn(5, 1, 8, 8)[labels], labels
 """
 
 
@@ -324,12 +325,12 @@ def test_five_layers_of_ones_own(tmp_path, capsys):
     code, out, _ = command(capsys, "--model", file, "--json", "--figure", tmp_path / "drawn.png")
     assert code == 0
     (row,) = json.loads(out)
-    assert len(row["layers"]) == 5 and row["samples"] == 100
+    assert len(row["layers"]) == 5 and row["samples"] == 50
     for layer in row["layers"]:
-        assert layer["solvers_agree"] is not False and layer["measured"] > 0
+        assert layer["solvers_agree"] and layer["measured"] > 0
         assert all(layer["looseness"][bound] >= 1 - 1e-6 for bound in THEOREMS)
     assert (tmp_path / "drawn.png").read_bytes().startswith(b"\x89PNG")
-    code, out, _ = command(capsys, "--model", file)
+    code, out, _ = command(capsys, "--model", file, "--no-power")
     assert code == 0 and "bound / curvature" in out
 
 

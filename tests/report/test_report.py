@@ -255,7 +255,7 @@ def test_a_claim_has_a_verdict_on_paper_or_in_training_and_no_word_stands_for_bo
 
 
 def test_front_page_readme_and_list_count_alike(content, site):
-    counts = [Counter(v for r in content.records.values() if (v := getattr(r, n))) for n in ("on_paper", "in_training")]
+    counts = [Counter(v for r in content.records.values() if (v := r.counted(n))) for n in ("on_paper", "in_training")]
     front = (site / "index.html").read_text(encoding="utf-8")
     for name, count in zip(("on_paper", "in_training"), counts, strict=True):
         assert Counter(v for v in re.findall(rf'data-{name}="([^"]*)"', front) if v) == count
