@@ -32,18 +32,18 @@ CORE = ("base", "models", "algorithms", "training")
 #: lines of Python at most, by room. A number goes up only in a commit that names the feature which needs the lines;
 #: the aims are 5,000 lines for the core and 20,000 for the rooms listed here.
 MOST = {
-    "base": 1_040,
+    "base": 1_045,
     "models": 461,
     "accelerate": 1_263,
     "curvature": 1_769,
-    "looseness": 1_000,
+    "looseness": 852,
     "data": 1_154,
     "algorithms": 1_745,
     "training": 1_740,
     "interface": 365,
     "optim": 172,
     "losses": 31,
-    "runs": 3_600,
+    "runs": 3_581,
     "papers": 4_837,
     "bench": 808,
     "verdicts": 1_922,

@@ -8,6 +8,7 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
@@ -25,22 +26,26 @@ def write_atomic(path: Path, content: bytes | str) -> None:
 LARGEST = 64 << 20
 
 
-def read_file(path: Path, field: str = "", most: int = LARGEST) -> bytes:
-    """Content of a regular file of at most so many bytes.
-
-    Raises UserError, naming ``field`` (the file's stem by default), for anything else, and waits for no pipe.
-    """
-    field = field or Path(path).stem
+@contextlib.contextmanager
+def regular_file(path: Path, field: str) -> Iterator[BinaryIO]:
+    """A regular file, open for reading. Raises UserError, naming ``field``, for anything else; waits for no pipe."""
     try:
         with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise UserError(field, str(path), "a regular file; this is a folder, a pipe or a device")
-            if status.st_size > most:
-                raise UserError(field, str(path), f"a file of at most {most} bytes; this has {status.st_size}")
-            return file.read()
+            yield file
     except OSError as error:
         raise UserError(field, str(path), f"a file that can be read ({error.strerror or error})") from None
+
+
+def read_file(path: Path, field: str = "", most: int = LARGEST) -> bytes:
+    """Content of a ``regular_file`` of at most so many bytes; ``field`` is the file's stem by default."""
+    field = field or Path(path).stem
+    with regular_file(path, field) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > most:
+            raise UserError(field, str(path), f"a file of at most {most} bytes; this has {size}")
+        return file.read()
 
 
 def read_arrays(path: Path, field: str) -> dict[str, np.ndarray]:

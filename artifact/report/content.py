@@ -35,7 +35,7 @@ class Record:
 
     evidence: as the checks stored it. margin: largest left/right, or None. repaired: corrected statement, TeX.
     command: what decides the claim again. versions: of what decided it. experiment: what the stored runs say of it at
-    the report's profile (``judging.verdicts.Verdict.record``), which is the verdict where experiments decide it and
+    the report's profile (``verdicts.decide.Verdict.record``), which is the verdict where experiments decide it and
     stands beside it otherwise.
     """
 

@@ -14,7 +14,7 @@ import click
 from artifact.base.errors import UserError, fault
 from artifact.base.files import replacing
 from artifact.base.lazy import Tensor, torch
-from artifact.base.options import AS_JSON, DATA_ROOT, Place
+from artifact.base.options import ADD_ONLY, AS_JSON, DATA_ROOT, RUNS, Finite, Place
 from artifact.curvature import EmpiricalRisk
 from artifact.looseness import bounds
 from artifact.runs.stored_model import open_target
@@ -58,23 +58,15 @@ def risk_of_file(path: Path) -> EmpiricalRisk:
 @click.command("bounds", help="Measure each layer's curvature beside the theorems' bounds, of a run or of any network.")
 @click.argument("references", metavar="RUN_OR_CHECKPOINT", nargs=-1)
 @click.option("--model", "files", multiple=True, type=Place(), help="Python file with `model`, `data`, perhaps `loss`.")
-@click.option("--out", "store", type=Place(), default=Path("results"), show_default=True, help="Store of the runs.")
-@click.option("--tol", default=1e-2, show_default=True, help="Relative residual of an eigenvalue.")
-@click.option(
-    "--data-size", type=int, default=500, show_default=True, help="Training samples of a run, a fixed subset."
-)
-@click.option(
-    "--dtype",
-    type=click.Choice(["float32", "float64"]),
-    default="float32",
-    show_default=True,
-    help="Type of the numbers that are measured with.",
-)
-@click.option("--power/--no-power", default=True, help="Repeat every eigenvalue by power iteration.  [default: power]")
-@click.option("--seed", default=0, show_default=True, help="Of the random vectors.")
+@RUNS
+@click.option("--tol", type=Finite(0, 1, min_open=True, max_open=True), default=1e-2, help="Relative residual.")
+@click.option("--data-size", type=click.IntRange(1), default=500, help="Training samples of a run, a fixed subset.")
+@click.option("--dtype", type=click.Choice(["float32", "float64"]), default="float32", help="Type of the numbers.")
+@click.option("--power/--no-power", default=True, help="Repeat every eigenvalue by power iteration.")
+@click.option("--seed", type=click.IntRange(0), default=0, help="Of the random vectors.")
 @click.option("--figure", "picture", type=Place(), help="Draw the (last) report into this PNG, PDF or SVG file.")
 @DATA_ROOT
-@click.option("--add", multiple=True, expose_value=False, help="Python file with the method of a run; may be repeated.")
+@ADD_ONLY
 @AS_JSON
 def bounds_command(
     references: Sequence[str],
@@ -90,7 +82,8 @@ def bounds_command(
     as_json: bool,
 ) -> None:
     """See ``artifact.looseness``. Exit code 1 where a theorem's bound is below the measurement."""
-    _check(tol, data_size, seed, picture)
+    if picture is not None and picture.suffix not in (".png", ".pdf", ".svg"):
+        raise UserError("figure", str(picture), "a file that ends in .png, .pdf or .svg")
     if not (references or files):
         raise UserError("run", "nothing", "run folders, run keys, checkpoints, or --model FILE.py")
     reports, rows = [], []
@@ -107,17 +100,6 @@ def bounds_command(
             reports[-1].figure().savefig(part, format=picture.suffix[1:], dpi=150)
     if any(report.violated for report in reports):
         raise click.exceptions.Exit(1)
-
-
-def _check(tol: float, data_size: int, seed: int, picture: Path | None) -> None:
-    if not 0 < tol < 1:
-        raise UserError("tol", tol, "a number between 0 and 1")
-    if data_size < 1:
-        raise UserError("data-size", data_size, "an integer of at least 1")
-    if seed < 0:
-        raise UserError("seed", seed, "an integer of at least 0")
-    if picture is not None and picture.suffix not in (".png", ".pdf", ".svg"):
-        raise UserError("figure", str(picture), "a file that ends in .png, .pdf or .svg")
 
 
 def _sources(

@@ -30,7 +30,7 @@ from safetensors import safe_open
 from artifact import NUMBERS, __version__, algorithms
 from artifact.base.devices import vector_unit
 from artifact.base.errors import UserError, first_fault
-from artifact.base.files import read_file, replacing, write_atomic
+from artifact.base.files import read_file, regular_file, replacing, write_atomic
 from artifact.base.lazy import Tensor, torch
 from artifact.runs import schema
 from artifact.runs.seal import Changed, believed, parsed, read_sealed, seal, unsealed
@@ -440,7 +440,8 @@ def read_checkpoint(path: Path, only: Collection[str] | None = None) -> tuple[di
 
     Raises UserError when missing or damaged.
     """
-    read_file(path, "checkpoint", most=0) if not path.is_file() else None  # it waits for no pipe
+    with regular_file(path, "checkpoint"):
+        pass
     try:
         with safe_open(str(path), framework="pt") as file:
             held = list(file.keys())

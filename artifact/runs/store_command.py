@@ -15,14 +15,12 @@ import click
 
 from artifact.base.errors import UserError
 from artifact.base.files import read_file, write_atomic
-from artifact.base.options import Place
+from artifact.base.options import RUNS
 from artifact.runs.seal import SEAL, parsed, read_sealed, seal, unsealed
 from artifact.runs.store import CURVATURE, MOST, PARTS, Finished, Run, digest, finished_folders
 
 #: bytes of the largest file that is searched for one changed bit
 SEARCHED = 1 << 16
-
-OUT = click.option("--out", "root", type=Place(), default=Path("results"), show_default=True, help="Store of the runs.")
 
 
 @click.group("store", help="Verify, seal and repair stored records.")
@@ -68,14 +66,14 @@ def fault(run: Finished) -> UserError | None:
 
 
 @store_group.command("verify", help="Read every record; name in a line each that is not as it was sealed.")
-@OUT
-def verify(root: Path) -> int:
+@RUNS
+def verify(store: Path) -> int:
     count = 0
-    for _, error in faults(_there(root)):
+    for _, error in faults(_there(store)):
         click.echo(" ".join(str(error).split()))
         count += 1
-    total = len(finished_folders(root)) + len(sealed_files(root))
-    click.echo(f"{total} records in {root}: {total - count} as they were sealed, {count} not")
+    total = len(finished_folders(store)) + len(sealed_files(store))
+    click.echo(f"{total} records in {store}: {total - count} as they were sealed, {count} not")
     return 1 if count else 0
 
 
@@ -83,18 +81,18 @@ def verify(root: Path) -> int:
 
 
 @store_group.command("seal", help="Seal the records that have no seal yet, if they pass every check but for it.")
-@OUT
-def seal_command(root: Path) -> int:
+@RUNS
+def seal_command(store: Path) -> int:
     counts = {"sealed": 0, "sealed before": 0}
     refused = 0
-    for path in [*_alone(_there(root)), *(folder / "done" for folder in finished_folders(root))]:
+    for path in [*_alone(_there(store)), *(folder / "done" for folder in finished_folders(store))]:
         try:
             counts[_sealed(path)] += 1
         except UserError as error:
             refused += 1
             click.echo(" ".join(str(error).split()))
     words = ", ".join(f"{count} {word}" for word, count in counts.items())
-    click.echo(f"{root}: {words}, {refused} refused")
+    click.echo(f"{store}: {words}, {refused} refused")
     return 1 if refused else 0
 
 
@@ -145,19 +143,19 @@ def _seal_run(run: Run, mark: dict[str, Any], old: bytes) -> None:
 
 
 @store_group.command("repair", help="Mend what can be mended; say of every other record what makes it again.")
-@OUT
-def repair(root: Path) -> int:
+@RUNS
+def repair(store: Path) -> int:
     """A single changed bit is found by the digest; everything else has to be measured or trained again."""
     left = mended = 0
-    for path, error in list(faults(_there(root))):
-        done = _mended(path) if path.is_file() else _mended_run(Finished(root, path.name))
+    for path, error in list(faults(_there(store))):
+        done = _mended(path) if path.is_file() else _mended_run(Finished(store, path.name))
         mended += done
         if done:
             click.echo(f"mended: {path}")
             continue
         left += 1
-        click.echo(f"make again: {path}: {_again(path, root)} ({' '.join(str(error).split())})")
-    click.echo(f"{root}: {mended} records mended, {left} left")
+        click.echo(f"make again: {path}: {_again(path, store)} ({' '.join(str(error).split())})")
+    click.echo(f"{store}: {mended} records mended, {left} left")
     return 1 if left else 0
 
 
