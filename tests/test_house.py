@@ -41,7 +41,7 @@ MOST = {
     "algorithms": 1_745,
     "training": 1_740,
     "interface": 365,
-    "optim": 172,
+    "optim": 228,
     "losses": 31,
     "runs": 3_581,
     "papers": 4_837,

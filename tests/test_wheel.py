@@ -65,6 +65,7 @@ def test_the_wheel_holds_the_package_the_ledger_and_the_experiments(wheel):
         assert found
         assert {f"artifact/{name}" for name in found} <= set(names)
     assert {path.relative_to(paths.ROOT).as_posix() for path in paths.PACKAGE.rglob("*.py")} <= set(names)
+    assert "artifact/py.typed" in names
 
 
 def test_a_script_of_twenty_lines_trains_a_network_of_its_own(python, tmp_path):

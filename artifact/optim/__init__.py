@@ -12,7 +12,7 @@ from artifact.algorithms.base import FedAvg
 from artifact.algorithms.cohort import Context
 from artifact.algorithms.sam import FedASAM, FedSAM
 from artifact.base.errors import UserError
-from artifact.base.flat import Layout, buffers
+from artifact.base.flat import Layout, buffers, unit
 
 
 class SAM(torch.optim.Optimizer):
@@ -86,14 +86,19 @@ class SAM(torch.optim.Optimizer):
     def first_step(self, zero_grad: bool = False) -> None:
         """Move to the perturbed weights; twice in a row, the second call starts where the first one did."""
         self._restore()
-        W, g = self._flat(gradients=False), self._flat(gradients=True)
-        e = self.method.perturbation(W, lambda _: g, self._context(W[0]))
+        W = self._flat(gradients=False)
+        e = self._perturbation(W)
         self._before = W
         self._write(W if e is None else W + e)
         if self.model is not None:
             self._statistics = {name: value.clone() for name, value in buffers(self.model).items()}
         if zero_grad:
             self.zero_grad()
+
+    def _perturbation(self, W: Tensor) -> Tensor | None:
+        """[1, P], from the gradients that the parameters hold."""
+        g = self._flat(gradients=True)
+        return self.method.perturbation(W, lambda _: g, self._context(W[0]))
 
     @torch.no_grad()
     def second_step(self, zero_grad: bool = False) -> None:
@@ -170,3 +175,54 @@ class ASAM(SAM):
             ]
         )
         return Context(w, self.param_groups[0]["lr"], is_weight=is_weight.to(w.device))
+
+
+class LESAM(SAM):
+    """SGD at weights shifted by the last global update, reversed: the local step of FedLESAM (Fan et al. 2024).
+
+    A step takes one gradient, at the weights plus rho * unit(old - received), where ``received`` is the server's model
+    of this round and ``old`` that of the client's last round. In its first round a client has no ``old`` and takes
+    plain steps of SGD. Keep the optimiser, or its ``state_dict``, as long as the client lives.
+
+        optimiser = artifact.optim.LESAM(model.parameters(), lr=0.1, rho=0.01)
+        for server_model in rounds:
+            model.load_state_dict(server_model)
+            optimiser.receive()
+            for x, y in batches:
+                loss = optimiser.step(closure)      # the closure zeroes the gradients, and is called once
+
+    Without a closure, ``first_step`` comes before the pass and ``second_step`` (or ``step``) after it.
+    """
+
+    def __init__(self, params: Iterable[Any], lr: float = 0.1, rho: float = 0.01, weight_decay: float = 0.0):
+        super().__init__(params, lr, rho, weight_decay)
+        self.rho = rho
+
+    @torch.no_grad()
+    def receive(self) -> None:
+        """Take the weights that the parameters hold as the server's model of a new round."""
+        self._restore()
+        own = self._parameters()
+        old = [self.state[p].get("received", p) for p in own]
+        estimate = torch.cat([(o - p).flatten() for o, p in zip(old, own, strict=True)])
+        e = self.rho * unit(estimate)
+        for p, part in zip(own, e.split([p.numel() for p in own]), strict=True):
+            self.state[p] = {"received": p.detach().clone(), "perturbation": part.view_as(p).clone()}
+
+    def _perturbation(self, W: Tensor) -> Tensor:
+        if any("perturbation" not in self.state[p] for p in self._parameters()):
+            raise UserError("first_step", "called", "receive before it, at the beginning of every round")
+        return torch.cat([self.state[p]["perturbation"].flatten() for p in self._parameters()])[None]
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """closure: zeroes the gradients, computes the loss and its gradients; called once. Returns its loss.
+
+        Without a closure it is ``second_step``.
+        """
+        if closure is None:
+            return self.second_step()
+        self.first_step()
+        with torch.enable_grad():
+            loss = closure()
+        self.second_step()
+        return loss

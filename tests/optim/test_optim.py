@@ -66,9 +66,47 @@ def test_the_weights_are_those_of_one_client(name, method, style):
     assert torch.equal(flat(model), flat(run.model))
 
 
-def test_accumulated_gradients_are_those_of_the_whole_batch():
+@pytest.mark.parametrize("style", ["closure", "two steps", "stored"])
+def test_the_weights_of_lesam_are_those_of_one_client(style):
+    """Four rounds of three steps, bit for bit. ``stored``: the client's state goes through a ``state_dict``."""
+    from artifact.base.random import stream
+
+    options = {"lr": 0.2, "rho": 0.3, "weight_decay": 0.01}
+    setting = {"rounds": 4, "batch_size": 16, "local_epochs": 1} | options
+    run, plain = (artifact.train(network(), [(X, Y)], method="fedlesam", **setting | r) for r in ({}, {"rho": 0.0}))
+    model = network()
+    own = optimiser("LESAM", model, **options)
+    for t in range(4):
+        order = torch.randperm(40, generator=stream(0, "batches", t, 0))
+        if style == "stored":
+            kept, own = own.state_dict(), optimiser("LESAM", model, **options)
+            own.load_state_dict(kept)
+        before = flat(model)
+        own.receive()
+        for part in order.split(16):
+
+            def closure(part=part, own=own):
+                own.zero_grad()
+                loss = F.cross_entropy(model(X[part]), Y[part])
+                loss.backward()
+                return loss
+
+            if style == "closure":
+                own.step(closure)
+            else:
+                own.first_step()
+                closure()
+                own.step()
+        torch.nn.utils.vector_to_parameters(before + (flat(model) - before), model.parameters())
+    assert torch.equal(flat(model), flat(run.model))
+    assert not torch.equal(flat(model), flat(plain.model))
+
+
+@pytest.mark.parametrize("name", ["SAM", "ASAM"])
+def test_accumulated_gradients_are_those_of_the_whole_batch(name):
+    """The question of issue 8 of davda54/sam."""
     whole, parts = network().double(), network().double()
-    one, two = (artifact.optim.SAM(m.parameters(), lr=0.2, rho=0.3) for m in (whole, parts))
+    one, two = (optimiser(name, m, lr=0.2, rho=0.3) for m in (whole, parts))
 
     def backward(model, pieces):
         for x, y in zip(X.double().chunk(pieces), Y.chunk(pieces), strict=True):
@@ -134,6 +172,8 @@ def test_what_is_not_possible_is_told():
         artifact.optim.SAM(network().parameters(), rho=-1)
     with pytest.raises(UserError, match="first_step"):
         artifact.optim.SAM(network().parameters()).step()
+    with pytest.raises(UserError, match="receive"):
+        artifact.optim.LESAM(network().parameters()).first_step()
 
 
 def test_the_activation_term_is_that_of_man():
