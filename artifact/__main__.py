@@ -5,15 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from artifact.base.console import exit_code, invoked
+from artifact.runs.processes import interruptible, uninterrupted
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit code: 0 well, 2 bad input, 130 interrupted (a run keeps its last checkpoint)."""
+    from artifact.base.console import exit_code, invoked  # a signal that comes earlier is heeded, too
+
     arguments = list(sys.argv[1:] if arguments is None else arguments)
 
     def command() -> object:
-        from artifact.cli import commands  # takes seconds, in which Ctrl-C must end as it does later
+        with uninterrupted():
+            from artifact.cli import commands
 
         return invoked(commands(arguments), arguments, "python -m artifact")
 
@@ -22,4 +25,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with interruptible():
+        sys.exit(main())

@@ -18,6 +18,7 @@ from artifact.base.errors import UserError
 from artifact.base.options import AS_JSON, profile_option
 from artifact.base.registered import LOADERS
 from artifact.base.tables_as_text import in_words, markdown_table, plain_lines
+from artifact.runs.processes import uninterrupted
 
 
 def _schematics() -> Any:
@@ -90,7 +91,8 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module, name = COMMANDS[cmd_name][0].split(":")
-        found = getattr(import_module(module), name)
+        with uninterrupted():
+            found = getattr(import_module(module), name)
         return found if isinstance(found, click.Command) else found()
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

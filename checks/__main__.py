@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import click
-from tqdm import tqdm
 
 from artifact.base.console import OneLine
 from artifact.base.errors import UserError
 from artifact.base.files import require_writable
 from artifact.base.options import Place
+from artifact.runs.processes import interruptible, progress_bar
 from artifact.verdicts.ledger import Claim, load, select
 from checks import report, runner
 
@@ -77,7 +77,7 @@ def main(ids, papers, as_json, figures, draw, readme, findings, mutations, limit
 
 def _run(claims: Sequence[Claim], store: bool, quiet: bool, options: dict[str, Any]) -> list[runner.Outcome]:
     """Outcomes; each is stored as soon as it is known, so an interrupted run keeps what it has decided."""
-    with tqdm(total=len(claims), unit="claim", disable=True if quiet else None, leave=False) as bar:
+    with progress_bar(total=len(claims), unit="claim", disable=True if quiet else None, leave=False) as bar:
 
         def each(outcome: runner.Outcome) -> None:
             bar.update()
@@ -99,4 +99,5 @@ def _print(outcomes: Sequence[runner.Outcome], unknown: Sequence[str], failed: i
 
 
 if __name__ == "__main__":
-    main(prog_name="python -m checks")
+    with interruptible():
+        main(prog_name="python -m checks")

@@ -15,21 +15,21 @@ import multiprocessing
 import os
 import platform
 import signal
-import threading
 import time
 import traceback
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from importlib.metadata import version
-from multiprocessing.connection import wait
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
 from artifact.base.files import write_atomic
+from artifact.runs.processes import ENDING, end_with_driver
 from artifact.runs.seal import believed, read_sealed, seal
 from artifact.verdicts.decide import Verdict, decide_all
 from artifact.verdicts.ledger import PAPERS, Claim
@@ -213,24 +213,41 @@ def _draw_all(job: Job, result: Mapping[str, Any], folder: Path, limit: float) -
     return drawn
 
 
-def _start_worker(papers: Sequence[str]) -> None:
+def _serve(pipe: Connection, papers: Sequence[str], limit: float, figures: Path | None) -> None:
+    """A worker process: one job after the other until the driver closes the pipe or is no more."""
+    for name in set(ENDING) - {signal.SIGTERM}:  # they reach the whole process group; the driver deals with them
+        signal.signal(name, signal.SIG_IGN)
+    end_with_driver()
     warnings.simplefilter("ignore")  # they would interleave with the progress bar; pytest shows them
-    threading.Thread(target=_end_with_parent, daemon=True).start()
     import_theory(papers)
+    with suppress(EOFError, OSError):
+        while True:
+            pipe.send(execute(pipe.recv(), limit, figures))
 
 
-def _end_with_parent() -> None:
-    """A worker whose parent was killed ends too, instead of computing for nobody."""
-    wait([multiprocessing.parent_process().sentinel])
-    os._exit(1)
+class _Worker:
+    """The driver's side of a worker process."""
 
+    def __init__(self, *told: Any):
+        processes = multiprocessing.get_context("spawn")
+        self.pipe, theirs = processes.Pipe()
+        self.process = processes.Process(target=_serve, args=(theirs, *told), daemon=True)
+        self.process.start()
+        theirs.close()
 
-def _result_of(future: Future) -> dict[str, Any]:
-    try:
-        return future.result()
-    except Exception as error:
-        text = f"worker process failed: {type(error).__name__}: {error}"
-        return {"verdict": "error", "evidence": {"error": text}, "seconds": 0.0, "drawn": {}}
+    def begin(self, job: Job) -> None:
+        self.job = job
+        with suppress(OSError):  # it is no more, which ``result`` finds out
+            self.pipe.send(job)
+
+    def result(self) -> dict[str, Any]:
+        """Of the job that it began; its death is an error of that job alone."""
+        try:
+            return self.pipe.recv()
+        except (EOFError, OSError):
+            self.process.join()
+            text = f"worker process failed: it ended with exit code {self.process.exitcode}"
+            return {"verdict": "error", "evidence": {"error": text}, "seconds": 0.0, "drawn": {}}
 
 
 def run_jobs(
@@ -244,28 +261,34 @@ def run_jobs(
 ) -> dict[Job, dict[str, Any]]:
     """Run jobs in ``workers`` processes with one thread each; progress is called for every result.
 
-    A crashed worker gives an error result.
+    A worker that dies gives an error result and is replaced.
     """
-    if not jobs:
-        return {}
     results: dict[Job, dict[str, Any]] = {}
-    with (
-        _single_threaded(),
-        ProcessPoolExecutor(
-            min(workers, len(jobs)),
-            multiprocessing.get_context("spawn"),
-            initializer=_start_worker,
-            initargs=(tuple(papers),),
-        ) as pool,
-    ):
-        futures = {pool.submit(execute, job, limit, figures): job for job in jobs}
+    queue, told = deque(jobs), (tuple(papers), limit, figures)
+    pool: list[_Worker] = []
+    with _single_threaded():
         try:
-            for future in as_completed(futures):
-                results[futures[future]] = _result_of(future)
-                progress(futures[future], results[futures[future]])
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+            for _ in range(min(workers, len(jobs))):
+                pool.append(_Worker(*told))
+                pool[-1].begin(queue.popleft())
+            while pool:
+                ready = wait([worker.pipe for worker in pool])
+                for worker in [worker for worker in pool if worker.pipe in ready]:
+                    results[worker.job] = worker.result()
+                    progress(worker.job, results[worker.job])
+                    if queue and not worker.process.is_alive():
+                        pool.append(_Worker(*told))
+                        pool[-1].begin(queue.popleft())
+                    elif queue:
+                        worker.begin(queue.popleft())
+                        continue
+                    pool.remove(worker)
+                    worker.pipe.close()
+                    worker.process.join()
+        finally:
+            for worker in pool:
+                worker.process.kill()
+                worker.process.join()
     return results
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from concurrent.futures import Future
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 
 import pytest
@@ -162,12 +160,34 @@ def test_error_removes_the_evidence_of_an_earlier_run(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_kept_a_check_from_its_end_leaves_the_stored_evidence(tmp_path, registered):
+@pytest.fixture(scope="module")
+def dead_worker():
+    """A worker that was killed before its job ended."""
+    worker = runner._Worker((), 1.0, None)
+    worker.process.kill()
+    worker.begin(runner.Job(("demo",)))
+    return worker
+
+
+def test_a_killed_worker_costs_its_own_job_alone(monkeypatch):
+    """It is replaced, and the jobs behind it are run."""
+    jobs, begin = [runner.Job((name,)) for name in ("man-eq6", "man-eq7")], runner._Worker.begin
+
+    def kill_first(worker, job):
+        begin(worker, job)
+        if job == jobs[0]:
+            worker.process.kill()
+
+    monkeypatch.setattr(runner._Worker, "begin", kill_first)
+    results = runner.run_jobs(jobs, papers=["yashwanth2023"], workers=1)
+    assert results[jobs[0]]["verdict"] == "error"
+    assert "exit code -9" in results[jobs[0]]["evidence"]["error"] and results[jobs[1]]["verdict"] != "error"
+
+
+def test_what_kept_a_check_from_its_end_leaves_the_stored_evidence(tmp_path, registered, dead_worker):
     """A wall limit and a dead worker say nothing of the claim; an error that the check raised does."""
-    dead = Future()
-    dead.set_exception(BrokenProcessPool("a worker ended abruptly"))
     ends = [
-        runner._result_of(dead),
+        dead_worker.result(),
         runner.execute(registered(endless), limit=0.1),
         runner.execute(registered(failing)),
     ]

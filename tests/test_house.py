@@ -43,7 +43,7 @@ MOST = {
     "interface": 365,
     "optim": 228,
     "losses": 31,
-    "runs": 3_581,
+    "runs": 3_681,
     "papers": 4_837,
     "bench": 808,
     "verdicts": 1_922,

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from safetensors import SafetensorError
-from tqdm import tqdm
 
 from artifact import data
 from artifact.base.errors import UserError
 from artifact.base.lazy import Tensor, torch
+from artifact.runs.processes import heeded, progress_bar
 from artifact.runs.schema import EVALUATED
 from artifact.runs.store import (
     CHECKPOINT_SECONDS,
@@ -224,7 +224,7 @@ def train(
     silent = quiet or not sys.stderr.isatty()
     with (
         Interruption() as interruption,
-        tqdm(total=config.rounds, initial=trainer.completed, desc=label, disable=silent) as bar,
+        progress_bar(total=config.rounds, initial=trainer.completed, desc=label, disable=silent) as bar,
     ):
         while trainer.completed < config.rounds and not ended:
             start = time.perf_counter()
@@ -248,13 +248,13 @@ def train(
 
 
 class Interruption:
-    """Turns the first Ctrl-C or TERM into a flag, so that the round in progress ends with a checkpoint."""
+    """Turns Ctrl-C, TERM and HUP into a flag, so that the round in progress ends with a checkpoint."""
 
     def __enter__(self) -> Interruption:
         self.asked = False
         self._old: dict[int, Any] = {}
         try:
-            for name in (signal.SIGINT, signal.SIGTERM):
+            for name in heeded():
                 self._old[name] = signal.signal(name, self._ask)
         except ValueError:  # not in the main thread: the caller handles signals
             pass

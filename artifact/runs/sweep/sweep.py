@@ -19,6 +19,7 @@ from tqdm import tqdm
 
 from artifact.base.errors import UserError
 from artifact.runs.lookup import find_run, finished_runs, identity, merged, unfinished_runs
+from artifact.runs.processes import heeded, progress_bar
 from artifact.runs.sweep.estimate import Estimator
 from artifact.runs.sweep.workers import Event, Job, LocalPool, Pool, Settings
 from artifact.training.config import RunConfig
@@ -151,7 +152,7 @@ class Progress:
 
     def __init__(self, tally: Tally, quiet: bool):
         self.tally, self.quiet, self.last = tally, quiet, time.monotonic()
-        self.bar = tqdm(total=len(tally.jobs), unit="run", disable=quiet or not sys.stderr.isatty())
+        self.bar = progress_bar(total=len(tally.jobs), unit="run", disable=quiet or not sys.stderr.isatty())
 
     def show(self, event: Event) -> None:
         """Failures for the same reason are told once here; the summary has their number."""
@@ -175,7 +176,8 @@ def run_all(pool: Pool, jobs: list[Job], workers: int, quiet: bool = False) -> T
     tally = Tally(jobs, workers)
     progress = Progress(tally, quiet)
     events = pool.run(jobs)
-    old = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    deadly = [name for name in heeded() if signal.getsignal(name) is signal.SIG_DFL]
+    old = {name: signal.signal(name, signal.default_int_handler) for name in deadly}
     try:
         for event in events:
             tally.take(event)
@@ -183,7 +185,8 @@ def run_all(pool: Pool, jobs: list[Job], workers: int, quiet: bool = False) -> T
     finally:
         events.close()
         progress.bar.close()
-        signal.signal(signal.SIGTERM, old)
+        for name, handler in old.items():
+            signal.signal(name, handler)
     return tally
 
 

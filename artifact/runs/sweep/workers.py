@@ -19,6 +19,7 @@ from artifact import algorithms, data
 from artifact.base.errors import UserError
 from artifact.base.lazy import torch
 from artifact.runs import session
+from artifact.runs.processes import ENDING, end_with_driver
 from artifact.runs.store import Run
 from artifact.training.config import RunConfig
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 DEATHS = 3
 #: seconds between two looks at a run that another process holds, and between two reports of a worker
 PAUSE, REPORT = 2.0, 0.5
+#: seconds that a worker without a driver has for the round in progress and its checkpoint
+PATIENCE = 600.0
 
 
 @dataclass(eq=False)
@@ -150,9 +153,11 @@ def own_cores() -> list[int | None]:
 def _work(pipe: Connection, settings: Settings, core: int | None) -> None:
     """A worker process, until the driver closes the pipe or is no more.
 
-    Ctrl-C reaches the whole process group; outside of training, where it makes a checkpoint, the driver deals with it.
+    Ctrl-C and a terminal's hangup reach the whole process group: the driver, which they interrupt, ends its workers.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for name in set(ENDING) - {signal.SIGTERM}:
+        signal.signal(name, signal.SIG_IGN)
+    end_with_driver(PATIENCE)
     use_core(core)
     for file in settings.add:
         algorithms.register_file(file)
@@ -163,10 +168,8 @@ def _work(pipe: Connection, settings: Settings, core: int | None) -> None:
         if time.monotonic() - reported < REPORT:
             return
         reported = time.monotonic()
-        try:
+        with contextlib.suppress(OSError):  # the driver is no more: this process is being asked to end
             pipe.send(("round", trainer.completed, 0.0, 0.0))
-        except OSError:  # the driver was killed: save and stop
-            os.kill(os.getpid(), signal.SIGTERM)
 
     try:
         while True:
