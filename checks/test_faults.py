@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
+import sympy as sp
 
 from artifact.base import paths
 from artifact.report import evidence as page
@@ -13,7 +15,10 @@ from artifact.report.content import Record
 from checks import report, runner
 from checks.conftest import LEDGER
 from theory.fan2024 import tables_accuracy, theorem2
+from theory.kit import lemmas
+from theory.kit.proof import Rejected
 from theory.kit.verdict import BY_CONSTRUCTION, registry
+from theory.qu2022.theorems import fixed_problem
 
 STORED = runner.stored()
 #: questions that no paper states, asked of their numbers
@@ -74,6 +79,60 @@ def test_orderings_of_columns_are_judged_by_one_rule(claim):
     assert "Testable" not in LEDGER[claim.removesuffix("-orderings")].statement
     every = tables_accuracy.in_every_column("fedlesam_table2", [("FedLESAM", "FedAvg")])
     assert every.verdict == "consistent"
+
+
+def rejected(proof):
+    with pytest.raises(Rejected):
+        proof.verify()
+
+
+BETA = sp.Symbol("beta", positive=True)
+
+
+def test_the_facts_and_not_the_words_carry_the_lemmas():
+    """R-T9: the constants of FedLESAM's Lemma 4, FedSMOO's C.5 and FedSAM's A.5 are those of proof objects."""
+    lemmas.local_drift(sp.Rational(100, 81)).verify()
+    rejected(lemmas.local_drift(sp.exp(-sp.Rational(1, 5))))  # 0.82; constant gradients need 1
+    rejected(lemmas.local_drift(sp.Rational(99, 81)))
+    assert "machine" in run("fan24-lem4-det").evidence["certificate"]
+    lemmas.update_from_duals(6, 6, 12, 3).verify()  # at most half of 12, 36, 30, 12
+    for place in range(4):
+        rejected(lemmas.update_from_duals(*(0 if i == place else c for i, c in enumerate((12, 36, 30, 12)))))
+    assert "machine" in run("sun23-lemC5").evidence["certificate"]
+    lemmas.three_terms(3, 6).verify()
+    rejected(lemmas.three_terms(sp.Rational(2999, 1000), 6))
+    assert registry.checks["qu22-lemA.5"].run(scale=0.999).verdict == "refuted"
+
+
+def test_a_fixed_problem_and_identical_clients_refute_the_rate_of_fedsam():
+    """R-T12: nothing scales with R, and left/right tends to 1/sigma_g^2; without heterogeneity it grows for ever."""
+    tenth = [fixed_problem(Fraction(10**k), Fraction(1, 10)) for k in (2, 4)]
+    assert 82 < tenth[0]["left"] / tenth[0]["right"] < tenth[1]["left"] / tenth[1]["right"] < 100
+    check = registry.checks["qu22-thm3.1-full"]
+    evidence = STORED["qu22-thm3.1-full"]["evidence"]
+    assert all(check.replay(evidence).assumptions.values())
+    large = {**evidence, "counterexample": {**evidence["counterexample"], "fixed_size": "1/9"}}
+    assert not all(check.replay(large).assumptions.values())  # 81 < c = 100: that problem is not needed, but tested
+    assert "true from some R on" in evidence["instance"]
+
+
+def test_moments_of_the_momentum_keep_sampling_and_decay_for_every_beta():
+    """R-T13, D.2 and D.5: 2(1 - beta)^2 exceeds 1 for beta < 0.29; convexity gives 1 - beta."""
+    lemmas.momentum_moment(1 - BETA, BETA, BETA**2).verify()
+    for worse in ((1 - 2 * BETA, BETA, BETA**2), (1 - BETA, BETA / 2, BETA**2), (1 - BETA, BETA, BETA**2 / 2)):
+        rejected(lemmas.momentum_moment(*worse))
+    for claim in ("qu22-lemD.2", "qu22-lemD.5"):
+        verdict = run(claim)
+        assert r"(1-\beta)\mathbb E\|\Delta^r\|^2" in verdict.repaired and "2(1-" not in verdict.repaired
+        assert "machine" in verdict.evidence["repair"]["certificate"]
+
+
+def test_the_noise_of_a_mean_over_clients_is_divided_by_their_number():
+    """R-T13, A.4: 2K s^2/N in place of 2K^2 s^2."""
+    lemmas.mean_and_noise(2, 2).verify()
+    rejected(lemmas.mean_and_noise(2, 1))
+    rejected(lemmas.mean_and_noise(1, 2))
+    assert r"+\frac{2K}Ns^2" in run("qu22-lemA.4-avg").repaired
 
 
 def test_questions_of_the_ledger_are_tagged_and_counted_apart():

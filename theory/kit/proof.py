@@ -380,6 +380,17 @@ class Proof:
             ],
         }
 
+    def certificate(self) -> str:
+        """What the proof shows and from what, after a replay: the text of a verdict's evidence. Raises Rejected."""
+        self.verify()
+        last = list(self.steps.values())[-1]
+        facts = sorted({step.rule for step in self.steps.values()} - {"hypothesis", "combination"})
+        given = "; ".join(f"{s.slack} {s.relation} 0 ({s.why})" for s in self.steps.values() if s.rule == "hypothesis")
+        return (
+            f"machine: {self.title}: {last.slack} {last.relation} 0, {len(self.steps)} steps replayed exactly from "
+            f"named facts ({', '.join(facts)}) and from: {given or 'nothing else'}"
+        )
+
     def outline(self) -> list[str]:
         """One line per step for a reader."""
         return [

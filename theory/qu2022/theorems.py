@@ -16,7 +16,7 @@ from theory.inexact import statements
 from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
 from theory.qu2022 import corrected, numerics
 from theory.qu2022.common import instance, proved_instead, ratio, repaired, require, require_identity
-from theory.qu2022.recursions import Stall, fedsam_round, mofedsam_round, plateau, shoulder, shoulder_loss
+from theory.qu2022.recursions import Stall, fedsam_round, mofedsam_round, plateau, quadratic, shoulder, shoulder_loss
 
 C_FULL = Fraction(2, 5)  # below 1/2 - 30 x^2 for x <= 1/100
 
@@ -194,6 +194,25 @@ def _identical_instance(root: Fraction) -> Fraction:
     return plateau(rho, Fraction(1))(-rho) ** 2 / (rho**2 / 2 / root + 1 / rounds**2)
 
 
+def fixed_problem(root: Fraction, size: Fraction) -> dict[str, Fraction]:
+    """Both sides of Theorem 3.1 (U), c = 1, on one problem for every R: curvatures 1, 1, 3, 3 from its minimiser 0.
+
+    Gradients x - size (twice) and 3x + size (twice): F = x^2, L = 3, F(w^0) = F^*. While |x| < size/3 no sign changes
+    and the mean SAM gradient is 2x + rho, so x falls to -rho/2 and every client deviates by |x + size| <= size.
+    R = root^2, K = 1, N = 4, printed steps. left: a lower bound of the average of (2x)^2, from the geometric sum
+    without its positive last part.
+    """
+    rounds, step, rho = root**2, 2 / (3 * root), 1 / root
+    first = fedsam_round(Fraction(0), _fixed_clients(size), rho, 1 / (3 * root), Fraction(2), 1)
+    require(first.w == -step * rho, "the first round by the closed form")
+    left = rho**2 * (1 - 2 / (rounds * 2 * step))
+    return {"left": left, "right": size**2 / rounds + 9 / rounds**2, "inside": size / 3 - rho / 2}
+
+
+def _fixed_clients(size: Fraction) -> list:
+    return [quadratic(Fraction(1), size)] * 2 + [quadratic(Fraction(3), -size / 3)] * 2
+
+
 def _replay_rate(name: str):
     def replay(evidence) -> Replay:
         v = instance(evidence)
@@ -205,6 +224,13 @@ def _replay_rate(name: str):
             "the server iterate never moves (exact round)": sides["still"],
             "reading (P) fails as well": sides["perturbed"] > v["c"] * sides[name],
         }
+        if name == "full":
+            fixed = fixed_problem(v["root_R"], v["fixed_size"])
+            conditions["one fixed problem fails as well, with the signs that its closed form uses"] = (
+                fixed["inside"] > 0 and fixed["left"] > v["c"] * fixed["right"]
+            )
+            identical = min(_identical_instance(root) for root in (v["root_R"], 100 * v["root_R"]))
+            conditions["identical clients, sigma_g = 0, fail as well"] = identical > v["c"]
         return Replay(conditions, sides["plain"], v["c"] * sides[name])
 
     return replay
@@ -227,7 +253,7 @@ def draw_growth(axes, evidence) -> None:
     axes.legend()
 
 
-_RATE_POINT = {"root_R": 10**6, "c": 100, "K": 1, "N": 4, "S": 4, "beta": "1/10"}
+_RATE_POINT = {"root_R": 10**6, "c": 100, "K": 1, "N": 4, "S": 4, "beta": "1/10", "fixed_size": "1/100"}
 
 
 @check("qu22-thm3.1-full", "qu22-thmB.6-omit", "qu22-rem3.3-extra", replay=_replay_rate("full"), figure=draw_growth)
@@ -239,8 +265,12 @@ def fedsam_rate() -> Verdict:
         B.6).
     Assumptions: A1-A3, prescribed step sizes, rho = 1/sqrt(R), R large.
     Method: ``Stall`` with radius 1/sqrt(R): gradient^2 = 1/R (9/R at w + delta) for ever, sigma_g^2 = 25/(4R), F of
-        order 1/R; left/right grows like sqrt(R). Exact at R = 10^12 with c = 100. With rho = 0 the printed bound has
-        no noise term at all. Repair: the theorem on inexact local gradients; the term is L^2 rho^2 = L^2/R, and needed.
+        order 1/R; left/right grows like sqrt(R). Exact at R = 10^12 with c = 100. Identical clients (sigma_g = 0) fail
+        as well, and so does one problem that is the same for every R: gradients x - e, x - e, 3x + e, 3x + e from the
+        minimiser, where left/right tends to 1/e^2. Where F(w^0) > F^* and gradients are exact, the printed rate of a
+        fixed problem is true from some R on, because its first term is the largest. With rho = 0 the printed bound
+        has no noise term at all. Repair: the theorem on inexact local gradients, whose term L^2 rho^2 = L^2/R is
+        needed.
     Verdict: repaired: SAM with rho = 1/sqrt(R) costs L^2/R, the order of sigma_g^2/R.
     Reference: Qu et al. 2022, Theorem 3.1, Remark 3.3, end of the proof of Theorem B.6.
     """
@@ -253,6 +283,11 @@ def fedsam_rate() -> Verdict:
         (statements.full(), statements.exact()),
         growth["plain"][-1],
         left_over_right=growth,
+        fixed_problem_left_over_right={
+            f"R = 10^{2 * k}, e = {size}": ratio(*list(fixed_problem(Fraction(10**k), size).values())[:2])
+            for k in (2, 3, 4)
+            for size in (Fraction(1, 10), Fraction(1, 20))
+        },
         identical_clients_left_over_right=[float(_identical_instance(Fraction(10**k))) for k in (2, 3, 4)],
         noise_instance={name: float(value) for name, value in noise.items()},
     )
