@@ -157,6 +157,7 @@ reproduce() {
     awk -F'|' '{ printf "  %d. %s (about %s min)\n", NR, $2, $1 }' <<<"$plan"
     say "outputs and figures: out/$profile/   runs: $([[ $profile == quick ]] && echo out/quick/ || echo results/)"
     mkdir -p "out/$profile/.done"
+    export FEDSHARP_KEPT_CHECKS=${FEDSHARP_KEPT_CHECKS:-$PWD/out/$profile/.checks} # the notebooks show the verdicts of step 1
     for data in $(data_sets "$profile"); do
         "$PY" -m artifact data status "$data" --json | grep -q '"available": true' ||
             "$PY" -m artifact data fetch "$data"

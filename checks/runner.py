@@ -23,12 +23,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
 from importlib.metadata import version
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
+from artifact.accelerate import choose
 from artifact.base.files import write_atomic
+from artifact.report import fingerprints
 from artifact.runs.processes import ENDING, end_with_driver
 from artifact.runs.seal import believed, read_sealed, seal
 from artifact.verdicts.decide import Verdict, decide_all
@@ -39,6 +42,9 @@ WORKERS = 2
 STORE = Path(__file__).resolve().parents[1] / "results" / "checks"
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 PACKAGES = ("numpy", "scipy", "sympy", "mpmath", "torch")
+#: a folder in which results of checks are kept for other processes of one reproduction: the tests, the list of
+#: verdicts and the notebooks decide the same claims with the same program
+KEPT_VARIABLE = "FEDSHARP_KEPT_CHECKS"
 
 
 class WallLimit(Exception):
@@ -149,7 +155,43 @@ def wall_limit(seconds: float) -> Iterator[None]:
 
 
 def execute(job: Job, limit: float = WALL_LIMIT_SECONDS, figures: Path | None = None) -> dict[str, Any]:
-    """Run one job in this process: verdict as plain data, or the text of what went wrong. Never raises."""
+    """Run one job in this process: verdict as plain data, or the text of what went wrong. Never raises.
+
+    Where ``$FEDSHARP_KEPT_CHECKS`` names a folder, a verdict that the same program has reached is taken from there.
+    """
+    kept = _kept(job)
+    if kept and kept.exists():
+        result = {**json.loads(kept.read_text(encoding="utf-8")), "job": job, "drawn": {}}
+    else:
+        result = _decide(job, limit)
+        if kept and result["verdict"] not in ("not-run", "error"):
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            write_atomic(kept, json.dumps({name: result[name] for name in result if name not in ("job", "drawn")}))
+    if figures and result["verdict"] != "error" and not result.get("skipped"):
+        result["drawn"] = _draw_all(job, result, figures, limit)
+    return result
+
+
+def _kept(job: Job) -> Path | None:
+    """The file of a job's result, by all that it depends on; None where nothing is kept. Mutations are always run."""
+    from theory.kit.verdict import registry
+
+    folder, function = os.environ.get(KEPT_VARIABLE), registry.checks[job.claims[0]].function
+    if not folder or job.scale is not None or not function.__module__.startswith("theory."):
+        return None
+    first = min(claim for claim, check in registry.checks.items() if check.function is function)
+    return Path(folder) / _program() / f"{first}.json"
+
+
+@cache
+def _program() -> str:
+    """Fingerprint of the program, the ledger, the stored runs and the versions of the packages."""
+    unit = os.environ.get(choose.PROCESSOR_VARIABLE, "")
+    return fingerprints.digest(fingerprints.sources(), fingerprints.records([STORE.parent]), unit, *versions().values())
+
+
+def _decide(job: Job, limit: float) -> dict[str, Any]:
+    """The check's verdict as plain data, or the text of what went wrong."""
     from theory.kit.certificates import MissingSolver
     from theory.kit.verdict import registry
 
@@ -171,8 +213,6 @@ def execute(job: Job, limit: float = WALL_LIMIT_SECONDS, figures: Path | None = 
         result |= {"verdict": "error", "evidence": {"error": text, "traceback": traceback.format_exc(limit=-4)}}
         result["raised"] = raised
     result["seconds"] = time.perf_counter() - start
-    if figures and result["verdict"] != "error" and not result.get("skipped"):
-        result["drawn"] = _draw_all(job, result, figures, limit)
     return result
 
 

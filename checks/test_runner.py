@@ -67,6 +67,32 @@ def test_execute_returns_plain_data(registered):
     json.dumps(result["evidence"])
 
 
+def test_a_verdict_is_kept_for_the_same_program_alone(registered, monkeypatch, tmp_path):
+    """Three parts of a reproduction decide the same claims; a changed program, and a mutation, decide anew."""
+    ran = []
+
+    def counted(scale=1.0):
+        ran.append(scale)
+        return passing()
+
+    counted.__module__ = "theory.demo"
+    job = registered(counted)
+    monkeypatch.setenv(runner.KEPT_VARIABLE, str(tmp_path / "kept"))
+    monkeypatch.setattr(runner, "_program", lambda: "one")
+    first, second = runner.execute(job), runner.execute(job)
+    assert first == second and ran == [1.0]
+    monkeypatch.setattr(runner, "_program", lambda: "another")
+    runner.execute(job)
+    runner.execute(replace(job, scale=2.0))
+    assert ran == [1.0, 1.0, 2.0]
+    monkeypatch.setattr(runner, "_program", lambda: "a third")
+    job = registered(failing)
+    monkeypatch.setattr(failing, "__module__", "theory.demo")
+    assert runner.execute(job)["verdict"] == runner.execute(job)["verdict"] == "error"
+    found = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.json"))
+    assert found == ["kept/another/demo.json", "kept/one/demo.json"]
+
+
 def test_wall_limit_is_reported(registered):
     result = runner.execute(registered(endless), limit=0.2)
     assert result["verdict"] == "error" and "wall limit of 0.2 s" in result["evidence"]["error"]

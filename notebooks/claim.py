@@ -112,7 +112,7 @@ def _badge(verdict: str, expected: str, where: str) -> Markup:
 def _measure(record: Record, seconds: float) -> Markup:
     """Margin, time and command of a check in a line."""
     left = "" if record.margin is None else f"Left over right side at the worst point: {margin_text(record.margin)}. "
-    return Markup('<p class="measure">{}Decided now in {} s; the same by <code>{}</code>.</p>').format(
+    return Markup('<p class="measure">{}Decided in {} s; the same by <code>{}</code>.</p>').format(
         left, f"{seconds:.2f}", f"python -m checks --claim {record.claim.id}"
     )
 
