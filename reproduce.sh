@@ -6,6 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 
 # ---- what is run, one command per line -------------------------------------------------------------------------------
 # minutes on two cores, ? where the step itself says how long it will take | what it shows | arguments of python -m
+# & after the minutes: the step keeps one core busy and needs no neighbour's outcome, so two of them run side by side
 steps() {
     local profile=$1 out=out/$1 training=? variants=$1 all=
     [[ $profile == quick ]] && training=3
@@ -14,14 +15,14 @@ steps() {
     cat <<STEPS
 0.7 | theory claims decided on toy problems, compared with the ledger | checks --no-store
 $training | every run that a table or a figure needs | artifact sweep --profile $profile$all
-0.5 | every table, ours beside the paper's, paired by seed | artifact table all --profile $profile --figures $out/figures
-1 | every figure: PNG, PDF, data | artifact figure all --profile $profile --folder $out/figures
-0.1 | what the released codes change, paired by seed | artifact variants --profile $variants --figures $out/figures
-0.5 | what every method costs, counted, beside the papers' figures | artifact costs
-0.2 | what the stored runs say of the claims that training decides | artifact verdicts
-2 | the notebooks, executed | notebooks
-1 | the figures of the checks, drawn from their evidence | checks --draw
-1 | the report | artifact report
+0.5 & | every table, ours beside the paper's, paired by seed | artifact table all --profile $profile --figures $out/figures
+0.8 & | every figure: PNG, PDF, data | artifact figure all --profile $profile --folder $out/figures
+0.1 & | what the released codes change, paired by seed | artifact variants --profile $variants --figures $out/figures
+0.5 & | the figures of the checks, drawn from their evidence | checks --draw
+0.1 & | what every method costs, counted, beside the papers' figures | artifact costs
+0.1 & | what the stored runs say of the claims that training decides | artifact verdicts
+1.5 | the notebooks, executed | notebooks
+0.5 | the report | artifact report
 STEPS
 }
 
@@ -148,13 +149,14 @@ duration() { # seconds as text
 }
 
 reproduce() {
-    local profile=$1 number=0 failed=0 minutes what command data
+    local profile=$1 number=0 minutes what command data
+    failed=0 beside=()
     local plan total
     plan=$(steps "$profile" | sed 's/ *| */|/g')
     total=$(awk -F'|' '{ sum += $1 } END { printf "%d", sum + 0.5 }' <<<"$plan")
     say "" "profile $profile: $(wc -l <<<"$plan") steps, about $(duration $((total * 60))) on two cores when nothing is done yet"
     [[ $plan == *"?|"* ]] && say "and the step marked ?, which says how long it will take before it starts"
-    awk -F'|' '{ printf "  %d. %s (about %s min)\n", NR, $2, $1 }' <<<"$plan"
+    awk -F'|' '{ sub(" &", "", $1); printf "  %d. %s (about %s min)\n", NR, $2, $1 }' <<<"$plan"
     say "outputs and figures: out/$profile/   runs: $([[ $profile == quick ]] && echo out/quick/ || echo results/)"
     mkdir -p "out/$profile/.done"
     export FEDSHARP_KEPT_CHECKS=${FEDSHARP_KEPT_CHECKS:-$PWD/out/$profile/.checks} # the notebooks show the verdicts of step 1
@@ -164,18 +166,35 @@ reproduce() {
     done
     while IFS='|' read -r minutes what command <&3; do
         number=$((number + 1))
-        say "" "[$number] $what" "    python -m $command   (about $minutes min)"
-        step "$profile" "$number" "$command" || failed=$((failed + 1))
+        if [[ $minutes == *"&" ]]; then
+            while (($(jobs -rp | wc -l) > 1)); do sleep 0.2; done
+            set -m # a process group of its own, which an interruption ends whole
+            step "$profile" "$number" "$minutes" "$what" "$command" &
+            set +m
+            beside+=($!)
+        else
+            finish
+            step "$profile" "$number" "$minutes" "$what" "$command" || failed=$((failed + 1))
+        fi
     done 3<<<"$plan"
+    finish
     say "" "outputs: $PWD/out/$profile/" "figures: $PWD/out/$profile/figures/"
     say "total: $(duration $SECONDS), $failed of $number steps failed"
     say "report: $PWD/out/report/index.html"
     ((failed == 0))
 }
 
+# Waits for the steps that run side by side and counts those that failed.
+finish() {
+    local pid
+    for pid in "${beside[@]}"; do wait "$pid" || failed=$((failed + 1)); done
+    beside=()
+}
+
 # One step, its text kept; passed over when it ended well before and nothing that it depends on has changed.
 step() {
-    local profile=$1 number=$2 command=$3 start=$SECONDS name log before
+    local profile=$1 number=$2 minutes=${3% &} what=$4 command=$5 start=$SECONDS name log before
+    say "" "[$number] $what" "    python -m $command   (about $minutes min)"
     name=$(tr -c 'a-z0-9.\n' '-' <<<"${command%% --*}")
     log=out/$profile/$number-$name.txt
     before="$(sources) $command"
@@ -186,11 +205,9 @@ step() {
     # shellcheck disable=SC2086  # the command is a list of words
     if "$PY" -m $command >"$log"; then
         echo "$before" >"out/$profile/.done/$number-$name"
-        tail -n 3 "$log"
-        say "[$number] done in $(duration $((SECONDS - start))); all of its $(wc -l <"$log") lines are in $log"
+        say "$(tail -n 3 "$log")" "[$number] done in $(duration $((SECONDS - start))); all of its $(wc -l <"$log") lines are in $log"
     else
-        tail -n 40 "$log"
-        say "[$number] FAILED after $(duration $((SECONDS - start))), text in $log: python -m $command"
+        say "$(tail -n 40 "$log")" "[$number] FAILED after $(duration $((SECONDS - start))), text in $log: python -m $command"
         return 1
     fi
 }
@@ -216,7 +233,15 @@ usage: ./reproduce.sh [setup | quick | laptop | paper | test]
 USAGE
 }
 
-trap 'say "" "interrupted: the same command goes on from here"; exit 130' INT TERM
+interrupted() {
+    local pid
+    for pid in "${beside[@]}"; do kill -TERM -- "-$pid" 2>/dev/null || true; done
+    wait
+    say "" "interrupted: the same command goes on from here"
+    exit 130
+}
+beside=() # process groups of the steps that run side by side
+trap interrupted INT TERM
 
 (($# <= 1)) || fail "arguments: '${*:2}' is not possible; allowed: nothing after '$1'"
 
