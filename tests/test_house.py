@@ -32,7 +32,7 @@ CORE = ("base", "models", "algorithms", "training")
 #: lines of Python at most, by room. A number goes up only in a commit that names the feature which needs the lines;
 #: the aims are 5,000 lines for the core and 20,000 for the rooms listed here.
 MOST = {
-    "base": 1_045,
+    "base": 1_049,
     "models": 461,
     "accelerate": 1_263,
     "curvature": 1_769,
@@ -47,7 +47,7 @@ MOST = {
     "papers": 4_837,
     "bench": 808,
     "verdicts": 1_922,
-    "report": 3_230,
+    "report": 3_320,
     "cli": 236,
     "__main__": 25,
 }

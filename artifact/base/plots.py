@@ -23,32 +23,38 @@ os.environ["MPLBACKEND"] = "Agg"  # read when matplotlib is imported, which happ
 #: Okabe and Ito's colours, told apart with any colour vision
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
 
-#: colour and marker of every method, the same in every figure; a marker tells apart what two colours may not
-METHODS = {
-    "FedAvg": ("#000000", "o"),
-    "SCAFFOLD": ("#8C6D31", "s"),
-    "FedRobust": ("#8A8A8A", "D"),
-    "FedCM": ("#E69F00", "^"),
-    "MimeLite": ("#56B4E9", "v"),
-    "FedSAM": ("#0072B2", "P"),
-    "MoFedSAM": ("#D55E00", "X"),
-    "FedSMOO": ("#CC79A7", "*"),
-    "FedLESAM": ("#009E73", "p"),
-    "FedLESAM-S": ("#66C2A5", "h"),
-    "FedLESAM-D": ("#4DAF00", "H"),
-    "FedDyn": ("#6A3D9A", "<"),
-    "FedDC": ("#B2182B", ">"),
-    "FedAdam": ("#A69B00", "d"),
-    "FedASAM": ("#44AA99", "8"),
-    "FedSpeed": ("#882255", "1"),
-    "FedGAMMA": ("#00B5D8", "2"),
-    "Global FedSAM": ("#A65628", "3"),
-    "DynReg+SAM": ("#332288", "4"),
-    "centralised": ("#006D77", "+"),
-    "FedAvg, Dirichlet 0.6": ("#555555", "s"),
-    "FedAvg, Dirichlet 0.06": ("#C44E52", "v"),
+#: of a line: where its dashes start, lengths of dashes and gaps in widths of the line
+DASHES = ("-", *((0, d) for d in ((7, 3), (7, 2, 1.5, 2), (1.5, 2), (14, 3), (7, 2, 1.5, 2, 1.5, 2))))
+#: colour, marker and dashes of every method, the same in every figure; the dashes, too, differ where two colours look
+#: alike without green receptors
+METHODS: dict[str, tuple[str, Any, int]] = {
+    "FedProx": ("#4B6A88", (5, 1, 180), 4),
+    "FedAvg": ("#000000", "o", 0),
+    "SCAFFOLD": ("#8C6D31", "s", 2),
+    "FedRobust": ("#8A8A8A", "D", 4),
+    "FedCM": ("#E69F00", "^", 1),
+    "MimeLite": ("#56B4E9", "v", 2),
+    "FedSAM": ("#0072B2", "P", 0),
+    "MoFedSAM": ("#D55E00", "X", 3),
+    "FedSMOO": ("#CC79A7", "*", 0),
+    "FedLESAM": ("#009E73", "p", 0),
+    "FedLESAM-S": ("#66C2A5", "h", 3),
+    "FedLESAM-D": ("#4DAF00", "H", 5),
+    "FedDyn": ("#6A3D9A", "<", 1),
+    "FedDC": ("#B2182B", ">", 1),
+    "FedAdam": ("#A69B00", "d", 0),
+    "FedASAM": ("#44AA99", "8", 1),
+    "FedSpeed": ("#882255", (4, 1, 0), 2),
+    "FedGAMMA": ("#00B5D8", (3, 1, 0), 5),
+    "Global FedSAM": ("#A65628", (4, 1, 45), 4),
+    "DynReg+SAM": ("#332288", (3, 1, 180), 2),
+    "centralised": ("#006D77", (6, 1, 0), 3),
+    "FedAvg, Dirichlet 0.6": ("#555555", "s", 5),
+    "FedAvg, Dirichlet 0.06": ("#C44E52", "v", 1),
 }
-_SAME = {"Local FedSAM": "FedSAM", "DynReg": "FedDyn", "FedProx": "FedAvg"}
+_SAME = {"Local FedSAM": "FedSAM", "DynReg": "FedDyn", "DynReg+SAM+correction": "FedSMOO"}
+#: how far the dashes of a method's other forms are moved on; their markers are open
+_FORMS = {r" ?\+ ?MAN\b": 3, r" \(without": 3, "released.*fedMAN": 1, "released.*Sim": 2, "released": 5}
 
 #: pictures for which starting processes takes less time than they save
 MANY = 8
@@ -64,32 +70,30 @@ class Style:
     """How a line of a figure looks."""
 
     colour: str
-    marker: str
-    line: str = "-"
+    marker: Any
+    line: Any = "-"
+    open: bool = False
 
     def plot(self) -> dict[str, Any]:
         """Keyword arguments for ``Axes.plot``."""
-        return {"color": self.colour, "marker": self.marker, "linestyle": self.line}
+        face = "white" if self.open else self.colour
+        return {"color": self.colour, "marker": self.marker, "linestyle": self.line, "markerfacecolor": face}
 
 
 def style(label: str, position: int = 0) -> Style:
-    """Colour and marker of the method that a label names; its released form is dotted, with MAN it is dashed, as it is
-    without something that it usually has, "METHOD (without ...)".
+    """Colour, marker and dashes of the method that a label names; other forms of it, with MAN, released or "METHOD
+    (without ...)", have its colour, open markers and other dashes.
 
     A label that names no method takes the next colour by its position in the figure.
     """
-    base, line = label, "-"
-    if re.search(r"\+ ?MAN\b", label):
-        base, line = re.sub(r" ?\+ ?MAN\b", "", base), "--"
-    if "released" in label:
-        base, line = re.split(r",? \(?released", base)[0], ":"
-    if "(without" in label:
-        line = "--"
-    base = re.sub(r" \(.*\)$", "", base).strip()
-    base = _SAME.get(base, base)
-    if base in METHODS:
-        return Style(*METHODS[base], line)
-    return Style(COLOURS[position % len(COLOURS)], "os^vDPX*"[position % 8], line)
+    form = next((pattern for pattern in _FORMS if re.search(pattern, label)), "")
+    base = re.sub(r"( ?\+ ?MAN|,? \(?released.*| \(.*\))$", "", label).strip()
+    shift = _FORMS.get(form, 0)
+    if (base := _SAME.get(base, base)) in METHODS:
+        colour, marker, dash = METHODS[base]
+        return Style(colour, marker, DASHES[(dash + shift) % len(DASHES)], bool(shift))
+    dash = DASHES[(position + shift) % len(DASHES)]
+    return Style(COLOURS[position % len(COLOURS)], "os^vDPX*"[position % 8], dash, bool(shift))
 
 
 def draw_all(drawings: Sequence[Callable[[], Drawn]]) -> Iterator[Drawn]:

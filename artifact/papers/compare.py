@@ -34,7 +34,7 @@ from artifact.runs.sweep.workers import Settings
 TUNABLE = ("lr", "lr_decay", "weight_decay", "clip", "local_epochs")
 QUANTITIES = ("accuracy", "deviation", "rounds-to")
 #: colour and marker of the own method, which no method of the papers has
-OWN = ("#E6007E", "o")
+OWN = ("#E6007E", "o", 0)
 
 
 @dataclass(frozen=True)

@@ -26,11 +26,12 @@ from artifact.report.pictures import Picture
 WIDTH, HEIGHT = 360, 240
 #: of a plot inside its picture: left, top, right, bottom
 EDGES = (58, 8, WIDTH - 8, HEIGHT - 36)
-DASHES = {"--": "7 4", ":": "2 3", "-.": "7 3 2 3"}
 #: intervals that one chart shows, and the characters that WIDTH has room for
 SHOWN, LINE = 12, 50
-#: markers along a line, contours of a surface
-MARKS, LEVELS = 8, 12
+#: markers along a line, contours of a surface; lines whose bands are shown together, in more only that of a chosen one
+MARKS, LEVELS, BANDS = 8, 12, 3
+#: of a plot of differences: where names end, characters of a line of a name
+NAMES, LETTERS = 128, 20
 Span = tuple[float, float]
 
 
@@ -44,7 +45,10 @@ class Panel:
 
 @dataclass(frozen=True)
 class Chart:
-    """Plots side by side. series: (label, key) of what can be switched on and off. files: the static form."""
+    """Plots side by side. series: (label, key) of what can be highlighted. files: the static form.
+
+    differences: plots of the series' differences to one of them, which come first.
+    """
 
     id: str
     title: str
@@ -52,6 +56,7 @@ class Chart:
     note: str = ""
     series: Sequence[tuple[str, Markup]] = ()
     files: Picture | None = None
+    differences: Sequence[Panel] = ()
 
 
 # ---- the frame -------------------------------------------------------------------------------------------------------
@@ -88,9 +93,9 @@ class Plot:
         known = [self.at(x, y) for x, y in points if y is not None and math.isfinite(y)]
         return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in known) + "Z" * closed if known else ""
 
-    def svg(self, said: str) -> Markup:
+    def svg(self, said: str, style: str = "plot") -> Markup:
         """said: what is seen, for a reader who does not see it."""
-        return _svg(HEIGHT, said, "".join(self.body), "plot")
+        return _svg(HEIGHT, said, "".join(self.body), style)
 
 
 def _round_numbers(span: Span) -> list[float]:
@@ -163,7 +168,8 @@ def lines_panel(
         plot.body.append(_text(across, down + 18, letter, "middle"))
     title += "; ".join(f"{letter}: {text}" for letter, (*_, text) in zip(letters, marks, strict=False))
     ends = "; ".join(f"{entry['label']} {entry['mean'][-1]:.4g}" for entry in lines)
-    return Panel(title, plot.svg(f"{title}: {labels[1]} against {labels[0]}. At the right end: {ends}."))
+    style = "plot many" if len(lines) > BANDS else "plot"
+    return Panel(title, plot.svg(f"{title}: {labels[1]} against {labels[0]}. At the right end: {ends}.", style))
 
 
 def _series(plot: Plot, entry: Mapping[str, Any]) -> str:
@@ -177,7 +183,7 @@ def _series(plot: Plot, entry: Mapping[str, Any]) -> str:
         if math.isfinite(mean[i]):
             band = f" [{entry['low'][i]:.4g}, {entry['high'][i]:.4g}], 95 %" if "low" in entry else ""
             said = f"{entry['label']} at {x[i]:g}: {mean[i]:.4g}{band}, n={entry['n']}"
-            body.append(_marker(look.marker, *plot.at(x[i], mean[i]), said))
+            body.append(_marker(look, *plot.at(x[i], mean[i]), said))
     return _switched(entry["label"], look.colour, "".join(body))
 
 
@@ -185,17 +191,23 @@ def _switched(label: str, colour: str, body: str) -> str:
     return f'<g data-series="{escape(label)}" style="--key:{colour}">{body}</g>'
 
 
+def dash(look: plots.Style) -> str:
+    """Lengths of dashes and gaps; empty for a whole line."""
+    return "" if look.line == "-" else " ".join(f"{1.4 * length:g}" for length in look.line[1])
+
+
 def _dash(look: plots.Style) -> str:
-    return f' stroke-dasharray="{DASHES[look.line]}"' if look.line in DASHES else ""
+    return f' stroke-dasharray="{dash(look)}"' if dash(look) else ""
 
 
-def _marker(name: str, x: float, y: float, said: str = "") -> str:
+def _marker(look: plots.Style, x: float, y: float, said: str = "") -> str:
     title = f"<title>{escape(said)}</title>" if said else ""
-    return f'<path class="marker" d="{_outline(name)}" transform="translate({x:.1f} {y:.1f})">{title}</path>'
+    style = "marker open" if look.open else "marker"
+    return f'<path class="{style}" d="{outline(look.marker)}" transform="translate({x:.1f} {y:.1f})">{title}</path>'
 
 
 @cache
-def _outline(name: str) -> str:
+def outline(name: Any) -> str:
     """The outline of one of matplotlib's markers around 0, six pixels wide; y points down."""
     style = MarkerStyle(name)
     shape = style.get_path().transformed(style.get_transform())
@@ -206,7 +218,7 @@ def _outline(name: str) -> str:
 
 def key(look: plots.Style) -> Markup:
     """A short piece of a line with its marker, for a legend."""
-    body = f'<path class="line" d="M1 6H27"{_dash(look)}/>{_marker(look.marker, 14, 6)}'
+    body = f'<path class="line" d="M1 6H27"{_dash(look)}/>{_marker(look, 14, 6)}'
     return Markup(
         f'<svg class="plot key" viewBox="0 0 28 12" aria-hidden="true" style="--key:{look.colour}">{body}</svg>'
     )
@@ -224,6 +236,48 @@ def lines_chart(
     shared = heights([entry for panel in panels for entry in panel["lines"]]) if alike else None
     series = [(label, key(entry["look"])) for label, entry in entries.items()]
     return Chart(id, title, [lines_panel(**{"y": shared} | dict(panel)) for panel in panels], note, series, files)
+
+
+# ---- differences -----------------------------------------------------------------------------------------------------
+
+
+def differences_panel(title: str, rows: Sequence[Mapping[str, Any]], axis: str, x: Span) -> Panel:
+    """Intervals around their means under each other, with the names at their left.
+
+    rows: label, mean, low, high, n, and printed, the paper's difference or None. axis: what is shown. x: what the axis
+    spans.
+    """
+    scale = (WIDTH - 12 - NAMES) / (x[1] - x[0])
+    body, bottom, told = [], 4.0, []
+    for row in rows:
+        lines = textwrap.wrap(row["label"], LETTERS)
+        middle = bottom + 3 + 6.5 * len(lines)
+        at = {name: NAMES + 6 + scale * (row[name] - x[0]) for name in ("mean", "low", "high")}
+        style = "plain" if row["n"] < 2 or row["low"] <= 0 <= row["high"] else "good" if row["low"] > 0 else "bad"
+        place = f'y1="{middle:.1f}" y2="{middle:.1f}"'
+        marks = [_text(NAMES - 2, bottom + 13 * (i + 1), line, "end") for i, line in enumerate(lines)]
+        if row["n"] > 1:
+            marks.append(f'<line class="interval {style}" x1="{at["low"]:.1f}" x2="{at["high"]:.1f}" {place}/>')
+        marks.append(f'<circle class="{style}" cx="{at["mean"]:.1f}" cy="{middle:.1f}" r="4"/>')
+        said = f"{row['mean']:+.2f} " + (
+            f"[{row['low']:+.2f}, {row['high']:+.2f}], 95 %, n={row['n']}" if row["n"] > 1 else "(one seed)"
+        )
+        if row["printed"] is not None:
+            across = NAMES + 6 + scale * (row["printed"] - x[0])
+            marks.append(
+                f'<path class="printed" d="M-5 0L0 -5L5 0L0 5Z" transform="translate({across:.1f} {middle:.1f})"/>'
+            )
+            said += f", the paper's {row['printed']:+.2f}"
+        told.append(f"{row['label']}: {said}")
+        body.append(f'<g data-series="{escape(row["label"])}"><title>{escape(told[-1])}</title>{"".join(marks)}</g>')
+        bottom += 6 + 13 * len(lines)
+    for value in _round_numbers(x):
+        across = NAMES + 6 + scale * (value - x[0])
+        style = "axis" if value == 0 else "grid"
+        body.insert(0, f'<line class="{style}" x1="{across:.1f}" x2="{across:.1f}" y1="0" y2="{bottom:.1f}"/>')
+        body.append(_text(across, bottom + 13, f"{value:.4g}", "middle"))
+    body.append(_text(WIDTH / 2, bottom + 28, axis, "middle"))
+    return Panel(title, _svg(round(bottom) + 34, f"{title}: {axis}. {'; '.join(told)}.", "".join(body), "small"))
 
 
 # ---- surfaces and counts ---------------------------------------------------------------------------------------------
@@ -245,8 +299,8 @@ def surface_panel(title: str, surface: Mapping[str, Any], labels: tuple[str, str
         plot.body.append(f'<path class="level" d="{"".join(plot.path(ring, closed=True) for ring in rings)}"/>')
     for path in surface.get("paths", ()):
         track = plot.path(zip(path["x"], path["y"], strict=True))
-        end = _marker(path["look"].marker, *plot.at(path["x"][-1], path["y"][-1]), path["text"])
-        body = f'<path class="line" d="{track}"/>{end}'
+        end = _marker(path["look"], *plot.at(path["x"][-1], path["y"][-1]), path["text"])
+        body = f'<path class="line" d="{track}"{_dash(path["look"])}/>{end}'
         plot.body.append(_switched(path["label"], path["look"].colour, body))
     told = "".join(f" {path['text']}." for path in surface.get("paths", ()))
     said = f"loss from {np.nanmin(z):.4g} to {np.nanmax(z):.4g}, one contour per {levels[1] - levels[0]:.2g}"

@@ -10,7 +10,7 @@ from artifact.report import charts
 from artifact.report.pictures import Pictures
 
 #: the two clients and their average
-LOOKS = (plots.Style("#56B4E9", "o"), plots.Style("#E69F00", "s"), plots.Style("#000000", "D", "--"))
+LOOKS = (plots.Style("#56B4E9", "o"), plots.Style("#E69F00", "s"), plots.Style("#000000", "D", plots.DASHES[1]))
 
 
 def build(pictures: Pictures) -> list[charts.Chart]:

@@ -334,8 +334,8 @@ def panel(*labels: str, y: str = "y", scale: float = 1.0) -> dict:
 def test_a_curve_has_a_band_a_dash_and_a_marker_of_its_own_and_says_its_values():
     svg = charts.lines_panel(**panel("FedSAM", "FedSAM+MAN", "MoFedSAM")).svg
     assert svg.count('class="band"') == svg.count('class="line"') == 3
-    assert svg.count("stroke-dasharray") == 1, "the line with MAN"
-    outlines = re.findall(r'<g data-series="([^"]*)".*?class="marker" d="([^"]*)"', svg)
+    assert svg.count("stroke-dasharray") == 2 and svg.count('class="marker open"') > 1, "open marks: with MAN"
+    outlines = re.findall(r'<g data-series="([^"]*)".*?class="marker[ open]*" d="([^"]*)"', svg)
     assert [name for name, _ in outlines] == ["FedSAM", "FedSAM+MAN", "MoFedSAM"]
     assert len(dict(outlines).values()) == 3 and dict(outlines)["FedSAM"] != dict(outlines)["MoFedSAM"]
     assert "<title>FedSAM at 3: 2 [-10.71, 14.71], 95 %, n=2</title>" in svg

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import shutil
+from itertools import combinations
 
 import pytest
+from seen_colours import apart
 
 from artifact.report.mathematics import Converter
 from artifact.verdicts import ledger
@@ -31,8 +33,10 @@ KINDS = (
     "provenance.html",
     "glossary.html",
 )
-WIDTHS = {"desktop": 1280, "phone": 390}
-
+WIDTHS = {"desktop": 1400, "phone": 390}
+SCHEMES = ("light", "dark")
+#: opens every part of a page that is folded
+OPEN = "document.querySelectorAll('details').forEach(part => { part.open = true })"
 
 needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH")
 
@@ -103,15 +107,92 @@ def test_no_formula_of_the_ledger_is_wider_than_its_place_or_cut_off(visit, site
     assert page.evaluate(f"{cut}.map(b => b.textContent)") == []
 
 
-@needs_browser
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", KINDS)
-def test_accessibility_rules_report_nothing_serious(visit, name, scheme):
+def violations(page) -> list[tuple[str, str]]:
+    """Rules of axe, of whatever impact, that the page breaks with all its parts open."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    page = visit(name, WIDTHS["phone"] if scheme == "dark" else WIDTHS["desktop"], scheme)
-    found = axe.run(page).response["violations"]
-    serious = [(v["id"], v["nodes"][0]["html"][:200]) for v in found if v["impact"] in ("serious", "critical")]
-    assert serious == []
+    page.evaluate(OPEN)
+    return [(v["id"], v["nodes"][0]["html"][:200]) for v in axe.run(page).response["violations"]]
+
+
+@needs_browser
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS)
+@pytest.mark.parametrize("name", KINDS)
+def test_no_accessibility_rule_is_broken(visit, name, width, scheme):
+    assert violations(visit(name, width, scheme)) == []
+
+
+@needs_browser
+def test_no_accessibility_rule_is_broken_on_any_page(visit, site):
+    """Every page in one of the four views, in turn; pages of one kind follow each other."""
+    views = [(width, scheme) for width in WIDTHS.values() for scheme in SCHEMES]
+    opened = [visit("index.html", *view) for view in views]
+    broken = {}
+    for i, path in enumerate(sorted(site.glob("*.html"))):
+        page = opened[i % len(views)]
+        page.goto(path.as_uri())
+        if found := violations(page):
+            broken[path.name, views[i % len(views)]] = found
+    assert broken == {}
+
+
+#: what does not fit on a page with all its parts open: the page, boxes whose row names leave, narrow names, cut cells
+MISFITS = """() => {
+  const root = document.documentElement, found = [];
+  if (root.scrollWidth > root.clientWidth) found.push(`page wider by ${root.scrollWidth - root.clientWidth}`);
+  for (const box of document.querySelectorAll(".scroll")) {
+    box.scrollLeft = 1e5;
+    if (box.scrollLeft < 2) continue;
+    const left = box.getBoundingClientRect().left;
+    for (const row of box.querySelectorAll("tbody tr, tfoot tr")) {
+      const name = row.cells[0], place = name.getBoundingClientRect(), share = place.width / box.clientWidth;
+      if (name.tagName !== "TH" || Math.abs(place.left - left) > 1 || place.width < 40 || share > .6)
+        found.push(`row ${name.textContent.slice(0, 40)}: ${name.tagName}, ${place.left - left}, ${share}`);
+    }
+  }
+  for (const cell of document.querySelectorAll("th, td"))
+    if (cell.scrollWidth > cell.clientWidth + 1) found.push(`cut: ${cell.textContent.slice(0, 40)}`);
+  for (const table of document.querySelectorAll("table"))
+    if (!table.closest(".scroll")) found.push(`not in a box: ${table.textContent.slice(0, 40)}`);
+  return found.slice(0, 5);
+}"""
+
+
+@needs_browser
+@pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS)
+def test_nothing_overflows_and_no_table_hides_its_row_names_on_any_page(visit, site, width):
+    page, misfits, scrolled = visit("index.html", width), {}, 0
+    for path in sorted(site.glob("*.html")):
+        page.goto(path.as_uri())
+        page.evaluate(OPEN)
+        if found := page.evaluate(MISFITS):
+            misfits[path.name] = found
+        scrolled += page.evaluate("[...document.querySelectorAll('.scroll')].filter(box => box.scrollLeft > 1).length")
+    assert misfits == {}
+    assert scrolled > (100 if width == WIDTHS["phone"] else 5)
+
+
+@needs_browser
+def test_words_of_row_names_stay_whole_on_a_phone(visit):
+    page = visit("training.html", WIDTHS["phone"])
+    parts = r"""() => {
+      const rows = document.querySelector(".training tbody"), found = [];
+      const walk = document.createTreeWalker(rows, NodeFilter.SHOW_TEXT);
+      for (let node = walk.nextNode(); node; node = walk.nextNode()) {
+        if (!node.parentElement.closest("th")) continue;
+        for (const word of node.data.matchAll(/\w+/g)) {
+          const range = document.createRange();
+          range.setStart(node, word.index);
+          range.setEnd(node, word.index + word[0].length);
+          found.push([word[0], range.getClientRects().length]);
+        }
+      }
+      return found;
+    }"""
+    found = page.evaluate(parts)
+    assert len(found) > 500
+    assert sorted({word for word, lines in found if lines > 1 and len(word) <= 16}) == []
+    assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
 
 
 @needs_browser
@@ -123,18 +204,6 @@ def test_no_page_prints_to_more_than_twelve_sheets(visit, site):
         sheets[path.name] = len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4")))
     assert {name: count for name, count in sheets.items() if count > 12} == {}
     assert min(sheets.values()) >= 1 and sum(sheets.values()) > 400
-
-
-@needs_browser
-@pytest.mark.parametrize("name", ["table-fan2024-2.html", "table-sun2023-1.html", "costs.html"])
-def test_no_table_on_a_phone_scrolls_the_names_of_its_rows_away(visit, name):
-    page = visit(name, WIDTHS["phone"])
-    page.evaluate("document.querySelectorAll('details').forEach(part => { part.open = true })")
-    page.evaluate("document.querySelectorAll('.scroll').forEach(box => { box.scrollLeft = 1e5 })")
-    boxes = "[...document.querySelectorAll('.scroll')].filter(box => box.scrollLeft > 20)"
-    place = "box.querySelector('tbody th').getBoundingClientRect().left - box.getBoundingClientRect().left"
-    moved = page.evaluate(f"{boxes}.map(box => Math.round({place}))")
-    assert moved and all(abs(distance) <= 1 for distance in moved)
 
 
 @needs_browser
@@ -175,7 +244,8 @@ def test_a_pair_has_the_number_of_the_matrix(visit):
     assert f"{float(shown.split(': ')[1].split(' ')[0]):+.1f}" == re.match(r"[-+0-9.]+", cell)[0]
     for over in ("passes", "models"):
         page.select_option("select[name=over]", over)
-        assert page.locator("#picture svg.plot g[data-series]").count() == 2
+        assert page.locator("#picture svg.plot").first.locator("g[data-series]").count() == 2
+        assert page.locator("#picture svg.plot").nth(1).locator(".band").count() == 1, "their difference by round"
     assert page.problems == []
 
 
@@ -231,34 +301,79 @@ def test_the_theme_switch_goes_round_and_changes_the_colours(visit):
 
 @needs_browser
 @pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS)
-def test_curves_are_switched_by_method_and_light_up(visit, width):
-    page = visit("table-kakoun2024-5-1.html", width)
-    chart = page.locator(".chart:has([data-series])").first
+def test_a_method_is_highlighted_by_its_name_or_its_line(visit, width):
+    page = visit("table-sun2023-1.html", width)
+    chart = page.locator(".chart:has([data-pick])").first
     chart.scroll_into_view_if_needed()
-    name = chart.locator("input").first.get_attribute("data-series")
-    of = f".panel g[data-series='{name}']"
-    assert chart.locator(of).first.is_visible()
-    chart.locator("input").first.uncheck()
-    assert not any(line.is_visible() for line in chart.locator(of).all())
-    chart.locator("button[data-all=true]").click()
-    assert all(line.is_visible() for line in chart.locator(of).all())
-    chart.locator("label").first.hover()
-    faint = "e => [...e.querySelectorAll('.panel g[data-series]')].filter(g => getComputedStyle(g).opacity < .5)"
+    faint = "e => [...e.querySelectorAll('g[data-series]')].filter(g => getComputedStyle(g).opacity < .5)"
     names = f"e => [...new Set(({faint})(e).map(g => g.dataset.series))].sort()"
-    others = {i.get_attribute("data-series") for i in chart.locator("input").all()} - {name}
-    assert set(chart.evaluate(names)) == others
+    bands = """e => [...new Set([...e.querySelectorAll('.band')].filter(b => getComputedStyle(b).opacity > .1)
+      .map(b => b.parentNode.dataset.series))]"""
+    every = sorted(button.get_attribute("data-pick") for button in chart.locator("[data-pick]").all())
+    assert len(every) == 8 and chart.evaluate(names) == [] and chart.evaluate(bands) == []
+    chart.locator("[data-pick=FedSMOO]").hover()
+    assert chart.evaluate(names) == [name for name in every if name != "FedSMOO"]
+    page.mouse.move(0, 0)
+    assert chart.evaluate(names) == []
+    chart.locator("[data-pick=FedDyn]").focus()
+    page.keyboard.press("Enter")
+    assert chart.evaluate(names) == [name for name in every if name != "FedDyn"] and chart.evaluate(bands) == ["FedDyn"]
+    chart.locator("svg.plot g[data-series=FedSMOO] .marker").last.click(force=True)
+    assert chart.evaluate(names) == [name for name in every if name not in ("FedDyn", "FedSMOO")]
+    assert chart.locator("[aria-pressed=true]").count() == 2
+    chart.locator(".clear").focus()
+    page.keyboard.press("Space")
+    assert chart.evaluate(names) == [] and not chart.locator(".clear").is_visible()
     assert page.problems == []
 
 
+#: of every chart with several lines: per line its method, colour as seen, dashes, and outline and filling of its marker
+LINES = """() => {
+  const brush = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const seen = (colour) => {
+    brush.clearRect(0, 0, 1, 1);
+    brush.fillStyle = colour;
+    brush.fillRect(0, 0, 1, 1);
+    return [...brush.getImageData(0, 0, 1, 1).data.slice(0, 3)];
+  };
+  const look = (g) => {
+    const line = g.querySelector(".line"), marker = g.querySelector(".marker");
+    const mark = marker ? marker.getAttribute("d") + marker.classList.contains("open") : "";
+    return [g.dataset.series, seen(getComputedStyle(line).stroke), line.getAttribute("stroke-dasharray") || "", mark];
+  };
+  const charts = [...document.querySelectorAll("svg.plot:not(.key)")];
+  return charts.map((svg) => [...svg.querySelectorAll("g[data-series]")].map(look)).filter((lines) => lines.length > 1);
+}"""
+
+
 @needs_browser
-def test_a_black_line_can_be_seen_on_a_dark_page(visit):
-    colours = [
-        visit("table-kakoun2024-5-1.html", scheme=scheme).evaluate(
-            "getComputedStyle(document.querySelector('g[data-series=FedAvg] .line')).stroke"
-        )
-        for scheme in ("light", "dark")
-    ]
-    assert colours[0] == "rgb(0, 0, 0)" and colours[1] != colours[0]
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_any_two_lines_of_a_chart_are_told_apart_without_green_receptors(visit, site, scheme):
+    page, alike, charts = visit("index.html", scheme=scheme), {}, 0
+    drawn = [path for path in site.glob("*.html") if "data-series" in path.read_text(encoding="utf-8")]
+    for path in [*drawn, site / "choose.html", site / "pairs.html"]:
+        page.goto(path.as_uri())
+        for lines in page.evaluate(LINES):
+            charts += 1
+            for (one, colour, dash, mark), (other, *beside) in combinations(lines, 2):
+                if apart(colour, beside[0]) < 15 and (dash == beside[1] or mark == beside[2]):
+                    alike[one, other] = path.name
+    assert alike == {} and charts > 100
+
+
+@needs_browser
+def test_a_page_prints_in_the_colours_of_paper_whatever_the_theme(visit):
+    page = visit("table-kakoun2024-5-1.html", scheme="dark")
+    stroke = "getComputedStyle(document.querySelector('g[data-series=FedAvg] .line')).stroke"
+    assert page.evaluate(stroke) != "rgb(0, 0, 0)", "a black line could not be seen on a dark page"
+    page.click("#theme")
+    page.click("#theme")
+    assert page.inner_text("#theme") == "Theme: dark"
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.evaluate("getComputedStyle(document.body).color") == "rgb(27, 31, 36)"
+    assert page.evaluate(stroke) == "rgb(0, 0, 0)"
+    assert page.locator("[data-pick=FedAvg]").first.is_visible(), "a printed chart has its key"
 
 
 @needs_browser

@@ -92,7 +92,10 @@ def _as_data(settings: list[Setting]) -> dict[str, Any]:
     looks = {label: charts.look(label) for label in labels}
     return {
         "t": [round(float(special.stdtrit(df, 0.975)), 5) for df in range(1, SEEDS)],
-        "looks": {label: {"colour": k.colour, "dash": charts.DASHES.get(k.line, "")} for label, k in looks.items()},
+        "looks": {
+            label: {"colour": k.colour, "dash": charts.dash(k), "mark": charts.outline(k.marker), "open": k.open}
+            for label, k in looks.items()
+        },
         "settings": [
             {
                 "data": one.data,

@@ -83,7 +83,9 @@ def _grids(at: TableAt, metric: Metric) -> Iterator[dict[str, Any]]:
             headings = [heading(column, list(own.values())) for column in columns]
             words = explain(metric, at.profile) if trained or not ran else ""
             folded = bool(ran) and not trained
-            yield {"metric": metric, "explain": words, "columns": headings, "rows": rows, "folded": folded}
+            target = f" {metric.relation} to {metric.to}" if metric.to is not None else ""
+            name = f"{metric.label}{target}{'' if trained or not ran else ', columns not run'}"
+            yield {"name": name, "explain": words, "columns": headings, "rows": rows, "folded": folded}
 
 
 def _cell(entry: Entry | None) -> dict[str, Any] | None:

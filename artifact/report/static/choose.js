@@ -29,35 +29,49 @@
   // ---- charts: lines with their names at the right end, and differences with intervals
   const W = 620, H = 320, L = 48, R = 470, T = 10, B = 280;
   const ticks = (low, high) => {
-    const raw = (high - low) / 5 || 1, power = 10 ** Math.floor(Math.log10(raw));
-    const step = [1, 2, 5, 10].map((k) => k * power).find((s) => s >= raw);
+    const raw = (high - low) / 6 || 1, power = 10 ** Math.floor(Math.log10(raw));
+    const step = [1, 2, 2.5, 5, 10].map((k) => k * power).find((s) => s >= raw);
     const found = [];
     for (let v = Math.ceil(low / step) * step; v <= high + 1e-9; v += step) found.push(Number(v.toPrecision(6)));
     return found;
   };
-  const lines = (said, series, axis) => {
-    const xs = series.flatMap((s) => s.x), ys = series.flatMap((s) => s.y);
+  const lines = (said, series, axis, height = "test accuracy (%)", zero = false) => {
+    const xs = series.flatMap((s) => s.x), ys = series.flatMap((s) => [...s.y, ...(s.low || []), ...(s.high || [])]).concat(zero ? 0 : []);
     const x1 = Math.max(...xs), y0 = Math.min(...ys), y1 = Math.max(...ys);
     const X = (v) => L + (R - L) * v / (x1 || 1), Y = (v) => B - (B - T) * (v - y0) / ((y1 - y0) || 1);
     let body = ticks(0, x1).map((v) => '<line class="grid" x1="' + X(v) + '" x2="' + X(v) + '" y1="' + T + '" y2="' + B + '"/><text x="' + X(v) + '" y="' + (B + 15) + '" text-anchor="middle">' + v + "</text>").join("");
     body += ticks(y0, y1).map((v) => '<line class="grid" x1="' + L + '" x2="' + R + '" y1="' + Y(v) + '" y2="' + Y(v) + '"/><text x="' + (L - 5) + '" y="' + (Y(v) + 4) + '" text-anchor="end">' + v + "</text>").join("");
-    body += '<text x="' + (L + R) / 2 + '" y="' + (B + 34) + '" text-anchor="middle">' + axis + '</text><text x="11" y="' + (T + B) / 2 + '" text-anchor="middle" transform="rotate(-90 11 ' + (T + B) / 2 + ')">test accuracy (%)</text>';
+    body += '<text x="' + (L + R) / 2 + '" y="' + (B + 34) + '" text-anchor="middle">' + axis + '</text><text x="11" y="' + (T + B) / 2 + '" text-anchor="middle" transform="rotate(-90 11 ' + (T + B) / 2 + ')">' + height + "</text>";
+    if (zero) body += '<line class="axis" x1="' + L + '" x2="' + R + '" y1="' + Y(0) + '" y2="' + Y(0) + '"/>';
     const order = [...series].sort((a, b) => b.y[b.y.length - 1] - a.y[a.y.length - 1]);
-    let free = T;
-    for (const s of order) {
-      const look = looks[s.label], last = s.y.length - 1;
-      const at = Math.max(free + 6, Y(s.y[last]));
-      free = at + 8;
-      body += '<g data-series="' + escape(s.label) + '" style="--key:' + look.colour + '"><path class="line" stroke-dasharray="' + look.dash + '" d="M' + s.x.map((v, i) => X(v).toFixed(1) + " " + Y(s.y[i]).toFixed(1)).join("L") + '"/>' +
-        '<path class="line" stroke-dasharray="' + look.dash + '" d="M' + (R + 8) + " " + at + "H" + (R + 32) + '"/><text x="' + (R + 36) + '" y="' + (at + 4) + '">' + escape(s.label) + " " + s.y[last].toFixed(1) + "</text></g>";
-    }
-    return '<svg class="plot one" viewBox="0 0 ' + W + " " + H + '" role="img" aria-label="' + escape(said) + '">' + body + "</svg>";
+    const places = order.map((s) => Y(s.y[s.y.length - 1])); // of the names, 14 apart and within the picture
+    places.forEach((_, i) => { if (i) places[i] = Math.max(places[i], places[i - 1] + 14); });
+    for (let i = places.length - 1, below = B + 6; i >= 0; i -= 1, below -= 14) places[i] = Math.min(places[i], below);
+    order.forEach((s, k) => {
+      const look = looks[s.label], last = s.y.length - 1, at = places[k].toFixed(1);
+      const mark = (x, y) => '<path class="marker' + (look.open ? " open" : "") + '" d="' + look.mark + '" transform="translate(' + x + " " + y + ')"/>';
+      const marked = s.x.map((_, i) => i).filter((i) => i === last || i % Math.ceil(s.x.length / 8) === 0);
+      const band = s.low ? '<path class="band" d="M' + [...s.x.map((v, i) => [v, s.high[i]]), ...s.x.map((v, i) => [v, s.low[i]]).reverse()].map(([x, y]) => X(x).toFixed(1) + " " + Y(y).toFixed(1)).join("L") + 'Z"/>' : "";
+      body += '<g data-series="' + escape(s.label) + '" style="--key:' + look.colour + '">' + band + '<path class="line" stroke-dasharray="' + look.dash + '" d="M' + s.x.map((v, i) => X(v).toFixed(1) + " " + Y(s.y[i]).toFixed(1)).join("L") + '"/>' +
+        marked.map((i) => mark(X(s.x[i]).toFixed(1), Y(s.y[i]).toFixed(1))).join("") +
+        '<path class="line" stroke-dasharray="' + look.dash + '" d="M' + (R + 8) + " " + at + "H" + (R + 32) + '"/>' + mark(R + 20, at) + '<text x="' + (R + 36) + '" y="' + (Number(at) + 4) + '">' + escape(s.name || s.label) + " " + s.y[last].toFixed(1) + "</text></g>";
+    });
+    const buttons = series.length < 3 ? "" : '<fieldset class="switches"><legend>Highlight</legend>' +
+      order.map((s) => '<button type="button" aria-pressed="false" data-pick="' + escape(s.label) + '">' + escape(s.label) + "</button>").join("") + '<button type="button" class="clear" hidden>clear</button></fieldset>';
+    return '<figure class="chart">' + buttons + '<svg class="plot one" viewBox="0 0 ' + W + " " + H + '" role="img" aria-label="' + escape(said) + '">' + body + "</svg></figure>";
   };
   const curve = (line, label, over) => ({
     label,
     x: line.rounds.map((r) => over === "rounds" ? r : r * line[over]),
     y: line.rounds.map((_, i) => mean(Object.values(line.curves).map((values) => values[i]))),
   });
+  // a minus b in every round, with the 95 % interval over the seeds that both have
+  const gap = (a, b, one, other) => {
+    const seeds = shared(one.curves, other.curves), at = one.rounds.filter((r) => other.rounds.includes(r));
+    const found = at.map((r) => interval(seeds.map((seed) => one.curves[seed][one.rounds.indexOf(r)] - other.curves[seed][other.rounds.indexOf(r)])));
+    const band = seeds.length > 1 ? { low: found.map((i) => i.low), high: found.map((i) => i.high) } : {};
+    return { label: a, name: "minus " + b, x: at, y: found.map((i) => i.mean), ...band };
+  };
   const forest = (said, rows) => {
     const all = rows.flatMap((r) => r.i.n > 1 ? [r.i.low, r.i.high] : [r.i.mean]).concat(0);
     const low = Math.min(...all), high = Math.max(...all), X = (v) => 300 + 300 * (v - low) / ((high - low) || 1);
@@ -163,7 +177,9 @@
       if (pooled && counted.length > 1) drawn.push({ label: "mean of the settings", i: pooled, bold: true });
       const axis = { rounds: "round", passes: "gradients: passes over its data per active client", models: "traffic: models to and from an active client" }[over];
       picture.innerHTML = forest("Differences of " + a + " and " + b, drawn) +
-        "<p><strong>" + escape(name(s)) + "</strong></p>" + lines(a + " and " + b + " against " + axis, [a, b].map((label) => curve(s.lines[label], label, over)), axis);
+        "<p><strong>" + escape(name(s)) + "</strong></p>" + lines(a + " and " + b + " against " + axis, [a, b].map((label) => curve(s.lines[label], label, over)), axis) +
+        "<p>" + escape(a) + " minus " + escape(b) + " in the same round, paired by seed, with its 95 % interval:</p>" +
+        lines(a + " minus " + b + " against round", [gap(a, b, s.lines[a], s.lines[b])], "round", "difference in points", true);
     };
     pair.addEventListener("input", () => { show(); remember(pair); });
     field.a.value = asked.get("a") || "FedSMOO";

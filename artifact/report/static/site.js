@@ -86,23 +86,34 @@
     read();
   }
 
-  // ---- curves of charts are switched on and off by method; the one whose name is pointed at lights up
-  each(".chart", (chart) => {
-    const inputs = [...chart.querySelectorAll("input[data-series]")];
-    const lines = (name) => chart.querySelectorAll("g[data-series=" + CSS.escape(name) + "]");
-    const show = () => inputs.forEach((input) => lines(input.dataset.series).forEach((line) => line.classList.toggle("off", !input.checked)));
-    const light = (name) => each("g[data-series]", (line) => line.classList.toggle("dim", name !== null && line.dataset.series !== name), chart);
-    inputs.forEach((input) => {
-      const label = input.parentElement;
-      input.addEventListener("change", show);
-      label.addEventListener("pointerenter", () => light(input.dataset.series));
-      label.addEventListener("pointerleave", () => light(null));
-    });
-    each("button[data-all]", (button) => button.addEventListener("click", () => {
-      inputs.forEach((input) => { input.checked = button.dataset.all === "true"; });
-      show();
-    }), chart);
+  // ---- a method of a chart is highlighted: its name is pressed or its line clicked; pointing at a name shows it meanwhile
+  const light = (chart, pointed) => {
+    const buttons = [...chart.querySelectorAll("button[data-pick]")];
+    const chosen = buttons.filter((button) => button.getAttribute("aria-pressed") === "true").map((button) => button.dataset.pick);
+    const names = pointed ? [...chosen, pointed] : chosen;
+    each("g[data-series]", (line) => {
+      line.classList.toggle("on", names.includes(line.dataset.series));
+      line.classList.toggle("dim", names.length > 0 && !names.includes(line.dataset.series));
+    }, chart);
+    each(".clear", (button) => { button.hidden = !chosen.length; }, chart);
+  };
+  const charted = (event, selector) => {
+    const found = event.target.closest && event.target.closest(selector);
+    return found && found.closest(".chart") ? found : null;
+  };
+  document.addEventListener("click", (event) => {
+    const hit = charted(event, "button[data-pick], g[data-series], .clear");
+    if (!hit) return;
+    const chart = hit.closest(".chart"), name = hit.dataset.pick || hit.dataset.series;
+    each("button[data-pick]", (button) => {
+      const on = button.getAttribute("aria-pressed") === "true";
+      if (!name || button.dataset.pick === name) button.setAttribute("aria-pressed", String(Boolean(name) && !on));
+    }, chart);
+    light(chart);
+    each("svg.plot g[data-series].on", (line) => line.parentNode.append(line), chart); // in front of the others
   });
+  document.addEventListener("pointerover", (event) => { const hit = charted(event, "button[data-pick]"); if (hit) light(hit.closest(".chart"), hit.dataset.pick); });
+  document.addEventListener("pointerout", (event) => { const hit = charted(event, "button[data-pick]"); if (hit) light(hit.closest(".chart")); });
 
   // ---- the numbers of a table as CSV, where no file of its own holds them
   const stem = location.pathname.split("/").pop().replace(/\.html$/, "");
