@@ -92,8 +92,8 @@ def style(label: str, position: int = 0) -> Style:
     if (base := _SAME.get(base, base)) in METHODS:
         colour, marker, dash = METHODS[base]
         return Style(colour, marker, DASHES[(dash + shift) % len(DASHES)], bool(shift))
-    dash = DASHES[(position + shift) % len(DASHES)]
-    return Style(COLOURS[position % len(COLOURS)], "os^vDPX*"[position % 8], dash, bool(shift))
+    colour, marker, line = COLOURS[position % len(COLOURS)], "os^vDPX*"[position % 8], (position + shift) % len(DASHES)
+    return Style(colour, marker, DASHES[line], bool(shift))
 
 
 def draw_all(drawings: Sequence[Callable[[], Drawn]]) -> Iterator[Drawn]:
