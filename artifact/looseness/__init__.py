@@ -1,5 +1,6 @@
 """How far is a theorem's bound from what is measured? For any network."""
 
+from artifact.looseness.directions import estimation, own_drift
 from artifact.looseness.gauss_newton import GaussNewton
 from artifact.looseness.layers import BOUNDS, LayerBounds, Report, bounds
 from artifact.looseness.structure import Chain, chain_of
@@ -12,4 +13,6 @@ __all__ = [
     "Report",
     "bounds",
     "chain_of",
+    "estimation",
+    "own_drift",
 ]

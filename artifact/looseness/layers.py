@@ -20,6 +20,7 @@ sum of the calls' square roots. The first needs no structure; the others need a 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -93,6 +94,18 @@ class LayerBounds:
         apart = abs(float(self.power.values[0] - self.hessian.values[0]))
         return apart <= float(self.power.residuals[0] + self.hessian.residuals[0])
 
+    def record(self) -> dict[str, Any]:
+        """One layer of ``Report.record``."""
+        top = self.hessian.rows()[0]["value"]
+        return {
+            "top": top,
+            "measured": self.measured,
+            "residual": float(self.covered.residuals[0]),
+            "squared_norm": self.squared_norm,
+            "ratio": top / self.squared_norm if top is not None and self.squared_norm else None,
+            "bounds": self.bounds,
+        }
+
     def plain(self) -> dict[str, Any]:
         """For JSON."""
         solved = {"hessian": self.hessian, "power": self.power, "gauss_newton": self.gauss_newton}
@@ -148,12 +161,46 @@ class Report:
             "layers": [layer.plain() for layer in self.layers],
         }
 
+    def record(self) -> dict[str, Any]:
+        """What a probe keeps of a round.
+
+        top, ratio: the largest over the layers that have one.  inner_top, inner_norm: geometric mean over the layers
+        whose input is an activation, all but the first, of the top eigenvalue and of the mean ||input||^2.
+        One entry for each of ``BOUNDS``: measured / bound, the smallest over the layers, that is where it is loosest.
+        each: per layer ``top`` (of the Hessian), ``measured`` (of the block that the bounds are for), ``residual``,
+        ``squared_norm``, ``ratio`` top / squared_norm and ``bounds``.  violated: "LAYER: BOUND", with a warning;
+        refuted: the same for ``printed``, which is no theorem for convolutions.
+        """
+        each = {layer.name: layer.record() for layer in self.layers}
+        inner = [row for row in list(each.values())[1:] if (row["top"] or 0) > 0 and row["squared_norm"] > 0]
+        loose = {b: max((la.looseness.get(b, 0.0) for la in self.layers), default=0.0) for b in BOUNDS}
+        for place in self.violated:
+            warnings.warn(f"{place}: the bound lies below the measured curvature", stacklevel=2)
+        return {
+            "top": _largest(row["top"] for row in each.values()),
+            "ratio": _largest(row["ratio"] for row in each.values()),
+            "inner_top": _geometric_mean([row["top"] for row in inner]),
+            "inner_norm": _geometric_mean([row["squared_norm"] for row in inner]),
+            **{name.replace("-", "_"): 1 / worst if worst else None for name, worst in loose.items()},
+            "each": each,
+            "violated": self.violated,
+            "refuted": [layer.name for layer in self.layers if "printed" in layer.violated],
+        }
+
     def __str__(self) -> str:
         return text(self)
 
     def figure(self) -> Any:
         """A matplotlib figure: measurements and bounds of every layer on a logarithmic axis."""
         return figure(self)
+
+
+def _largest(values: Iterable[float | None]) -> float | None:
+    return max((value for value in values if value is not None), default=None)
+
+
+def _geometric_mean(values: list[float]) -> float | None:
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else None
 
 
 @dataclass

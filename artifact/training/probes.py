@@ -8,14 +8,14 @@ pass is one gradient of F; passes that several probes of a round need are made o
 | probe          | full passes per probed round | measures                                                    |
 |----------------|------------------------------|-------------------------------------------------------------|
 | perturbation   | 1                            | norm and direction of the perturbations                     |
-| drift          | min(local steps, 5)          | FedLESAM's perturbation drift PD                            |
-| estimation     | 1                            | how well the global update estimates the global gradient    |
+| drift          | min(local steps, 5)          | FedLESAM's perturbation drift PD; one client's, with bound  |
+| estimation     | 3 and 4 top eigenvalues      | bias of the global update as an estimate, SAM's floor       |
 | consistency    | 0                            | distance of local models to w^t and w^{t+1} (client drift)  |
 | staleness      | 0                            | age of the model that a client last received                |
 | dissimilarity  | 1                            | gradient dissimilarity of all clients                       |
 | ratios         | 1                            | r_k of Global FedSAM                                        |
 | sharpness      | 5 and an evaluation          | global sharpness, one step and ascent, on at most 10,000    |
-| layers         | see ``LayersProbe``          | block top eigenvalues and activations, on at most 500       |
+| layers         | 8 to 16 products per layer   | block top eigenvalues, activations, bounds, on at most 500  |
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ from artifact.algorithms.base import Gradient
 from artifact.algorithms.cohort import Cohort, Context
 from artifact.algorithms.lesam import FedLESAM
 from artifact.base.flat import norm, unit
-from artifact.curvature import EmpiricalRisk, iterated_sharpness, layer_curvature
+from artifact.curvature import EmpiricalRisk, iterated_sharpness
+from artifact.looseness import bounds, estimation, own_drift
 
 Summary = dict[str, object]
 
@@ -51,7 +52,8 @@ class Round:
 
     method, C: the method and its cohort.  w: [P] the model sent.  weights: [m] N_i / N.  atypicality: [m] distance of
     each client's class shares from the shares over all data.
-    client_gradients: w -> [m, P] gradient of every client's loss.  risk: F, or its restriction to so many samples.
+    client_gradients: w -> [m, P] gradient of every client's loss.  risk: (samples or None, client or None) -> F, or its
+    restriction to so many samples, or to a client's.
     cohort_of: round -> its active clients.  last_seen: [S, P] models that the cohort last received, nan before a first
     visit; kept for FedLESAM only.  uncounted: context in which gradients are no cost of the method.  radius: of the
     sharpness.
@@ -63,7 +65,7 @@ class Round:
     weights: Tensor
     atypicality: Tensor
     client_gradients: Callable[[Tensor], Tensor]
-    risk: Callable[[int | None], EmpiricalRisk]
+    risk: Callable[..., EmpiricalRisk]
     cohort_of: Callable[[int], Tensor]
     last_seen: Tensor | None
     uncounted: Callable[[], AbstractContextManager]
@@ -153,7 +155,8 @@ class DriftProbe(Probe):
     unit gradient of F at the virtual global model w_{g,k} = w^t - eta_g mean_i (w^t - w_{i,k}), the mean over the
     cohort, since the other clients have no local model. cosine: mean of <u_{g,k}, u_{i,k}>. none: share of clients and
     steps without a perturbation (FedLESAM's first visits), left out of the means. At most ``DRIFT_STEPS`` local steps
-    are probed, evenly spread from the first.
+    are probed, evenly spread from the first.  The other entries are those of ``artifact.looseness.own_drift`` for the
+    cohort's first client, on the models after these steps: Lemma B.1 of Qu et al. 2022, with any method's steps.
     """
 
     def __init__(self, round: Round):
@@ -162,6 +165,7 @@ class DriftProbe(Probe):
         count = min(last, DRIFT_STEPS)
         self.steps = {step * last // count for step in range(count)}
         self.models = round.w.repeat(len(round.C.clients), 1)
+        self.path, self.lr = [round.w], 0.0
         self.cosines: list[Tensor] = []
         self.all, self.passes = 0, 0
 
@@ -173,28 +177,32 @@ class DriftProbe(Probe):
                 self.cosines.append(_cosines(c.e, self.round.full_risk.gradient(virtual)))
                 self.passes += 1
         self.models = W if rows is None else self.models.index_copy(0, rows, W)
+        if c.k in self.steps:
+            self.path.append(self.models[0].clone())
+            self.lr = c.lr
 
     def results(self, end: End) -> Summary:
         # ||u - v|| of unit vectors from their cosine; rounding may lift that above 1
         halves = [((1 - x.double()).clamp_min(0) / 2).sqrt() for x in self.cosines]
         probed = sum(map(len, self.cosines))
+        client = int(self.round.C.clients[0])
+        own = own_drift(self.round.risk(None, client), self.path, int(self.round.C.K[0]), self.lr)
         return {
             "drift": _mean(halves),
             "cosine": _mean(self.cosines),
             "none": 1 - probed / self.all if self.all else None,
             "full_passes": self.passes,
+            **own,
         }
 
 
 class EstimationProbe(Probe):
-    """Bias of the estimated global perturbation (Fan et al. 2024, Theorem 2), for the round that follows.
-
-    bias: ||unit(w^t - w^{t+1}) - unit(grad F(w^{t+1}))||, in [0, 2]; cosine of the two.
+    """Bias of the estimated global perturbation (Fan et al. 2024, Theorem 2) for the round that follows, and the floor
+    of SAM's gradient (Qu et al. 2022), each with its bound: see ``artifact.looseness.estimation``.
     """
 
     def results(self, end: End) -> Summary:
-        estimate, truth = unit(self.round.w - end.w), unit(self.round.risk(None).gradient(end.w))
-        return {"bias": float((estimate - truth).norm()), "cosine": float(estimate @ truth), "full_passes": 1}
+        return estimation(self.round.full_risk, self.round.w, end.w, getattr(self.round.method, "rho", None))
 
 
 class ConsistencyProbe(Probe):
@@ -298,29 +306,18 @@ class SharpnessProbe(Probe):
 
 
 class LayersProbe(Probe):
-    """Per layer of w^{t+1}: block top eigenvalue, mean squared norm of the layer's input, and their ratio.
+    """Per layer of w^{t+1}: block top eigenvalue, mean squared input, and the bounds of MAN beside them.
 
-    Yashwanth et al. 2024, Theorems 2 and 3, on a fixed subset of ``LAYER_SAMPLES`` images. Cost: 8 to 16 Hessian
-    products on that subset per layer, the certificate included; relative residual at most 1%, and an eigenvalue
-    that did not get there is None.  top, ratio: the largest over the layers that have one.  each: all layers by name;
-    none where the loss of w^{t+1} is not finite.
+    Yashwanth et al. 2024, Theorems 2 and 3, on a fixed subset of ``LAYER_SAMPLES`` images; the entries are those of
+    ``artifact.looseness.Report.record``. Relative residual at most 1%, and an eigenvalue that did not get there is
+    None. Nothing but None where the loss of w^{t+1} is not finite.
     """
 
     def results(self, end: End) -> Summary:
         risk = self.round.risk(LAYER_SAMPLES)
-        finite = math.isfinite(float(risk(end.w)))
-        layers = layer_curvature(risk, end.w, tol=1e-2, max_iterations=200) if finite else ()
-        each = {
-            layer.name: {
-                "top": layer.top.rows()[0]["value"],
-                "squared_norm": layer.squared_norm,
-                "ratio": None if math.isnan(layer.ratio) else layer.ratio,
-            }
-            for layer in layers
-        }
-        tops = [row["top"] for row in each.values() if row["top"] is not None]
-        ratios = [row["ratio"] for row in each.values() if row["ratio"] is not None]
-        return {"top": max(tops, default=None), "ratio": max(ratios, default=None), "each": each}
+        if not math.isfinite(float(risk(end.w))):
+            return {"top": None, "ratio": None, "each": {}}
+        return bounds(risk, w=end.w, tol=1e-2, max_iterations=200, power=False).record()
 
 
 PROBES: dict[str, type[Probe]] = {

@@ -281,9 +281,9 @@ class Trainer:
         )
         return Watch(config.probes, view)
 
-    def risk(self, most: int | None = None) -> EmpiricalRisk:
-        """Mean loss over the data of all clients, or over ``most`` samples of them, the same in every round."""
-        index = torch.cat(self.pools)
+    def risk(self, most: int | None = None, client: int | None = None) -> EmpiricalRisk:
+        """Mean loss over the data of all clients or of one, or over ``most`` samples of them, the same every round."""
+        index = torch.cat(self.pools) if client is None else self.pools[client]
         if most is not None and most < len(index):
             index = index[torch.randperm(len(index), generator=stream(0, "probe/samples"))[:most].sort().values]
         x = channels_last(self.inputs(self.data.train_x[index.to(self.device)]))

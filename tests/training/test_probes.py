@@ -129,7 +129,7 @@ def fake_round(w, rows, **parts):
     method = algorithms.build("fedsam")
     risk = curvature.as_risk(lambda v: 0.5 * v @ v)
     entries = dict.fromkeys(("weights", "atypicality", "client_gradients", "cohort_of", "last_seen")) | parts
-    return probes.Round(method, C, w, risk=lambda most: risk, uncounted=nullcontext, radius=0.1, **entries)
+    return probes.Round(method, C, w, risk=lambda *which: risk, uncounted=nullcontext, radius=0.1, **entries)
 
 
 @pytest.mark.parametrize(("sign", "expected"), [(1.0, 0.0), (-1.0, 1.0)])
@@ -148,7 +148,9 @@ def test_drift_probes_few_of_many_steps():
     _, metrics = train(1, algorithm="fedsam", local_steps=23, probes=("drift",))
     assert metrics[0]["drift"]["full_passes"] == probes.DRIFT_STEPS
     _, metrics = train(1, algorithm="fedavg", probes=("drift",))
-    assert metrics[0]["drift"] == {"drift": None, "cosine": None, "none": None, "full_passes": 0}
+    found = metrics[0]["drift"]
+    assert (found["drift"], found["cosine"], found["none"], found["full_passes"]) == (None, None, None, 0)
+    assert 0 < found["own"] <= found["own_bound"], "a direction turns without a perturbation, too"
 
 
 def test_first_visits_of_fedlesam_have_no_perturbation():
