@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import re
 import shlex
@@ -106,11 +108,27 @@ GENERATED = {
 }
 
 
+def _printed(command: str) -> str:
+    """What a command prints, in this process, which has read the stores already."""
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        assert main(shlex.split(command)[2:]) == 0
+    return said.getvalue().strip()
+
+
 @pytest.mark.parametrize(("name", "command"), GENERATED)
 def test_a_generated_block_is_current(name, command, monkeypatch):
     monkeypatch.chdir(ROOT)
     text = GENERATED[name, command]
+    if command.startswith("-m artifact "):
+        monkeypatch.setattr(markdown_blocks, "_output", _printed)
     assert markdown_blocks.refresh(text) == text, f"python -m artifact readme {name}"
+
+
+def test_a_block_is_filled_by_a_process_of_its_own(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    command = "-m artifact list experiments --markdown"
+    assert ("README.md", command) in GENERATED and markdown_blocks._output(command) == _printed(command)
 
 
 def test_every_begin_of_a_generated_block_is_one():
