@@ -17,6 +17,8 @@ from artifact.base.lazy import Tensor, torch
 from artifact.base.options import ADD_ONLY, AS_JSON, DATA_ROOT, RUNS, Finite, Place
 from artifact.curvature import EmpiricalRisk
 from artifact.looseness import bounds
+from artifact.runs.bound_rows import rows, summary, text
+from artifact.runs.store import finished
 from artifact.runs.stored_model import open_target
 
 #: what a file of a user's own may define; the first two it has to
@@ -64,6 +66,7 @@ def risk_of_file(path: Path) -> EmpiricalRisk:
 @click.option("--dtype", type=click.Choice(["float32", "float64"]), default="float32", help="Type of the numbers.")
 @click.option("--power/--no-power", default=True, help="Repeat every eigenvalue by power iteration.")
 @click.option("--seed", type=click.IntRange(0), default=0, help="Of the random vectors.")
+@click.option("--along", is_flag=True, help="Every bound that the store's runs recorded in training.")
 @click.option("--figure", "picture", type=Place(), help="Draw the (last) report into this PNG, PDF or SVG file.")
 @DATA_ROOT
 @ADD_ONLY
@@ -77,28 +80,44 @@ def bounds_command(
     dtype: str,
     power: bool,
     seed: int,
+    along: bool,
     picture: Path | None,
     data_root: Path | None,
     as_json: bool,
 ) -> None:
-    """See ``artifact.looseness``. Exit code 1 where a theorem's bound is below the measurement."""
+    """See ``artifact.looseness``. Exit code 1 where a theorem's bound is below the measurement; with ``--along``, where
+    a record does not say so.
+    """
+    if along:
+        _along(store, as_json, bool(references or files))
+        return
     if picture is not None and picture.suffix not in (".png", ".pdf", ".svg"):
         raise UserError("figure", str(picture), "a file that ends in .png, .pdf or .svg")
     if not (references or files):
         raise UserError("run", "nothing", "run folders, run keys, checkpoints, or --model FILE.py")
-    reports, rows = [], []
+    reports, records = [], []
     for name, risk, w in _sources(references, files, store, data_size, data_root):
         report = bounds(risk, w=w.to(getattr(torch, dtype)), tol=tol, seed=seed, power=power)
         reports.append(report)
-        rows.append({"model": name, "dtype": dtype} | report.plain())
+        records.append({"model": name, "dtype": dtype} | report.plain())
         if not as_json:
             click.echo(f"{name}\n{report}\n")
     if as_json:
-        click.echo(json.dumps(rows, indent=1))
+        click.echo(json.dumps(records, indent=1))
     if picture is not None:
         with replacing(picture) as part:
             reports[-1].figure().savefig(part, format=picture.suffix[1:], dpi=150)
     if any(report.violated for report in reports):
+        raise click.exceptions.Exit(1)
+
+
+def _along(store: Path, as_json: bool, others: bool) -> None:
+    """Prints what the store's runs recorded of bounds. Exit code 1 where a bound fails in silence."""
+    if others:
+        raise UserError("along", True, "left out beside runs and files, or alone")
+    found = summary(row for run in finished(store) for row in rows(run))
+    click.echo(json.dumps(found, indent=1) if as_json else text(found))
+    if any(one["silent"] for one in found["theorems"].values()):
         raise click.exceptions.Exit(1)
 
 

@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch.func import functional_call
 
-from artifact import algorithms, curvature
+from artifact import algorithms, curvature, looseness
 from artifact.algorithms.cohort import Context
 from artifact.base.errors import UserError
 from artifact.base.flat import unit
@@ -283,3 +283,35 @@ def test_the_risk_counts_a_doubled_sample_twice():
     assert float(trainer.risk()(trainer.w)) == pytest.approx(float(loss_over(trainer, trainer.pools)(trainer.w)))
     first, again = trainer.risk(20), trainer.risk(20)
     assert len(first) == 20 and torch.equal(first.data[0], again.data[0])
+
+
+@pytest.mark.parametrize("model", ["mlp-12", "cnn-fmnist"])
+def test_layers_have_every_bound_and_none_is_violated(model):
+    """The networks of the registry are chains: their ``forward`` has an option, which must not hide that."""
+    _, metrics = train(1, model=model, probes=("layers",), dtype="float32")
+    found = metrics[0]["layers"]
+    assert found["violated"] == []
+    for entry in found["each"].values():
+        assert entry["bounds"].keys() >= {"sample", "spectral", "frobenius", "am-gm"}
+        assert all(entry["measured"] <= bound * (1 + 1e-3) + entry["residual"] for bound in entry["bounds"].values())
+    worst = min(entry["measured"] / entry["bounds"]["spectral"] for entry in found["each"].values())
+    assert found["spectral"] == pytest.approx(worst), "where it is loosest"
+
+
+def test_a_violated_bound_of_a_layer_is_named_and_warned_of(monkeypatch):
+    real = looseness.layers._bounds
+    halved = lambda *a: ({**real(*a)[0], "spectral": 1e-9}, "")  # noqa: E731
+    monkeypatch.setattr(looseness.layers, "_bounds", halved)
+    with pytest.warns(UserWarning, match="fc1: spectral: the bound lies below"):
+        _, metrics = train(1, probes=("layers",))
+    assert "fc1: spectral" in metrics[0]["layers"]["violated"]
+
+
+def test_drift_and_estimation_carry_their_bounds():
+    _, metrics = train(1, probes=("drift", "estimation"))
+    drift, found = metrics[0]["drift"], metrics[0]["estimation"]
+    assert 0 < drift["own"] <= drift["own_bound"] <= 4 and drift["printed"] > 0
+    assert found["bias"] <= found["bound"] <= 2 and found["floor"] <= found["floor_bound"]
+    assert drift["violated"] == found["violated"] == []
+    _, plain = train(1, algorithm="fedavg", probes=("estimation",))
+    assert plain[0]["estimation"]["floor"] is None
