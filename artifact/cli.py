@@ -64,6 +64,7 @@ COMMANDS = {
     "store": ("artifact.runs.store_command:store_group", "Verify, seal and repair stored records."),
     "costs": ("artifact.papers.costs:costs_command", "Count gradients, traffic and client memory of every method."),
     "readme": ("artifact.report.markdown_blocks:readme_command", "Fill the generated blocks of Markdown files."),
+    "headlines": ("artifact.report.headlines:headlines_command", "Say what came out in five sentences, or draw it."),
     "report": ("artifact.report.command:report_command", "Build the static report site; it opens offline."),
     "sharpness": (
         "artifact.runs.measure_sharpness:sharpness_command",

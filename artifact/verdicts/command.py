@@ -1,6 +1,7 @@
 """``artifact verdicts``: the empirical verdicts as a table, as data, and as the generated part of a page.
 
-``docs/reproduction.md`` holds the output of ``artifact verdicts --markdown`` in a generated block.
+``docs/reproduction-PAPER.md`` holds the output of ``artifact verdicts --paper PAPER --markdown`` in a generated block,
+``docs/reproduction.md`` and ``docs/verdicts.md`` that of ``--counts``.
 """
 
 from __future__ import annotations
@@ -62,9 +63,9 @@ def summary(found: Sequence[Verdict]) -> str:
 
 
 def markdown(found: Sequence[Verdict], tables: Sequence[Table], profile: str, store: Store) -> str:
-    """The generated part of the page: what came out, at which scale, and how flat the curves are."""
+    """The generated part of a paper's page: what came out, at which scale, and how flat the curves are."""
     borrowed = moderated.beside(found)
-    lines = [summary(found) + ".", "", *_counts(found), "", *_twice(found), *_work(store), ""]
+    lines = [summary(found) + ".", ""]
     for name, heading in SECTIONS.items():
         chosen = [v for v in found if v.verdict == name]
         if chosen:
@@ -78,8 +79,12 @@ def markdown(found: Sequence[Verdict], tables: Sequence[Table], profile: str, st
     return "\n".join([*lines, "## Are the curves flat at the end?", "", *_flatness(curve_ends.distinct(ends))])
 
 
+def counts(found: Sequence[Verdict], store: Store) -> str:
+    """Papers against verdicts, claims that are one result, and what was trained."""
+    return "\n".join([summary(found) + ".", "", *_counts(found), "", *_twice(found), *_work(store)])
+
+
 def _counts(found: Sequence[Verdict]) -> list[str]:
-    """Papers against verdicts."""
     body = []
     for paper, title in ledger.TITLES.items():
         count = Counter(v.verdict for v in found if v.paper == paper)
@@ -284,8 +289,8 @@ def _with_expected(block: str, claim: Claim, verdict: str) -> str:
 @profile_option(decide.PROFILE)
 @STORE
 @click.option("--json", "as_json", is_flag=True, help="Verdicts with cells, runs and every comparison.")
-@click.option("--markdown", "as_markdown", is_flag=True, help="The generated part of docs/reproduction.md.")
-@click.option("--counts", "only_counts", is_flag=True, help="The generated part of README.md: papers against verdicts.")
+@click.option("--markdown", "as_markdown", is_flag=True, help="The generated part of docs/reproduction-PAPER.md.")
+@click.option("--counts", "only_counts", is_flag=True, help="Papers against verdicts; generated in docs/verdicts.md.")
 @click.option("--accept", "accepting", is_flag=True, help="Write these verdicts into the ledger as the expected ones.")
 def verdicts_command(
     papers: tuple[str, ...],
@@ -312,6 +317,6 @@ def verdicts_command(
         tables = [one for declared, one in experiments.all_tables() if declared.paper in wanted]
         click.echo(markdown(found, tables, profile, store))
     elif only_counts:
-        click.echo("\n".join([summary(found) + ".", "", *_counts(found)]))
+        click.echo(counts(found, store))
     else:
         click.echo(table(found))

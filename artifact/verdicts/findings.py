@@ -46,7 +46,7 @@ class Finding:
 
     def text(self, root: Path = experiments.ROOT) -> str:
         """The meaning with its numbers. Raises UserError where a number has no runs."""
-        return self.meaning.format(**{name: _shown(cell, root) for name, cell in self.numbers.items()})
+        return self.meaning.format(**{name: text_of(cell, root) for name, cell in self.numbers.items()})
 
     def differences(self, root: Path = experiments.ROOT) -> dict[str, Interval]:
         """``row minus reference (setting)`` -> paired difference, of numbers over seeds.
@@ -100,8 +100,8 @@ def _difference_label(entry: Entry, comparison: Comparison) -> str:
     return f"{entry.cell.row.label} minus {comparison.against} ({where})"
 
 
-def _shown(cell: str, root: Path) -> str:
-    """The number of a finding as text."""
+def text_of(cell: str, root: Path = experiments.ROOT) -> str:
+    """A number as a finding shows it: the paired difference with its interval, or the norm over the radius."""
     entry, comparison = _compared(cell.removesuffix(NORM), root)
     if cell.endswith(NORM):
         runs = table_results.by_seed(entry)

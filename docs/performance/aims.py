@@ -1,6 +1,6 @@
 """``python docs/performance/aims.py [FOLDER]``: the speeds that were aimed at, and those that each machine reached.
 
-Prints the first generated part of docs/performance.md from the results that are stored in a folder.
+Prints the generated part of docs/performance.md from the results that are stored in a folder.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """``python docs/performance/tables.py [FOLDER]``: every result that is stored in a folder, as a table.
 
-Prints a generated part of docs/performance.md. Results are written by ``artifact bench --out`` and by the scripts
-beside this one.
+Prints the generated part of docs/performance-MACHINE.md. Results are written by ``artifact bench --out`` and by the
+scripts beside this one.
 """
 
 from __future__ import annotations
@@ -23,12 +23,17 @@ from artifact.bench.results import read
 FOLDER = click.argument("folder", type=Place(file_okay=False, exists=True), default=HERE)
 
 
-def tables(folder: Path) -> str:
-    """The tables of all results in a folder. Raises UserError where there is none, or something else."""
-    paths = sorted(folder.glob("*.json"))
+def tables(folder: Path, machine: str | None = None) -> str:
+    """The tables of all results in a folder, or of one machine. Raises UserError where there is none."""
+    paths = [path for path in sorted(folder.glob("*.json")) if machine in (None, machine_of(path))]
     if not paths:
         raise UserError("folder", str(folder), "one with results, such as docs/performance")
     return "\n\n".join(section(path) for path in paths)
+
+
+def machine_of(path: Path) -> str:
+    """The machine that a file was measured on, by the beginning of its name."""
+    return next((name for name in ("amx", "avx2") if path.stem.startswith(f"{name}-")), "avx512")
 
 
 def section(path: Path) -> str:
@@ -172,9 +177,10 @@ def profiles(result: dict[str, Any]) -> list[str]:
 
 @click.command(cls=OneLine)
 @FOLDER
-def main(folder: Path) -> None:
-    """Every result that is stored in FOLDER, as a table. Default: those of docs/performance.md."""
-    click.echo(tables(folder))
+@click.option("--machine", type=click.Choice(["amx", "avx512", "avx2"]), help="Only what was measured there.")
+def main(folder: Path, machine: str | None) -> None:
+    """Every result that is stored in FOLDER, as a table. Default: those beside this script."""
+    click.echo(tables(folder, machine))
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ def gain(section: str, model: str, backend: str) -> str:
 
 
 def what_runs_where(monkeypatch) -> str:
-    """The table of docs/performance.md."""
+    """The table of docs/performance-backends.md."""
     lines = [f"| | {' | '.join(UNITS.values())} | GPU |", "|---" * (len(UNITS) + 2) + "|"]
     for model, (title, _) in MODELS.items():
         cells = []
@@ -58,9 +58,9 @@ def what_runs_where(monkeypatch) -> str:
 
 
 def test_the_documented_choice_is_the_measured_one(monkeypatch):
-    text = (paths.ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
+    text = (paths.DOCS / "performance-backends.md").read_text(encoding="utf-8")
     table = what_runs_where(monkeypatch)
-    assert table in text, f"docs/performance.md, What runs where:\n{table}"
+    assert table in text, f"docs/performance-backends.md, What runs where:\n{table}"
 
 
 def test_what_the_rule_keeps_wins_on_two_kinds_of_processor():

@@ -40,10 +40,10 @@ from artifact.training.trainer import Trainer
 
 PRINTED = [
     line
-    for page in ("performance", "curvature")
+    for page in (*paths.DOCS.glob("performance*.md"), paths.DOCS / "curvature.md")
     for line in re.findall(
         r"\bpython ((?:-m artifact|docs/performance/\w+\.py)\b[^#`;\n]*)",
-        (paths.DOCS / f"{page}.md").read_text(encoding="utf-8").replace("\\\n", " ").replace(" -->", ""),
+        page.read_text(encoding="utf-8").replace("\\\n", " ").replace(" -->", ""),
     )
 ]
 

@@ -103,15 +103,36 @@ def headings(file: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in found}
 
 
-@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "CHANGELOG.md", "README.md"])
-def test_links_of_the_pages_at_the_top_lead_somewhere(page):
-    text = (ROOT / page).read_text(encoding="utf-8")
-    targets = [t for t in re.findall(r"\]\(([^)\s]+)\)", text) if not t.startswith("http")]
+WRITTEN = [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md"))]
+
+
+@pytest.mark.parametrize("file", WRITTEN, ids=lambda file: file.relative_to(ROOT).as_posix())
+def test_links_lead_somewhere(file):
+    """Files are there and pages have the headings; pictures are links, too."""
+    targets = [t for t in re.findall(r"\]\(([^)\s]+)\)", prose(file)) if not t.startswith("http")]
     for target in targets:
         name, _, anchor = target.partition("#")
-        file = ROOT / (name or page)
-        assert file.exists(), target
-        assert not anchor or anchor in headings(file), target
+        there = file.parent / name if name else file
+        assert there.exists(), target
+        assert not anchor or anchor in headings(there), target
+
+
+def prose(file: Path) -> str:
+    """A page without its code and without mathematics, in which brackets are no links."""
+    text = re.sub(r"```.*?```", "", file.read_text(encoding="utf-8"), flags=re.S)
+    return re.sub(r"\$[^$\n]*\$", "", text)
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in DOCS.glob("*.md") if path.name != "README.md"))
+def test_a_page_is_listed(name):
+    """In the index, and the page of one paper or machine on the page whose name it continues."""
+    listing = DOCS / (f"{name.split('-')[0]}.md" if "-" in name else "README.md")
+    assert f"({name}.md" in listing.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "CHANGELOG.md", "README.md"])
+def test_paths_that_the_pages_at_the_top_name_are_there(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
     paths = PATH.findall(text.replace("results/checks/ID.json", "results/checks/*.json"))
     assert [path for path in paths if not any(ROOT.glob(path))] == []
 

@@ -1,4 +1,4 @@
-"""The README's commands parse, its example is the file that it names, and the command for it does what it says."""
+"""README's commands run, those of the other pages parse, and every generated block and the plot are current."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import click
 import pytest
@@ -18,21 +19,37 @@ import torch
 from artifact import algorithms, cli
 from artifact.__main__ import main
 from artifact.base import paths
-from artifact.report import markdown_blocks
+from artifact.report import headlines, markdown_blocks
 from artifact.runs.command import config_of
 from artifact.runs.store import read_checkpoint
 from checks.__main__ import main as checks_command
 from notebooks.__main__ import main as notebooks_command
 
 ROOT = paths.ROOT
-TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```sh\n(.*?)```", TEXT, re.S)
-LINES = [line.split("#")[0].strip() for block in BLOCKS for line in block.splitlines() if line.strip()]
-IN_TEXT = re.findall(r"`(python -m [^`]+|\./reproduce\.sh [^`]+)`", TEXT) + re.findall(r"by: (python -m .+?) -->", TEXT)
-COMMANDS = sorted({line for line in LINES + IN_TEXT if line.startswith(("python -m", "./reproduce.sh"))})
+PAGES = ["README.md", *(f"docs/{name}.md" for name in ("contributing", "data", "experiments", "notebooks", "verdicts"))]
+
+
+def _commands(page: str) -> set[str]:
+    """What a page tells a reader to type, without what stands for something of the reader's own."""
+    text = (ROOT / page).read_text(encoding="utf-8").replace("\\\n", " ")
+    lines = [line for block in re.findall(r"```sh\n(.*?)```", text, re.S) for line in block.splitlines()]
+    lines += re.findall(r"`((?:python -m|\./reproduce\.sh) [^`]+)`", text) + re.findall(
+        r"by: (python -m .+?) -->", text
+    )
+    found = {" ".join(line.split("#")[0].split()) for line in lines}
+    return {c for c in found if c.startswith(("python -m", "./reproduce.sh")) and not re.search(r"[A-Z]{2}|pip ", c)}
+
+
+README = sorted(_commands("README.md"))
+COMMANDS = sorted(set.union(*map(_commands, PAGES)))
 PROGRAMS = {"checks": checks_command, "notebooks": notebooks_command}  # beside artifact
-EXAMPLE = next(line for line in COMMANDS if "artifact run --add" in line)
-COMPARISON = next(line for line in COMMANDS if "artifact compare" in line)
+EXAMPLE = next(line for line in README if "artifact run --add" in line)
+COMPARISON = next(line for line in README if "artifact compare" in line)
+#: README's other commands for a newcomer, which CI runs as they stand; its two verbs are what CI consists of
+OTHERS = [
+    c for c in README if c.startswith("python") and c not in (EXAMPLE, COMPARISON, "python -m artifact headlines")
+]
+FOREST = (ROOT / "docs" / "forest.svg").read_text(encoding="utf-8")
 
 
 def _parse(command: click.Command, words: list[str]) -> None:
@@ -48,8 +65,19 @@ def _parse(command: click.Command, words: list[str]) -> None:
 
 
 def test_commands_are_found():
-    assert len(COMMANDS) >= 15
+    assert len(COMMANDS) >= 35 and len(OTHERS) >= 5
     assert sum(line.startswith("./reproduce.sh") for line in COMMANDS) >= 3
+    assert "./reproduce.sh test" in README
+    ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert "./reproduce.sh test" in ci and "./reproduce.sh quick" in ci
+
+
+@pytest.mark.parametrize("command", OTHERS)
+def test_a_newcomers_command_runs(command, tmp_path):
+    words = [sys.executable, *shlex.split(command)[1:]]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and done.stdout.strip(), done.stderr
 
 
 @pytest.mark.parametrize("line", COMMANDS)
@@ -60,6 +88,10 @@ def test_command_parses(line, monkeypatch):
     if words[0] == "./reproduce.sh":
         usage = subprocess.run([ROOT / "reproduce.sh", "help"], capture_output=True, text=True, check=True).stdout
         assert all(f"\n  {verb} " in usage for verb in words[1:])
+    elif words[1:3] == ["-m", "pytest"]:
+        assert all((ROOT / word).exists() for word in words[3:])
+    elif words[1:3] == ["-m", "mypy"]:
+        assert words[3:] == []
     elif words[2] in PROGRAMS:
         _parse(PROGRAMS[words[2]], words[3:])
     else:
@@ -72,7 +104,8 @@ def test_command_parses(line, monkeypatch):
 
 
 def test_example_is_the_file_that_is_shown():
-    (code,) = re.findall(r"```python\n(.*?)```", TEXT, re.S)
+    text = (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", text, re.S)
     assert code == (ROOT / "examples" / "fedsign.py").read_text(encoding="utf-8")
     assert len(code.splitlines()) < 20
 
@@ -101,9 +134,10 @@ def test_comparison_shows_the_method_beside_all_others(tmp_path):
     assert drawn == {".png", ".pdf", ".csv"}
 
 
+FILES = ["README.md", *(path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").glob("*.md")))]
 GENERATED = {
     (name, block["command"]): block[0]
-    for name in ("README.md", "docs/performance.md", "docs/reproduction.md", "docs/results.md")
+    for name in FILES
     for block in markdown_blocks.BLOCK.finditer((ROOT / name).read_text(encoding="utf-8"))
 }
 
@@ -135,7 +169,22 @@ def test_every_begin_of_a_generated_block_is_one():
     """In each of the files that have some; each command stands there once."""
     names = [name for name, _ in GENERATED]
     begins = {name: len(markdown_blocks.BEGIN.findall((ROOT / name).read_text(encoding="utf-8"))) for name in names}
-    assert len(begins) == 4 and begins == {name: names.count(name) for name in names}
+    assert len(begins) >= 20 and begins == {name: names.count(name) for name in names}
+
+
+def test_the_plot_of_the_front_page_is_current():
+    assert headlines.forest() == FOREST, "python -m artifact headlines --svg docs/forest.svg"
+    ElementTree.fromstring(FOREST)
+    for gain in headlines.gains():
+        assert gain.columns == 8 and f"{gain.mean.mean:+.1f} [" in FOREST
+
+
+def test_the_numbers_of_the_front_page_are_generated():
+    """Outside its generated blocks, code and links README has the numbers of a machine's needs and no others."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = re.sub(r"```.*?```|`[^`]*`|\]\([^)]*\)", "", markdown_blocks.BLOCK.sub("", text), flags=re.S)
+    assert sorted(set(re.findall(r"\d[\d.,]*\d|\d", text))) == ["10", "3.11", "64", "86"]
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) < 120
 
 
 FILLED = "<!-- generated by: python -m artifact costs -->\n\nold\n\n<!-- end of generated part -->\n"

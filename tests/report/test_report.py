@@ -262,10 +262,14 @@ def test_front_page_readme_and_list_count_alike(content, site):
         totals = re.findall(rf'href="\?{name}=([a-z-]+)#claims"[^>]*>(\d+)<', front)
         assert {verdict: int(n) for verdict, n in totals} == count
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert f"On paper: {counts[0].total()} claims" in readme and f"In training: {counts[1].total()} claims" in readme
-    assert f"{counts[1]['contradicted']} contradicted" in readme
-    page = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
-    assert f"In training: {counts[1].total()} claims" in page and f"{counts[1]['contradicted']} contradicted" in page
+    assert f"decides {counts[0].total()} statements" in readme and f"judge {counts[1].total()} claims" in readme
+    assert f"contradict {counts[1]['contradicted']} and" in readme
+    for page in ("reproduction", "verdicts"):
+        text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+        assert (
+            f"In training: {counts[1].total()} claims" in text and f"{counts[1]['contradicted']} contradicted" in text
+        )
+    assert f"On paper: {counts[0].total()} claims" in text
 
 
 SCALE = r"training images, [^,]+, [0-9 or]+ rounds, n=\d+(, curves not yet flat)?$"

@@ -1,0 +1,218 @@
+"""``artifact headlines``: what came out in five sentences, and one forest plot as an SVG, for the top of ``README.md``.
+
+Every number is read from the ledger, the stored evidence and the stored runs of the laptop profile. The plot follows
+the reader's light or dark mode, and its text is text.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import numpy as np
+from markupsafe import Markup
+
+from artifact.base.cache import cache
+from artifact.base.files import write_atomic
+from artifact.base.options import Place
+from artifact.base.stats import Interval, t_interval
+from artifact.base.tables_as_text import markdown_table
+from artifact.papers import experiments, table_results
+from artifact.papers.table_results import Comparison, Entry
+from artifact.report.content import Content
+from artifact.verdicts import setting
+from artifact.verdicts.findings import text_of
+from artifact.verdicts.ledger import EMPIRICAL, PAPERS, TITLES
+
+#: the table of the plot, the metric that it compares, and the cell of FedSAM's own setting
+TABLE, METRIC, OWN = "sun2023/1", "accuracy", "qu2022/1/fedsam/cifar-10-dirichlet-0.6/accuracy"
+#: the cell of FedLESAM as its released code computes it, of which the length of the perturbation is shown
+RELEASED = "discrepancies/variants/fedlesam-released-fedlesam-repository/dirichlet-0.1-recycled-pools/accuracy#norm"
+#: of the plot, in pixels: width, height of a row, left and right end of the axis, room above and below the rows
+WIDTH, ROW, LEFT, RIGHT, TOP, BELOW = 720, 26, 130, 520, 58, 62
+STYLE = """
+.paper { fill: #ffffff; } text { font: 13px system-ui, sans-serif; fill: #1f2328; } .quiet { fill: #59636e; }
+.axis { stroke: #1f2328; } .grid { stroke: #d1d9e0; } .ours { stroke: #0550ae; fill: #0550ae; stroke-width: 2.5; }
+.theirs { fill: none; stroke: #9a3412; stroke-width: 1.6; }
+@media (prefers-color-scheme: dark) {
+  .paper { fill: #0d1117; } text { fill: #f0f6fc; } .quiet { fill: #9198a1; }
+  .axis { stroke: #f0f6fc; } .grid { stroke: #3d444d; }
+  .ours { stroke: #79c0ff; fill: #79c0ff; } .theirs { stroke: #ffb077; }
+}"""
+
+
+@dataclass(frozen=True)
+class Gain:
+    """One method against FedAvg over the columns of the table.
+
+    mean: over the columns, seed by seed, with its 95 % interval over seeds. printed: the paper's mean difference.
+    above, below: columns in which the interval of the difference lies on that side of zero. columns: their number.
+    """
+
+    label: str
+    mean: Interval
+    printed: float | None
+    above: int
+    below: int
+    columns: int
+
+
+@cache
+def gains() -> list[Gain]:
+    """The methods of the table with runs in at least one column, the highest first."""
+    rows: dict[str, list[tuple[Entry, Comparison]]] = {}
+    for entry in _entries(TABLE):
+        compared = entry.comparison
+        if entry.cell.metric.id == METRIC and compared is not None and compared.difference.n > 1:
+            rows.setdefault(entry.cell.row.label, []).append((entry, compared))
+    by_cell = {(e.cell.row.label, e.cell.column.id): e.values for e in _entries(TABLE) if e.cell.metric.id == METRIC}
+    found = [_gain(label, pairs, by_cell) for label, pairs in rows.items()]
+    return sorted(found, key=lambda gain: -gain.mean.mean)
+
+
+def _gain(label: str, pairs: list[tuple[Entry, Comparison]], by_cell: dict[tuple[str, str], dict[int, float]]) -> Gain:
+    columns = []
+    for entry, compared in pairs:
+        other = by_cell[compared.against, entry.cell.column.id]
+        columns.append({seed: value - other[seed] for seed, value in entry.values.items() if seed in other})
+    seeds = sorted(set.intersection(*(set(column) for column in columns)))
+    mean = t_interval([np.mean([column[seed] for column in columns]) for seed in seeds])
+    printed = [compared.printed for _, compared in pairs if compared.printed is not None]
+    differences = [compared.difference for _, compared in pairs]
+    above, below = (sum(one.excludes(0) and side * one.mean > 0 for one in differences) for side in (1, -1))
+    return Gain(label, mean, float(np.mean(printed)) if printed else None, above, below, len(pairs))
+
+
+@cache
+def _entries(name: str) -> list[Entry]:
+    _, table = experiments.find(name)
+    return table_results.look_up(table, "laptop", Content().finished["laptop"])
+
+
+def _scale() -> str:
+    """``CIFAR-10, 5,000 training images, LeNet, 60 rounds, n=3``, of the plot's runs."""
+    runs = [run for entry in _entries(TABLE) for run in entry.runs]
+    return setting.in_words(runs, min(gain.mean.n for gain in gains()))
+
+
+# ---- sentences -------------------------------------------------------------------------------------------------------
+
+
+def sentences() -> str:
+    """Five numbered sentences or two, each with at most one interval, and a table of counts by paper."""
+    records = list(Content().records.values())
+    paper = Counter(v for record in records if (v := record.counted("on_paper")))
+    trained = Counter(record.in_training for record in records if record.in_training)
+    provisional = sum(record.provisional for record in records if record.in_training)
+    wrong = paper["refuted"] + paper["repaired"]
+    above = {gain.label: gain for gain in gains()}
+    proofs = sum(r.claim.refutes == "proof" and r.on_paper in ("refuted", "repaired") for r in records)
+    settings = above["FedDyn"].columns
+    lines = [
+        f"**Theory.** A program decides {paper.total()} statements. It proves {paper['proved']} as printed. It refutes "
+        f"{wrong} (of {proofs} only the proof), and corrects {paper['repaired']} of these.",
+        f"**Training.** Our runs judge {trained.total()} claims at a small scale. They reproduce "
+        f"{trained['reproduced']}, contradict {trained['contradicted']} and cannot tell for {trained['inconclusive']}. "
+        f"{provisional} of these verdicts are provisional.",
+        f"**What gains accuracy.** FedDyn beats FedAvg in {above['FedDyn'].above} of the plot's {settings} settings, "
+        f"FedSMOO in {above['FedSMOO'].above}, FedSAM in {above['FedSAM'].above} (95 % intervals without zero).",
+        f"**FedSAM at home.** In a small version of its own paper's setting FedSAM gains {text_of(OWN)} points on "
+        "FedAvg.",
+        f"**Released code.** FedLESAM's released code perturbs the weights by {text_of(RELEASED)} radii, not by one.",
+    ]
+    text = [f"{number}. {line}" for number, line in enumerate(lines, 1)]
+    return "\n".join([*text, "", *_papers(), "", *_picture()])
+
+
+def _papers() -> list[str]:
+    """A line for every paper: what was wrong on paper and what the runs say, with the way to its pages."""
+    body = []
+    records = Content().records.values()
+    for paper in PAPERS:
+        own = [record for record in records if record.claim.paper == paper]
+        checked = Counter(v for record in own if (v := record.counted("on_paper")))
+        trained = Counter(record.in_training for record in own if record.in_training)
+        wrong = checked["refuted"] + checked["repaired"]
+        runs = ", ".join(f"{trained[name]} {name}" for name in EMPIRICAL if trained[name])
+        link = f"[{TITLES[paper]}](docs/reproduction-{paper}.md)"
+        body.append([link, f"{wrong} of {checked.total()}", f"{checked['proved']} of {checked.total()}", runs])
+    return markdown_table(["paper", "refuted as printed", "proved", "claims that runs judge"], body)
+
+
+# ---- the plot --------------------------------------------------------------------------------------------------------
+
+
+def _picture() -> list[str]:
+    """The plot's line of Markdown; its alternative text holds all of its numbers."""
+    said = "; ".join(f"{gain.label} {_numbers(gain)}" for gain in gains())
+    title = f"Test accuracy minus FedAvg's, points, mean over {gains()[0].columns} settings, 95 % intervals"
+    return [
+        f"![{title}: {said}](docs/forest.svg)",
+        "",
+        f"*Ours: {_scale()}. The diamonds are the papers' printed numbers, which come from full-size runs.*",
+    ]
+
+
+def _numbers(gain: Gain) -> str:
+    ours = f"{gain.mean.mean:+.1f} [{gain.mean.low:+.1f}, {gain.mean.high:+.1f}]"
+    return ours if gain.printed is None else f"{ours}, paper {gain.printed:+.1f}"
+
+
+def forest() -> str:
+    """The plot as SVG: a row for every method, our interval and the paper's mark on one axis."""
+    found = gains()
+    values = [v for gain in found for v in (gain.mean.low, gain.mean.high, gain.printed or 0.0)]
+    low, high = 2 * np.floor(min(values) / 2), 2 * np.ceil(max(values) / 2)
+    height = TOP + ROW * len(found) + BELOW
+    bottom = height - BELOW + 6
+
+    def at(value: float) -> float:
+        return LEFT + (RIGHT - LEFT) * (value - low) / (high - low)
+
+    body = ['<rect class="paper" width="100%" height="100%"/>']
+    body.append(_text(10, 20, "Test accuracy minus FedAvg's, in points", 'font-weight="600"'))
+    body.append(_text(10, 40, f"ours: {_scale()}", 'class="quiet"'))
+    for tick in np.arange(low, high + 1, 2):
+        style = "axis" if tick == 0 else "grid"
+        body.append(f'<line class="{style}" x1="{at(tick):.1f}" x2="{at(tick):.1f}" y1="{TOP}" y2="{bottom}"/>')
+        body.append(_text(at(tick), bottom + 16, f"{tick:+g}" if tick else "0", 'text-anchor="middle" class="quiet"'))
+    for position, gain in enumerate(found):
+        y = TOP + ROW * (position + 0.6)
+        ends = f'x1="{at(gain.mean.low):.1f}" x2="{at(gain.mean.high):.1f}"'
+        body.append(_text(LEFT - 12, y + 4, gain.label, 'text-anchor="end"'))
+        body.append(f'<line class="ours" {ends} y1="{y:.1f}" y2="{y:.1f}"/>')
+        body.append(f'<circle class="ours" cx="{at(gain.mean.mean):.1f}" cy="{y:.1f}" r="3.5"/>')
+        if gain.printed is not None:
+            body.append(_diamond(at(gain.printed), y))
+        body.append(_text(RIGHT + 14, y + 4, _numbers(gain).split(", paper")[0], 'class="quiet"'))
+    y = height - 14
+    body += [f'<circle class="ours" cx="{LEFT}" cy="{y - 4}" r="3.5"/>', _diamond(LEFT + 310, y - 4)]
+    body.append(_text(LEFT + 10, y, f"ours, mean over {found[0].columns} settings, 95 % interval"))
+    body.append(_text(LEFT + 322, y, "printed in the paper, full-size runs"))
+    said = Markup.escape("; ".join(f"{gain.label} {_numbers(gain)}" for gain in found))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
+        f'role="img">\n<title>Test accuracy minus FedAvg\'s, in points: {said}</title>\n<style>{STYLE}\n</style>\n'
+        + "\n".join(body)
+        + "\n</svg>\n"
+    )
+
+
+def _text(x: float, y: float, text: str, more: str = "") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" {more}>{Markup.escape(text)}</text>'
+
+
+def _diamond(x: float, y: float) -> str:
+    return f'<path class="theirs" d="M{x:.1f} {y - 5:.1f}l5 5l-5 5l-5 -5z"/>'
+
+
+@click.command("headlines", help="Say what came out in five sentences, or draw it (the top of README.md).")
+@click.option("--svg", type=Place(dir_okay=False), help="Write the forest plot to this file instead.")
+def headlines_command(svg: Path | None) -> None:
+    if svg is None:
+        click.echo(sentences())
+    else:
+        write_atomic(svg, forest())
+        click.echo(f"{svg}: {len(gains())} methods")
