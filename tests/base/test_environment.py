@@ -91,7 +91,7 @@ def test_locked_versions_are_what_is_installed():
 def test_every_import_is_declared():
     """Third-party imports of the project's code, against pyproject.toml."""
     files = [path for folder in PACKAGES for path in (ROOT / folder).rglob("*.py")]
-    beside = [*(ROOT / "tests").glob("*.py"), *(ROOT / "docs").rglob("*.py")]  # imported by their stems
+    beside = [*(ROOT / "tests").rglob("*.py"), *(ROOT / "docs").rglob("*.py")]  # imported by their stems
     own = {*PACKAGES, *(path.stem for path in beside)}
     found: dict[str, Path] = {}
     for path in files:
