@@ -19,6 +19,7 @@ from theory.kit import lemmas
 from theory.kit.proof import Rejected
 from theory.kit.verdict import BY_CONSTRUCTION, registry
 from theory.qu2022.theorems import fixed_problem
+from theory.sun2023 import lyapunov
 
 STORED = runner.stored()
 #: questions that no paper states, asked of their numbers
@@ -133,6 +134,18 @@ def test_the_noise_of_a_mean_over_clients_is_divided_by_their_number():
     rejected(lemmas.mean_and_noise(2, 1))
     rejected(lemmas.mean_and_noise(1, 2))
     assert r"+\frac{2K}Ns^2" in run("qu22-lemA.4-avg").repaired
+
+
+def test_zeta_is_negative_at_the_printed_limit_and_the_printed_step_is_proved_for_the_papers_cohorts():
+    """R-T3: zeta for every n/m, and a step size that is not linear in n/m."""
+    verdict = run("sun23-zeta-pos")
+    assert r"\frac1{10}(3-6\sqrt{6m/n})" in verdict.repaired and r"n^2\ge\frac8{27}m" in verdict.repaired
+    zetas = {key: row["zeta at the printed limit"] for key, row in verdict.evidence["steps"].items()}
+    assert [round(zetas[key], 2) for key in ("1.0", "0.1", "0.05")] == [-1.17, -4.35, -6.27]
+    for n, m in ((10, 100), (10, 200)):
+        theta, kappa = n / m, (m - n) / (n * (m - 1))
+        assert lyapunov.largest_step(theta, kappa) > (theta / 216) ** 0.5 > theta / 9  # n/(9mL) was proved before
+    rejected(lyapunov.prove_closed(lyapunov.closed_sides()[0], [term / 2 for term in lyapunov.closed_sides()[1]]))
 
 
 def test_questions_of_the_ledger_are_tagged_and_counted_apart():

@@ -14,6 +14,7 @@ from theory.kit.exact import fractions_of
 from theory.kit.symbolic import NotProved, identity, nonnegative
 from theory.kit.tables import table
 from theory.kit.verdict import Verdict, check
+from theory.sun2023 import lyapunov
 from theory.sun2023.common import refuted, repaired, replay_of
 from theory.sun2023.figures import bars, cells_of
 
@@ -135,6 +136,29 @@ def repaired_step_certificate() -> str:
     return f"{form}; {claim}: {sign}"
 
 
+def zeta_at_the_limit() -> str:
+    """zeta at the printed limit b^2 = n/(216 m), for every participation."""
+    p = (1 + 2 * B) / 2 / (1 + 60 * B**2 - 216 * B**2 / THETA)
+    at_limit = (sp.Rational(1, 2) - 12 * p * B).subs(THETA, 216 * B**2)
+    return identity(at_limit, sp.Rational(3, 10) - 1 / (10 * B), label="zeta at the printed limit n/m = 216 b^2") + (
+        ", below -1 for n <= m, where 1/b >= sqrt(216) > 14"
+    )
+
+
+def printed_step_is_admitted() -> str:
+    """The printed limit meets the conditions of the proved theorem where n^2 >= 8m/27 (kappa <= 1/n)."""
+    limit = {lyapunov.beta: sp.sqrt(lyapunov.theta / 216) / lyapunov.L, lyapunov.kappa: 1 / N}
+    root, cohort = (slack.subs(limit, simultaneous=True) for slack in (lyapunov.ROOT, lyapunov.COHORT))
+    return "; ".join(
+        (
+            "printed limit in the conditions of sun23-thm4.1: beta L <= 1/sqrt(216) < 1/9",
+            identity(root, sp.Rational(25, 27) * lyapunov.theta, label="theta - 16 (beta L)^2"),
+            identity(cohort.subs(lyapunov.theta, N / M), (N**2 - 8 * M / 27) / M**2, label="cohort, kappa <= 1/n")
+            + ", >= 0 for n^2 >= 8m/27",
+        )
+    )
+
+
 @check(
     "sun23-zeta-pos",
     mutations=((0.7, "proved"), (1.2, "repaired")),
@@ -148,7 +172,9 @@ def gradient_coefficient(scale: float = 1.0) -> Verdict:
     Assumptions: p from (29)-(30), 1 <= n <= m.
     Method: zeta > 0 iff (216 m/n - 36) b^2 + 12 b < 1, b = beta L. At n = m and b = 1/15 < 0.0680, zeta = -0.98.
         ``scale`` multiplies the limit; at 0.7 of it the condition is proved for all n/m.
-    Verdict: repaired: b below the positive root; with the repaired Lemma C.6, beta <= n/(24 m L) gives zeta >= 1/8.
+    Verdict: repaired: b below the positive root; with the repaired Lemma C.6, beta <= n/(24 m L) gives zeta >= 1/8. At
+        the printed limit zeta = (3 - 6 sqrt(6m/n))/10 is negative for every n and m; the proof fails there, the theorem
+        need not.
     Reference: Sun et al. 2023, App. C.1.2, text before eq. (31); Theorem 4.1.
     """
     u = sp.Symbol("u", nonnegative=True)
@@ -174,10 +200,12 @@ def gradient_coefficient(scale: float = 1.0) -> Verdict:
     }
     statement = (
         r"$\zeta>0$ iff $(\frac{216m}n-36)b^2+12b<1$, $b=\beta L$ (printed Lemma C.6); with the repaired Lemma C.6 "
-        r"$\beta\le\frac n{24mL}$ gives $\zeta\ge\frac18$. With the duals' errors in the Lyapunov function "
-        r"(sun23-thm4.1) $\beta\le\frac n{9mL}$ suffices"
+        r"$\beta\le\frac n{24mL}$ gives $\zeta\ge\frac18$. At the printed limit $\zeta=\frac1{10}(3-6\sqrt{6m/n})<0$ "
+        r"for every $n\le m$. The theorem itself does not need $\zeta$: with the duals' errors in the Lyapunov function "
+        r"(sun23-thm4.1) the printed limit is admitted wherever $n^2\ge\frac8{27}m$"
     )
-    return repaired({**example, "left": left, "right": right}, statement, repaired_step_certificate(), steps=steps)
+    certificate = f"{repaired_step_certificate()}; {zeta_at_the_limit()}; {printed_step_is_admitted()}"
+    return repaired({**example, "left": left, "right": right}, statement, certificate, steps=steps)
 
 
 def draw_region(axes, evidence) -> None:

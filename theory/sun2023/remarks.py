@@ -98,7 +98,8 @@ def linear_speedup() -> Verdict:
     Method: at fixed beta both terms are proportional to 1/n. At the largest admissible beta (which the rate 1/(zeta
         beta T) asks for) the delta^0 term is 2 sqrt(6) L delta^0 sqrt(m/n), proportional to n^{-1/2}: exact numbers m
         = 6, n = 4.
-    Verdict: repaired; the kappa_f term, which dominates, has 1/beta ~ sqrt(m/n) (m/n with the repaired step size).
+    Verdict: repaired; the kappa_f term, which dominates, has 1/beta ~ sqrt(m/n) (m/n with the repaired Lemma C.6; the
+        theorem of sun23-thm4.1 admits beta = 1/(9L) for n/m fixed and n large).
     Reference: Sun et al. 2023, Remark 4.2.
     """
     _, left, right = _speedup_sides(SPEEDUP)

@@ -126,7 +126,8 @@ def convergence_theorem() -> Verdict:
         exceeds the right at T = 5000 even for zeta = 1/100 (the proof's value is 0.155), and for every zeta at larger
         T. The paper's proof solves (20) exactly; what fails then is in sun23-eq31 and sun23-thm4.1-units. Repair: a
         Lyapunov function of the duals' errors (theory.sun2023.lyapunov), from the printed zero duals, for inexact and
-        noisy local solves, proved from named facts and run on the package's FedSMOO.
+        noisy local solves, proved from named facts and run on the package's FedSMOO. Its step size is not linear in
+        n/m: with kappa <= 1/n it admits the printed limit wherever n^2 >= 8m/27, both settings of the paper among them.
     Verdict: repaired. Heterogeneity needs no bound, as the paper says; its size at the start enters.
     Reference: Sun et al. 2023, Theorem 4.1, eq. (14); App. C.1.2.
     """
