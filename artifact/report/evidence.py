@@ -55,7 +55,7 @@ LEADS = {
     "contradicted": "Training runs disagree with the claim at the stated profile.",
 }
 READING = "The paper does not contain this sentence: it is the ledger's own reading, and its verdict is counted apart."
-ASSUMPTION = "An assumption is not wrong; this one cannot hold as printed in the case that the numbers describe. "
+ASSUMPTION = "An assumption is not wrong. This one cannot hold for {}. What can be assumed instead is given."
 REFUTES = {
     "statement": "Refuted is the printed statement itself: it fails in the instance below.",
     "proof": "Refuted is the proof as printed, not the inequality for the algorithm: the instance takes values "
@@ -93,7 +93,7 @@ def parts(record: Record) -> list[Part]:
     found = [Part(text=LEADS[verdict])] if verdict in LEADS else []
     if verdict in ("refuted", "repaired"):
         assumption = record.claim.kind == "assumption"
-        lead = ASSUMPTION + "What can be assumed instead is given." if assumption else LEADS[verdict]
+        lead = ASSUMPTION.format(record.claim.cannot_hold_for) if assumption else LEADS[verdict]
         found = [Part(text=lead), *([] if assumption else [Part(text=REFUTES[record.claim.refutes])])]
     if record.claim.reading:
         found.insert(0, Part(text=READING))
@@ -151,7 +151,7 @@ def experiment(record: Record) -> list[Part]:
 
 
 def _tally(comparisons: Sequence[Mapping[str, Any]]) -> Part:
-    """On which side the means and the intervals lie, by what is compared with what, over the places of comparison."""
+    """On which side of its margin each comparison lies, by what is compared with what, over all places."""
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for row in comparisons:
         if None not in (row["mean"], row["low"], row["high"]):
@@ -159,12 +159,17 @@ def _tally(comparisons: Sequence[Mapping[str, Any]]) -> Part:
     counted = [
         (
             label,
-            f"{sum(row['mean'] > 0 for row in rows)} of {len(rows)}",
-            *(str(sum(test) or "") for test in ([r["low"] > 0 for r in rows], [r["high"] < 0 for r in rows])),
+            f"{sum(row['mean'] > row['margin'] for row in rows)} of {len(rows)}",
+            *(
+                str(sum(test) or "")
+                for test in ([r["low"] > r["margin"] for r in rows], [r["high"] < r["margin"] for r in rows])
+            ),
         )
         for label, rows in groups.items()
     ]
-    head = ("claimed", "mean on the claimed side", "95 % interval above 0", "95 % interval below 0")
+    margins = {row["margin"] for rows in groups.values() for row in rows}
+    limit = f"{margins.pop():g}" if len(margins) == 1 else "its margin"
+    head = ("claimed", f"mean above {limit}", f"95 % interval above {limit}", f"95 % interval below {limit}")
     return Part("On which side", head=head, rows=tuple(counted[:ROWS]), folded=len(counted) > 14)
 
 

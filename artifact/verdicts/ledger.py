@@ -56,7 +56,8 @@ class Claim:
     text. predicate: what the stored runs must show. judged: what the protocol's runs must show, once they are there.
     undecided: why no run of this project decides it. reading: no paper contains the sentence, the ledger asks it of the
     paper's numbers; such verdicts are counted apart. refutes: "proof" where the counterexample takes values that the
-    proof allows and the algorithm does not produce, so that the statement may hold for the algorithm.
+    proof allows and the algorithm does not produce, so that the statement may hold for the algorithm. cannot_hold_for:
+    of an assumption that is contested, the instances that break it; an assumption is not wrong.
     """
 
     id: Text
@@ -76,8 +77,14 @@ class Claim:
     undecided: str = ""
     reading: bool = False
     refutes: Literal["statement", "proof"] = "statement"
+    cannot_hold_for: str = ""
 
     def __post_init__(self) -> None:
+        contested = self.kind == "assumption" and self.expected in ("refuted", "repaired")
+        if contested != bool(self.cannot_hold_for):
+            raise UserError(
+                f"claim {self.id}: cannot_hold_for", self.cannot_hold_for, "words for a contested assumption"
+            )
         if self.empirical and self.expected_empirical not in EMPIRICAL:
             raise UserError(f"claim {self.id}: expected", self.expected_empirical, ", ".join(EMPIRICAL))
 

@@ -301,6 +301,12 @@ def test_a_card_says_on_which_side_each_comparison_lies(content):
     assert ("FedSMOO - FedDyn", "0 of 2") in {row[:2] for row in sides.rows}
 
 
+def test_a_card_counts_against_the_margin_and_not_against_zero():
+    row = {"label": "A - B", "mean": -1.36, "low": -1.9, "high": -0.8, "margin": -2.0}
+    part = evidence._tally([row, row | {"mean": -2.5, "low": -3.0, "high": -2.1}])
+    assert part.rows == (("A - B", "1 of 2", "1", "1"),) and part.head[2] == "95 % interval above -2"
+
+
 # ---- miniatures ------------------------------------------------------------------------------------------------------
 
 

@@ -201,7 +201,7 @@ def gradient_coefficient(scale: float = 1.0) -> Verdict:
     statement = (
         r"$\zeta>0$ iff $(\frac{216m}n-36)b^2+12b<1$, $b=\beta L$ (printed Lemma C.6); with the repaired Lemma C.6 "
         r"$\beta\le\frac n{24mL}$ gives $\zeta\ge\frac18$. At the printed limit $\zeta=\frac1{10}(3-6\sqrt{6m/n})<0$ "
-        r"for every $n\le m$. The theorem itself does not need $\zeta$: with the duals' errors in the Lyapunov function "
+        r"for every $n\le m$. The theorem does not need $\zeta$: with the duals' errors in the Lyapunov function "
         r"(sun23-thm4.1) the printed limit is admitted wherever $n^2\ge\frac8{27}m$"
     )
     certificate = f"{repaired_step_certificate()}; {zeta_at_the_limit()}; {printed_step_is_admitted()}"
