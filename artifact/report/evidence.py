@@ -93,7 +93,11 @@ def parts(record: Record) -> list[Part]:
     found = [Part(text=LEADS[verdict])] if verdict in LEADS else []
     if verdict in ("refuted", "repaired"):
         assumption = record.claim.kind == "assumption"
-        lead = ASSUMPTION.format(record.claim.cannot_hold_for) if assumption else LEADS[verdict]
+        lead = (
+            ASSUMPTION.format(record.claim.cannot_hold_for or "the case that the numbers describe")
+            if assumption
+            else LEADS[verdict]
+        )
         found = [Part(text=lead), *([] if assumption else [Part(text=REFUTES[record.claim.refutes])])]
     if record.claim.reading:
         found.insert(0, Part(text=READING))

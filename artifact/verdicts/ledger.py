@@ -80,11 +80,6 @@ class Claim:
     cannot_hold_for: str = ""
 
     def __post_init__(self) -> None:
-        contested = self.kind == "assumption" and self.expected in ("refuted", "repaired")
-        if contested != bool(self.cannot_hold_for):
-            raise UserError(
-                f"claim {self.id}: cannot_hold_for", self.cannot_hold_for, "words for a contested assumption"
-            )
         if self.empirical and self.expected_empirical not in EMPIRICAL:
             raise UserError(f"claim {self.id}: expected", self.expected_empirical, ", ".join(EMPIRICAL))
 
