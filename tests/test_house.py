@@ -36,7 +36,7 @@ MOST = {
     "models": 461,
     "accelerate": 1_263,
     "curvature": 1_769,
-    "looseness": 1_040,
+    "looseness": 1_046,
     "data": 1_154,
     "algorithms": 1_745,
     "training": 1_740,

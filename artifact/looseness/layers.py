@@ -19,6 +19,7 @@ sum of the calls' square roots. The first needs no structure; the others need a 
 
 from __future__ import annotations
 
+import io
 import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -193,6 +194,11 @@ class Report:
     def figure(self) -> Any:
         """A matplotlib figure: measurements and bounds of every layer on a logarithmic axis."""
         return figure(self)
+
+    def _repr_png_(self) -> bytes:
+        """The figure, which a notebook shows."""
+        self.figure().savefig(png := io.BytesIO(), format="png")
+        return png.getvalue()
 
 
 def _largest(values: Iterable[float | None]) -> float | None:
