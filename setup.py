@@ -12,6 +12,6 @@ setup(
     packages=[*find_packages(include=["artifact*"]), *(f"artifact.{name}" for name in DECLARED)],
     package_dir={f"artifact.{name}": name for name in DECLARED},
     package_data={f"artifact.{name}": ["*.toml", "*.csv", "*/*.csv"] for name in DECLARED}
-    | {"artifact": ["py.typed"], "artifact.accelerate": ["*.toml"]}
+    | {"artifact": ["py.typed"], "artifact.accelerate": ["*.toml"], "artifact.audit": ["template/*", "template/*/*"]}
     | {"artifact.report": ["templates/*.html", "static/*", "text/*.toml"]},
 )

@@ -12,6 +12,7 @@ from artifact.accelerate.allocator import keep_freed_memory, let_idle_threads_sl
 
 if TYPE_CHECKING:
     from artifact import curvature, losses, optim
+    from artifact.interface.added import dataset, network
     from artifact.interface.train import partition, train
     from artifact.looseness import bounds
 
@@ -28,6 +29,8 @@ PUBLIC = {
     "losses": "artifact.losses",
     "curvature": "artifact.curvature",
     "bounds": "artifact.looseness:bounds",
+    "network": "artifact.interface.added:network",
+    "dataset": "artifact.interface.added:dataset",
 }
 
 keep_freed_memory()
@@ -42,4 +45,4 @@ def __getattr__(name: str) -> Any:
     return getattr(found, attribute) if attribute else found
 
 
-__all__ = ["bounds", "curvature", "losses", "optim", "partition", "train"]
+__all__ = ["bounds", "curvature", "dataset", "losses", "network", "optim", "partition", "train"]

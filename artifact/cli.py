@@ -10,25 +10,29 @@ import itertools
 import json
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import click
 
 from artifact.base.errors import UserError
-from artifact.base.options import AS_JSON, profile_option
+from artifact.base.options import ADD_ONLY, AS_JSON, AUDIT_ONLY, profile_option
 from artifact.base.registered import LOADERS
 from artifact.base.tables_as_text import in_words, markdown_table, plain_lines
 from artifact.runs.processes import uninterrupted
 
 
-def _schematics() -> Any:
+def _of_checkout(module: str) -> Any:
     try:
-        return import_module("theory.schematics").SCHEMATICS
+        return import_module(module)
     except ModuleNotFoundError as error:
+        if error.name not in ("theory", "checks", module):
+            raise
         raise UserError("theory", error.name, "a command started in a checkout, which holds that package") from None
 
 
-LOADERS["schematics"] = _schematics
+LOADERS["schematics"] = lambda: _of_checkout("theory.schematics").SCHEMATICS
+LOADERS["checks"] = lambda: _of_checkout("checks.runner")
 
 #: name -> where the command is defined, and the first line of its help. MODULE:NAME names a ``click.Command`` or a
 #: function that makes one.
@@ -62,6 +66,7 @@ COMMANDS = {
     ),
     "compare": ("artifact.papers.compare:compare_command", "Compare a method of your own with PAPER/TABLE."),
     "store": ("artifact.runs.store_command:store_group", "Verify, seal and repair stored records."),
+    "audit": ("artifact.audit.command:audit_group", "Write a folder for a paper of your own, and check it."),
     "costs": ("artifact.papers.costs:costs_command", "Count gradients, traffic and client memory of every method."),
     "readme": ("artifact.report.markdown_blocks:readme_command", "Fill the generated blocks of Markdown files."),
     "headlines": ("artifact.report.headlines:headlines_command", "Say what came out in five sentences, or draw it."),
@@ -102,19 +107,23 @@ class Commands(click.Group):
 
 
 def commands(arguments: Sequence[str]) -> click.Group:
-    """The command group; files named by ``--add`` are registered first, so that their options exist."""
-    for file in _added(arguments):
-        from artifact import algorithms
+    """The command group; what ``--add`` and ``--audit`` name is entered first, so that its options exist."""
+    for file in _given(arguments, "--add"):
+        from artifact.interface.added import register_file
 
-        algorithms.register_file(file)
+        register_file(file)
+    for folder in _given(arguments, "--audit"):
+        from artifact.papers.folders import open_audit
+
+        open_audit(Path(folder))
     text = "Replication and audit of five papers on sharpness-aware federated learning."
     return Commands("artifact", help=text, context_settings={"show_default": True})
 
 
-def _added(arguments: Sequence[str]) -> list[str]:
-    """Values of ``--add FILE`` and ``--add=FILE``."""
-    apart = [value for flag, value in itertools.pairwise(arguments) if flag == "--add"]
-    return apart + [word.removeprefix("--add=") for word in arguments if word.startswith("--add=")]
+def _given(arguments: Sequence[str], option: str) -> list[str]:
+    """Values of ``option VALUE`` and ``option=VALUE``."""
+    apart = [value for flag, value in itertools.pairwise(arguments) if flag == option]
+    return apart + [word.removeprefix(f"{option}=") for word in arguments if word.startswith(f"{option}=")]
 
 
 # ---- list ------------------------------------------------------------------------------------------------------------
@@ -168,8 +177,9 @@ def _datasets() -> list[dict[str, Any]]:
 
 def _models() -> list[dict[str, Any]]:
     from artifact.models.registry import MODELS
+    from artifact.papers.folders import USED_BY
 
-    return [{"name": name, "title": title, "papers": list(papers)} for name, (title, papers) in MODELS.items()]
+    return [{"name": name, "title": title, "papers": USED_BY.get(name, [])} for name, title in MODELS.items()]
 
 
 def _experiments() -> list[dict[str, Any]]:
@@ -215,6 +225,8 @@ LISTS: dict[str, Callable[[], list[dict[str, Any]]]] = {
 @click.option("--paper", help="Only the cells, experiments or claims of this paper.")
 @profile_option("laptop")
 @click.option("--markdown", is_flag=True, help="Print a Markdown table.")
+@ADD_ONLY
+@AUDIT_ONLY
 @AS_JSON
 def list_command(what: str, paper: str | None, profile: str, markdown: bool, as_json: bool) -> None:
     rows = _cells(paper, profile) if what == "cells" else _of_paper(paper, what, LISTS[what]())

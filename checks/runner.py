@@ -15,6 +15,7 @@ import multiprocessing
 import os
 import platform
 import signal
+import sys
 import time
 import traceback
 import warnings
@@ -30,7 +31,9 @@ from pathlib import Path
 from typing import Any
 
 from artifact.accelerate import choose
+from artifact.base.errors import line_of
 from artifact.base.files import write_atomic
+from artifact.papers import folders
 from artifact.report import fingerprints
 from artifact.runs.processes import ENDING, end_with_driver
 from artifact.runs.seal import believed, read_sealed, seal
@@ -127,6 +130,9 @@ def import_theory(papers: Sequence[str] = PAPERS) -> dict[str, str]:
     """Import the papers' packages, which registers their checks. Returns paper -> error text for those that fail."""
     errors = {}
     for paper in papers:
+        if paper in folders.AUDITS:
+            errors |= _import_statements(folders.AUDITS[paper])
+            continue
         name = f"theory.{paper}"
         if importlib.util.find_spec(name) is None:
             errors[paper] = f"package {name} does not exist"
@@ -136,6 +142,23 @@ def import_theory(papers: Sequence[str] = PAPERS) -> dict[str, str]:
         except Exception as error:
             errors[paper] = f"package {name} does not import: {type(error).__name__}: {error}"
     return errors
+
+
+def _import_statements(audit: folders.Audit) -> dict[str, str]:
+    """The same for the file of an audit; nothing where it has none."""
+    name = f"statements of {audit.key}"
+    if name in sys.modules or not audit.statements.is_file():
+        return {}
+    spec = importlib.util.spec_from_file_location(name, audit.statements.absolute())
+    assert spec is not None and spec.loader is not None  # of a file that is there
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    try:
+        exec(compile(audit.statements.read_bytes(), str(audit.statements.absolute()), "exec"), vars(module))
+    except (Exception, SystemExit) as error:  # the author's own code may raise anything
+        del sys.modules[name]
+        where = f"{audit.statements}, line {line_of(str(audit.statements), error)}"
+        return {audit.key: f"{type(error).__name__}: {error} ({where})"}
+    return {}
 
 
 @contextmanager
@@ -253,12 +276,14 @@ def _draw_all(job: Job, result: Mapping[str, Any], folder: Path, limit: float) -
     return drawn
 
 
-def _serve(pipe: Connection, papers: Sequence[str], limit: float, figures: Path | None) -> None:
+def _serve(pipe: Connection, papers: Sequence[str], audits: Sequence[Path], limit: float, figures: Path | None) -> None:
     """A worker process: one job after the other until the driver closes the pipe or is no more."""
     for name in set(ENDING) - {signal.SIGTERM}:  # they reach the whole process group; the driver deals with them
         signal.signal(name, signal.SIG_IGN)
     end_with_driver()
     warnings.simplefilter("ignore")  # they would interleave with the progress bar; pytest shows them
+    for folder in audits:
+        folders.open_audit(folder)
     import_theory(papers)
     with suppress(EOFError, OSError):
         while True:
@@ -304,7 +329,8 @@ def run_jobs(
     A worker that dies gives an error result and is replaced.
     """
     results: dict[Job, dict[str, Any]] = {}
-    queue, told = deque(jobs), (tuple(papers), limit, figures)
+    audits = tuple(audit.folder for audit in folders.AUDITS.values())
+    queue, told = deque(jobs), (tuple(papers), audits, limit, figures)
     pool: list[_Worker] = []
     with _single_threaded():
         try:
@@ -459,7 +485,7 @@ def store(outcome: Outcome, folder: Path = STORE) -> Path | None:
         "margin": outcome.margin,
         "repaired": outcome.repaired,
         "seconds": round(outcome.seconds, 1),
-        "command": f"python -m checks --claim {outcome.claim.id}",
+        "command": folders.checked_by(outcome.claim.paper, outcome.claim.id),
         "versions": versions(),
     }
     path = folder / f"{outcome.claim.id}.json"

@@ -24,6 +24,7 @@ from artifact.base import paths
 from artifact.base.errors import UserError
 from artifact.cli import COMMANDS, commands
 from artifact.data.sources import import_npz
+from artifact.interface.added import register_file
 from artifact.models.registry import MODELS
 from artifact.runs import session
 from artifact.runs.command import described
@@ -377,7 +378,7 @@ def test_every_list_is_readable_by_a_program(capsys):
 
 
 def test_a_method_of_ones_own_is_listed_without_released_form(capsys):
-    algorithms.register_file(ROOT / "examples" / "fedsign.py")
+    register_file(ROOT / "examples" / "fedsign.py")
     try:
         assert main(["list", "algorithms", "--json"]) == 0
         rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}

@@ -25,6 +25,7 @@ from artifact import algorithms
 from artifact.__main__ import main
 from artifact.base import paths
 from artifact.base.errors import UserError
+from artifact.interface.added import register_file
 from artifact.papers.figures import surfaces
 from artifact.runs import session
 from artifact.runs.store import Run, read_checkpoint
@@ -551,7 +552,7 @@ class Keeping(FedAvg):
 def keeping(tmp_path):
     """A method of the user's own whose state grows, and holds the model that it returns; registered under its name."""
     (tmp_path / "keeping.py").write_text(OWN)
-    yield algorithms.register_file(tmp_path / "keeping.py")[0]
+    yield register_file(tmp_path / "keeping.py")[0]
     del algorithms.ALGORITHMS["keeping"]
 
 

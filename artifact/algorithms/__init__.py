@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import inspect
 import math
-import sys
 import typing
 from collections.abc import Iterable
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from pydantic import PydanticUserError, TypeAdapter, ValidationError
@@ -22,7 +17,7 @@ from artifact.algorithms.lesam import FedLESAM, FedLESAMD, FedLESAMS
 from artifact.algorithms.momentum import FedCM, MimeLite
 from artifact.algorithms.robust import FedRobust
 from artifact.algorithms.sam import FedASAM, FedGAMMA, FedSAM, GlobalFedSAM, MoFedSAM
-from artifact.algorithms.switches import EXCLUSIVE, SAME_EQUATION, SOURCES, SWITCHES, mixins, released_ids
+from artifact.algorithms.switches import EXCLUSIVE, SAME_EQUATION, SWITCHES, mixins, released_ids
 from artifact.algorithms.variates import FedDC, Scaffold
 from artifact.base.cache import cache
 from artifact.base.errors import UserError, fault
@@ -96,20 +91,20 @@ def canonical(name: str) -> str:
     """
     if name in ALGORITHMS:
         return name
-    by_plain = _by_plain()
-    if _plain(name) not in by_plain:
+    known = by_plain()
+    if plain(name) not in known:
         raise UserError("algorithm", name, ", ".join(ALGORITHMS))
-    return by_plain[_plain(name)]
+    return known[plain(name)]
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
     """What of a name matters: letters and digits, in lower case."""
     return "".join(ch for ch in name.lower() if ch.isalnum())
 
 
-def _by_plain() -> dict[str, str]:
+def by_plain() -> dict[str, str]:
     """Registry name of every plain form that means a method."""
-    return {_plain(key): key for key in ALGORITHMS} | _SPELLINGS
+    return {plain(key): key for key in ALGORITHMS} | _SPELLINGS
 
 
 def hyperparameters(name: str) -> dict[str, dataclasses.Field]:
@@ -154,7 +149,7 @@ def has_code(name: str) -> bool:
 
 def _repository(name: str, source: str | None) -> str:
     """The repository whose form of a method is meant. Raises UserError where none, or not this one, has the method."""
-    having = [repository for repository in SOURCES if name in RELEASED[repository]]
+    having = [repository for repository, methods in RELEASED.items() if name in methods]
     if not having:
         raise UserError("variant", "released", f"paper (no code was released for {name})")
     source = source or _home(name)
@@ -228,7 +223,7 @@ def register(name: str, algorithm: type[FedAvg]) -> None:
     Raises UserError when the name means a method, for other classes, for a default that a stored config cannot hold,
     and for a field that takes no value.
     """
-    if _plain(name) in _by_plain():
+    if plain(name) in by_plain():
         raise UserError("name", name, f"a name that means none of {', '.join(ALGORITHMS)}")
     own = isinstance(algorithm, type) and issubclass(algorithm, FedAvg) and "__dataclass_fields__" in vars(algorithm)
     if not own:
@@ -239,52 +234,3 @@ def register(name: str, algorithm: type[FedAvg]) -> None:
         if not field.init:
             raise UserError(field.name, "init=False", f"a field of {name} that takes a value, or no annotation")
     ALGORITHMS[name] = algorithm
-
-
-def register_file(path: str | Path) -> list[str]:
-    """Run a Python file of the user's and register every method that it defines, under its lower-case class name.
-
-    The hash of the file becomes part of a run's key: the same name in an edited file is another method.
-    Raises UserError when the file is missing, does not run, defines no method, or one whose name means another; with
-    the line of the file where there is one.
-    """
-    path = Path(path)
-    if not (path.is_file() and path.suffix == ".py"):
-        raise UserError("add", str(path), "an existing Python file, NAME.py")
-    content = path.read_bytes()
-    digest = hashlib.sha256(content.replace(b"\r\n", b"\n")).hexdigest()[:16]
-    name = f"added {digest}"
-    sys.modules[name] = module = ModuleType(name)  # where dataclasses and pydantic look up annotations that are texts
-    module.__file__ = str(path.absolute())
-    try:
-        exec(compile(content, module.__file__, "exec", dont_inherit=True), vars(module))  # leaves no __pycache__ behind
-    except UserError:
-        raise
-    except (Exception, SystemExit) as error:  # the user's own code may raise anything
-        raise fault(str(path), error) from error
-    classes = [v for v in vars(module).values() if isinstance(v, type) and v.__module__ == name]
-    own = [v for v in classes if issubclass(v, FedAvg)]
-    if not own:
-        found = [f"{v.__name__} in line {_first_line(v)} does not" for v in classes] or ["it defines no class"]
-        allowed = f"a file that defines a dataclass deriving from a method ({', '.join(found)})"
-        raise UserError("add", str(path), allowed)
-    known = _by_plain()
-    for algorithm in own:  # before any is registered; canonical() could not tell two with one plain form apart
-        title, plain = algorithm.__name__, _plain(algorithm.__name__)
-        if plain in known:
-            allowed = f"a file, named once, whose methods have new names, unlike {title}, which means {known[plain]}"
-            raise UserError("add", str(path), allowed)
-        known[plain] = title.lower()
-    for algorithm in own:
-        try:
-            register(algorithm.__name__.lower(), algorithm)
-        except UserError as error:
-            place = f"{path}, line {_first_line(algorithm)}"
-            raise UserError(error.field, error.value, f"{error.allowed} ({place})") from None
-        algorithm.added_from, algorithm.added_digest = str(path), digest
-    return [algorithm.__name__.lower() for algorithm in own]
-
-
-def _first_line(cls: type) -> int:
-    """Where its definition begins in its file."""
-    return inspect.getsourcelines(cls)[1]

@@ -46,13 +46,13 @@ def first_fault(error: ValidationError, owner: str = "", fields: Iterable[str] =
 
 def fault(file: str, error: BaseException) -> UserError:
     """An error of the user's own code, with the line of the file that was read or running when it came up."""
-    text, line = f"{type(error).__name__}: {error}", _line_of(file, error)
+    text, line = f"{type(error).__name__}: {error}", line_of(file, error)
     if isinstance(error, SyntaxError) and line is not None:  # its own text repeats file and line
         text = f"{type(error).__name__}: {error.msg}"
     return UserError("add", file, f"a Python file that runs ({text}{'' if line is None else f', line {line}'})")
 
 
-def _line_of(file: str, error: BaseException) -> int | None:
+def line_of(file: str, error: BaseException) -> int | None:
     """The last line of the file on the error's way; None where the error did not come through the file."""
     own = Path(file).absolute()
     if isinstance(error, SyntaxError) and error.filename and Path(error.filename) == own:

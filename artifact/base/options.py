@@ -73,10 +73,19 @@ QUIET = click.option("--quiet", is_flag=True, help="Show no progress.")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON for other programs.")
 DATA_HELP = "Folder of the data sets.  [default: $FEDSHARP_DATA, else data]"
 DATA_ROOT = click.option("--data", "data_root", type=Place(), help=DATA_HELP)
-ADD = click.option("--add", multiple=True, help="Python file with a method of your own; may be repeated.")
-#: for a command that needs nothing but the method's registration, which ``artifact.cli`` does before
+ADD = click.option(
+    "--add", multiple=True, help="Python file with methods, networks or data sets of your own; may be repeated."
+)
+#: for a command that needs nothing but what the file registers, which ``artifact.cli`` does before
 ADD_ONLY = click.option(
-    "--add", multiple=True, expose_value=False, help="Python file with the method of a run; may be repeated."
+    "--add",
+    multiple=True,
+    expose_value=False,
+    help="Python file with the method, network or data set of a run; may be repeated.",
+)
+#: ``artifact.cli`` opens these before
+AUDIT_ONLY = click.option(
+    "--audit", multiple=True, expose_value=False, help="Folder with one paper more, as `audit init` writes it."
 )
 RUNS = click.option("--out", "store", type=Place(), default=Path("results"), help="Store of the runs.")
 STORE = click.option(

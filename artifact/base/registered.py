@@ -1,4 +1,4 @@
-"""What packages above ``artifact`` give to modules that must not import them, loaded when it is first asked for."""
+"""What comes from elsewhere: from packages above ``artifact``, loaded when first asked for, and from a user's files."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 
 #: name -> function that imports and returns it; the command line enters the theory's ``schematics``
 LOADERS: dict[str, Callable[[], Any]] = {}
+#: (``model`` or ``dataset``, its name) -> the user's own file that defines it, and a hash of the file's content
+ADDED: dict[tuple[str, str], tuple[str, str]] = {}
 
 
 def registered(name: str) -> Any:

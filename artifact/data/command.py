@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from artifact import data
-from artifact.base.options import AS_JSON, DATA_ROOT, Place
+from artifact.base.options import ADD_ONLY, AS_JSON, DATA_ROOT, Place
 from artifact.base.tables_as_text import plain_lines
 
 
@@ -20,6 +20,7 @@ def data_group() -> None:
 @data_group.command("status", help="What is here, where, and how to get the rest.")
 @click.argument("name", required=False)
 @DATA_ROOT
+@ADD_ONLY
 @AS_JSON
 def data_status(name: str | None, data_root: Path | None, as_json: bool) -> None:
     rows = [data.status(n, data_root) for n in ([name] if name else data.DATASETS)]
@@ -46,6 +47,7 @@ def data_fetch(name: str, data_root: Path | None) -> None:
 @click.option("--seed", type=click.IntRange(0), default=0, help="Seed of the random draws.")
 @click.option("--figure", type=Place(), help="Heat map of clients by classes, .png or .pdf.")
 @DATA_ROOT
+@ADD_ONLY
 @AS_JSON
 def data_split(
     name: str,

@@ -19,7 +19,8 @@ class Dataset:
     """Images and labels of one dataset; all tensors live on one device.
 
     name: registry name, with "[train/test]" appended for a subset.
-    train_x, test_x: uint8 [N, C, H, W]; train_y, test_y: int64 [N], values in 0..len(classes)-1.
+    train_x, test_x: uint8 [N, C, H, W], or floating-point [N, ...] without mean and std.
+    train_y, test_y: int64 [N], values in 0..len(classes)-1.
     classes: class names in label order.
     scale: pixel value that means 1.0 (255; 16 for the scikit-learn digits).
     mean, std: per channel, in units of pixel / scale.
@@ -46,10 +47,9 @@ class Dataset:
             object.__setattr__(self, "fingerprint", _fingerprint(self))
 
     @property
-    def input_shape(self) -> tuple[int, int, int]:
-        """(C, H, W) of one image."""
-        channels, height, width = self.train_x.shape[1:]
-        return channels, height, width
+    def input_shape(self) -> tuple[int, ...]:
+        """Of one input: (C, H, W) of an image."""
+        return tuple(self.train_x.shape[1:])
 
     def to(self, device: str | torch.device) -> Dataset:
         """The same data with every tensor on `device`; the fingerprint is kept."""

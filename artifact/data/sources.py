@@ -14,7 +14,7 @@ import os
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,12 +48,13 @@ class Source:
     share: fraction kept of training and test images (class-stratified, seed 0).
     validation: training images that are held out and stand in place of the test images (class-stratified, seed 0).
     file: name of the stored file, where another entry's is read.
+    own: reads a data set of the user's own from a root; classes and shape are then known only when it is read.
     """
 
     title: str
     kind: str
     classes: int
-    shape: tuple[int, int, int]
+    shape: tuple[int, ...]
     mean: tuple[float, ...]
     std: tuple[float, ...]
     places: tuple[str, ...] = ()
@@ -65,10 +66,13 @@ class Source:
     validation: int = 0
     file: str = ""
     scale: float = 255.0
+    own: Callable[[Path], Dataset] | None = None
 
     @property
     def how(self) -> str:
         """How to get the data, in a few words."""
+        if self.own is not None:
+            return "read by a file of your own, which --add names"
         if self.kind == "digits":
             return "part of scikit-learn, always there"
         file = "FILE.npz" if self.kind == "cifar" else "FILE.npz or FOLDER"
@@ -149,6 +153,11 @@ def describe(name: str) -> Source:
     return dataclasses.replace(source, shape=(3, int(size), int(size)))
 
 
+def classes_of(name: str) -> int:
+    """Number of classes; a data set of the user's own is read for it."""
+    return describe(name).classes or len(load(name).classes)
+
+
 def data_root(root: str | os.PathLike | None = None) -> Path:
     """Folder of local data: the argument, else environment FEDSHARP_DATA, else ./data."""
     return Path(root or os.environ.get("FEDSHARP_DATA") or "data")
@@ -161,6 +170,8 @@ def load(name: str, root: str | os.PathLike | None = None) -> Dataset:
     them.
     """
     source, root = describe(name), data_root(root)
+    if source.own is not None:
+        return source.own(root)
     if source.kind == "digits":
         return _dataset(name, source, _digits())
     place = _locate(name, source, root)
@@ -180,6 +191,7 @@ def status(name: str, root: str | os.PathLike | None = None) -> dict[str, object
     source, root = describe(name), data_root(root)
     place = _locate(name, source, root)
     where = "scikit-learn" if source.kind == "digits" else place and str(place)
+    where = source.places[0] if source.own is not None else where
     return {
         "name": name,
         "title": source.title,
@@ -197,7 +209,7 @@ def fetch(name: str, root: str | os.PathLike | None = None) -> Path | None:
     Returns the file, or None for data that need no download. Raises UserError when there is no network or the
     publisher's files cannot be fetched by a program. A failure leaves nothing behind.
     """
-    source, root = describe(name), data_root(root)
+    source, root = _of_project(name), data_root(root)
     if source.kind == "digits":
         return None
     place = root / source.places[0]
@@ -221,7 +233,7 @@ def import_npz(name: str, path: str | os.PathLike, root: str | os.PathLike | Non
     path: .npz with train_x, test_x uint8 [N, H, W] or [N, H, W, C], train_y, test_y integer [N], and optionally
     classes (str), domains (integer [N]) with domain_names (str). Returns the written file. Raises UserError.
     """
-    source, root, path = describe(name), data_root(root), Path(path)
+    source, root, path = _of_project(name), data_root(root), Path(path)
     if source.kind == "digits":
         raise UserError("dataset", name, "any other dataset; the digits are part of scikit-learn")
     if path.is_file():
@@ -232,6 +244,14 @@ def import_npz(name: str, path: str | os.PathLike, root: str | os.PathLike | Non
         raise UserError("path", str(path), f"an existing .npz file or a folder in the usual layout of {name}")
     _check(arrays, source)
     return _store(name, arrays, root)
+
+
+def _of_project(name: str) -> Source:
+    """Raises UserError for a data set of the user's own, of which nothing is stored."""
+    source = describe(name)
+    if source.own is not None:
+        raise UserError("dataset", name, f"a data set of the project; this one is {source.how}")
+    return source
 
 
 def _locate(name: str, source: Source, root: Path) -> Path | None:

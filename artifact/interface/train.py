@@ -165,7 +165,7 @@ class _OwnData(Dataset):
     """Inputs and labels as they are handed in: numbers that the network takes without normalisation."""
 
     @property
-    def input_shape(self) -> tuple[int, ...]:  # type: ignore[override]  # images have three sizes, these any number
+    def input_shape(self) -> tuple[int, ...]:
         return tuple(self.train_x.shape[1:]) or (1,)
 
 

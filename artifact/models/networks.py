@@ -30,6 +30,7 @@ from torch import Tensor, nn
 
 from artifact.base.errors import UserError
 from artifact.base.random import key
+from artifact.base.registered import ADDED
 from artifact.models.activations import input_shapes
 
 WEIGHTS_VARIABLE = "FEDSHARP_WEIGHTS"
@@ -81,7 +82,7 @@ class Model(nn.Module):
     """
 
     name: str
-    input_shape: tuple[int, int, int]
+    input_shape: tuple[int, ...]
     classes: int
     dropout_units: int = 0
 
@@ -332,7 +333,8 @@ def build(name: str, input_shape: tuple[int, ...], classes: int, seed: int) -> M
     """
     make = _builder(name)
     shape = tuple(int(size) for size in input_shape)
-    if len(shape) != 3 or min(shape) < 1:
+    images = ("model", name) not in ADDED and not name.startswith("mlp")  # these take inputs of any shape
+    if (images and len(shape) != 3) or min(shape) < 1:
         raise UserError("input_shape", shape, "three positive integers: channels, height, width")
     if classes < 2:
         raise UserError("classes", classes, "an integer of at least 2")

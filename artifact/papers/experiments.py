@@ -25,6 +25,7 @@ from artifact.base import paths
 from artifact.base.cache import cache
 from artifact.base.errors import UserError
 from artifact.base.files import read_file
+from artifact.papers import folders
 from artifact.papers.declared import (
     PROFILES,
     Figure,
@@ -206,7 +207,7 @@ def _nested(values: Settings) -> Settings:
 
 
 def papers() -> list[str]:
-    return sorted(path.stem for path in EXPERIMENTS.glob("*.toml"))
+    return list(folders.experiments_files(EXPERIMENTS))
 
 
 def load(paper: str) -> Paper:
@@ -214,10 +215,10 @@ def load(paper: str) -> Paper:
 
     Raises UserError for an unknown paper or a file that breaks the schema.
     """
-    if paper not in papers():
-        raise UserError("paper", paper, ", ".join(papers()))
-    path = EXPERIMENTS / f"{paper}.toml"
-    return _load(path, path.stat().st_mtime_ns)
+    files = folders.experiments_files(EXPERIMENTS)
+    if paper not in files:
+        raise UserError("paper", paper, ", ".join(files))
+    return _load(files[paper], files[paper].stat().st_mtime_ns)
 
 
 @cache
@@ -226,7 +227,11 @@ def _load(path: Path, _changed: int) -> Paper:
     try:
         declared = Paper(**expand(content))
         return declared.model_copy(update={"table": tuple(_with_given_lines(table) for table in declared.table)})
-    except (ValidationError, UserError) as error:
+    except ValidationError as error:
+        first = min(error.errors(), key=lambda fault: fault["type"] != "extra_forbidden")  # often a misspelt name
+        said = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        raise folders.located(UserError("experiments", path.name, said), path, first["loc"]) from None
+    except UserError as error:
         raise UserError("experiments", path.name, str(error)) from None
     except Exception as error:  # entries of another kind than the schema's lead to whatever error
         allowed = f"tables and figures as the schema has them ({type(error).__name__}: {error})"
@@ -238,7 +243,7 @@ def _with_given_lines(table: Table) -> Table:
     if table.given is None:
         return table
     assert table.csv is not None  # as the declaration of a given table has it
-    given, found = table.given, _transcription(table.csv)
+    given, found = table.given, transcription(table)
     update: dict[str, Any] = {"rows": _from_csv(found, given.rows), "columns": _from_csv(found, given.columns)}
     update["metrics"] = tuple(Metric(id=slug(f), label=f, unit="", quantity="given", field=f) for f in given.fields)
     return table.model_copy(update=update)
@@ -351,9 +356,15 @@ def _ids(lines: tuple[Line, ...] | tuple[Metric, ...], wanted: str | None) -> se
 # ---- what the paper prints -------------------------------------------------------------------------------------------
 
 
+def transcription(table: Table) -> list[dict[str, str]]:
+    """The lines of the table's CSV, in their order."""
+    assert table.csv is not None  # of whoever asks
+    return _lines_of(folders.tables_folder(table.paper, PRINTED) / table.csv)
+
+
 @cache
-def _transcription(name: str) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(read_file(PRINTED / name, "csv").decode(), newline="")))
+def _lines_of(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(read_file(path, "csv").decode(), newline="")))
 
 
 def printed(table: Table) -> Mapping[tuple[str, str, str], Number]:
@@ -374,7 +385,7 @@ def _printed(table: Table) -> dict[tuple[str, str, str], Number]:
     result: dict[tuple[str, str, str], Number] = {}
     if table.csv is None:
         return result
-    for line, content in enumerate(_transcription(table.csv)):
+    for line, content in enumerate(transcription(table)):
         rows = [row for row in table.rows if row.printed and matches(row.printed, content)]
         columns = [column for column in table.columns if matches(column.printed, content)]
         metrics = [m for m in table.metrics if m.field in content and matches(m.printed, content)]

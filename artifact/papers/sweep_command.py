@@ -13,6 +13,7 @@ from artifact.base.files import require_writable
 from artifact.base.options import (
     ADD,
     AS_JSON,
+    AUDIT_ONLY,
     DATA_ROOT,
     POSITIVE,
     QUIET,
@@ -22,7 +23,7 @@ from artifact.base.options import (
     profile_option,
     refuse_given,
 )
-from artifact.papers import experiments, needed_runs
+from artifact.papers import experiments, folders, needed_runs
 from artifact.runs.command import CHECKPOINTS
 from artifact.runs.sweep import sweep
 from artifact.runs.sweep.workers import LocalPool, Pool, Settings, get_ready
@@ -48,6 +49,7 @@ def declared_seconds(selection: str, profile: str, runs_in_all: int) -> float | 
 @STORE
 @DATA_ROOT
 @ADD
+@AUDIT_ONLY
 @CHECKPOINTS
 @click.option("--everything", is_flag=True, help="Also the cells that the profile leaves out for want of machine time.")
 @click.option("--dry-run", is_flag=True, help="Show the plan and run nothing.")
@@ -80,7 +82,7 @@ def sweep_command(
     selection = "" if selection == "all" else selection
     configs = needed_runs.configs(selection, profile, everything)
     planned = sweep.plan(configs, store, declared_seconds(selection, profile, len(configs)))
-    settings = Settings(store, data_root, add, checkpoint_seconds)
+    settings = Settings(store, data_root, (*add, *folders.files()), checkpoint_seconds)
     pool: Pool = LocalPool(workers, settings, doubled=sweep.short(planned.jobs))
     if address is not None and planned.jobs:
         from artifact.runs.sweep.ray_pool import RayPool  # needs an optional package

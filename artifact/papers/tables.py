@@ -11,9 +11,9 @@ from typing import Any
 import click
 
 from artifact.base import plots
-from artifact.base.options import DATA_ROOT, QUIET, STORE, Place, profile_option
+from artifact.base.options import AUDIT_ONLY, DATA_ROOT, QUIET, STORE, Place, profile_option
 from artifact.base.tables_as_text import csv_table, markdown_row, markdown_table
-from artifact.papers import experiments
+from artifact.papers import experiments, folders
 from artifact.papers.declared import Given, Line, Metric, Paper, Table
 from artifact.papers.measured import UP_TO_TARGET
 from artifact.papers.table_results import Entry, look_up, make
@@ -330,6 +330,7 @@ def joined(texts: list[str], style: str) -> str:
 @STORE
 @click.option("--figures", "folder", type=Place(), help="Draw the curves into this folder.")
 @DATA_ROOT
+@AUDIT_ONLY
 @QUIET
 @click.option("--json", "json_output", is_flag=True, help="The same as --format json.")
 def table_command(
@@ -348,7 +349,13 @@ def table_command(
     style = "json" if json_output else style
     chosen = experiments.select_tables(name, profile)
     if not lookup:
-        make([table for _, table in chosen], profile, Settings(store, data_root), everything=everything, quiet=quiet)
+        make(
+            [table for _, table in chosen],
+            profile,
+            Settings(store, data_root, folders.files()),
+            everything=everything,
+            quiet=quiet,
+        )
     stored = finished_runs(store)
     found = [(paper, table, profile, look_up(table, profile, stored)) for paper, table in chosen]
     click.echo(joined([RENDER[style](*one) for one in found], style))

@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from artifact.base.options import Place, profile_option
-from artifact.papers import experiments
+from artifact.base.options import AUDIT_ONLY, Place, profile_option
+from artifact.papers import experiments, folders
 from artifact.report import MARK, SHOWN, fingerprints
 
 #: folders whose pictures the report takes over
@@ -28,6 +28,7 @@ PICTURES = ("out/figures", "docs/findings", "docs/figures")
     show_default=True,
     help="Folder of rendered notebooks, taken over and linked.",
 )
+@AUDIT_ONLY
 @click.option("--force", is_flag=True, help="Build it anew even if nothing that it is made from has changed.")
 @click.option("--picture", type=Place(), help="PNG of the front page (needs playwright, chromium).")
 @click.option("--open", "show", is_flag=True, help="Open it in the browser.")
@@ -78,7 +79,8 @@ def _inputs(profile: str, notebooks: Path) -> str:
     root = fingerprints.ROOT
     pictures = [path for name in PICTURES for path in sorted((root / name).rglob("*")) if path.is_file()]
     stored = fingerprints.records(root / store for store in experiments.STORES.values())
-    listed = [*stored, *pictures, *sorted(notebooks.glob("*.html"))]
+    added = [path for audit in folders.AUDITS.values() for path in sorted(audit.folder.rglob("*")) if path.is_file()]
+    listed = [*stored, *pictures, *added, *sorted(notebooks.glob("*.html"))]
     return fingerprints.digest(
         [*fingerprints.sources(), *sorted((root / "notebooks").glob("*.ipynb"))], listed, profile
     )

@@ -13,10 +13,10 @@ from typing import Any
 
 from artifact.base import paths
 from artifact.base.errors import UserError
-from artifact.papers import experiments
+from artifact.papers import experiments, folders
 from artifact.report import SHOWN
 from artifact.report.sections import Section, sections
-from artifact.runs.lookup import finished_runs
+from artifact.runs.lookup import finished_runs, stores
 from artifact.runs.seal import believed, read_sealed
 from artifact.runs.store import Run, finished
 from artifact.verdicts import findings as declared
@@ -116,18 +116,18 @@ class Content:
     def _decided(self) -> dict[str, Record]:
         return {claim.id: self._record(claim) for claim in ledger.load(folder=self.root / "claims")}
 
-    def _stored(self, id: str) -> dict[str, Any]:
+    def _stored(self, claim: Claim) -> dict[str, Any]:
         """What a check stored of a claim; empty where it stored nothing."""
-        path = self.root / "results" / "checks" / f"{id}.json"
+        path = folders.evidence_folder(claim.paper, self.root / "results") / f"{claim.id}.json"
         return (believed(lambda: read_sealed(path)) if os.path.lexists(path) else None) or {}
 
     def of_paper(self, paper: str) -> list[Record]:
         return [record for record in self.records.values() if record.claim.paper == paper]
 
     def _record(self, claim: Claim) -> Record:
-        command = f"python -m checks --claim {claim.id}"
+        command = folders.checked_by(claim.paper, claim.id)
         experiment = self._experiment(claim)
-        stored = self._stored(claim.id)
+        stored = self._stored(claim)
         record = Record(claim, "not-run", {"reason": "no verdict is stored; run the command below"}, command=command)
         if stored:
             names = ("verdict", "evidence", "margin", "repaired", "command", "versions")
@@ -163,8 +163,9 @@ class Content:
     @cached_property
     def runs(self) -> list[tuple[str, Run]]:
         """(store's name, run) of every finished run at the profiles that are shown, by store and key."""
-        folders = dict.fromkeys(self.stores[profile] for profile in SHOWN if profile in self.stores)
-        return [(str(folder), run) for folder in folders for run in finished(self.root / folder) if run.intact]
+        named = dict.fromkeys(self.stores[profile] for profile in SHOWN if profile in self.stores)
+        places = {place: str(store) for store in named for place in stores(self.root / store)}
+        return [(store, run) for place, store in places.items() for run in finished(place) if run.intact]
 
     @cached_property
     def miniatures(self) -> list[Run]:
@@ -175,8 +176,8 @@ class Content:
     @cached_property
     def finished(self) -> dict[str, Mapping[str, list[Run]]]:
         """Profile -> finished runs by what they are."""
-        folders = {folder: finished_runs(self.root / folder) for folder in set(self.stores.values())}
-        return {profile: folders[folder] for profile, folder in self.stores.items()}
+        found = {folder: finished_runs(self.root / folder) for folder in set(self.stores.values())}
+        return {profile: found[folder] for profile, folder in self.stores.items()}
 
     @property
     def profiles(self) -> list[str]:

@@ -19,8 +19,8 @@ from pydantic import TypeAdapter
 
 from artifact import algorithms
 from artifact.accelerate.choose import BACKENDS
-from artifact.base.errors import UserError, fault
-from artifact.base.options import ADD, AS_JSON, DATA_ROOT, QUIET, Finite, Place
+from artifact.base.errors import UserError, fault, line_of
+from artifact.base.options import ADD, ADD_ONLY, AS_JSON, DATA_ROOT, QUIET, Finite, Place
 from artifact.runs.store import CHECKPOINT_SECONDS, dumps
 from artifact.training import config
 from artifact.training.config import RunConfig
@@ -178,8 +178,8 @@ def _run(
     except (UserError, OSError):
         raise
     except (Exception, SystemExit) as error:  # the user's own code may raise anything
-        added = wanted.build_algorithm().added_from
-        raise (fault(added, error) if added else error) from error
+        through = [file for file in wanted.added if line_of(file, error) is not None] or list(wanted.added)
+        raise (fault(through[0], error) if through else error) from error
     summary = outcome.summary | {"folder": str(outcome.run.folder), "found": outcome.found}
     if as_json:
         click.echo(dumps(summary))
@@ -231,6 +231,7 @@ def _number(name: str, text: str) -> float | bool:
     help="The method as printed or as released.  [default: what the file was made with]",
 )
 @click.option("--backend", type=click.Choice(BACKENDS), default="loop", help="How gradients are computed.")
+@ADD_ONLY
 @AS_JSON
 def replay_command(case: Path, out: Path, variant: str | None, backend: str, as_json: bool) -> None:
     from artifact.runs import replay  # with it come torch and the gradients

@@ -5,6 +5,7 @@ Neither the data nor the hardware that a run was made with are needed to find it
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,14 +18,21 @@ Stored = Mapping[str, list[Run]]
 #: how gradients were computed does not matter to somebody who looks results up
 _MACHINE = ("device", "backend")
 
+#: stores that are looked into beside the one that is asked for: those of open audits
+ALSO: list[Path] = []
+
 _signatures: dict[str, str] = {}
 
 
 def identity(canonical: Mapping[str, Any], *, without: tuple[str, ...] = ()) -> str:
-    """The config without the machine and ``without``; options that came later than a stored run have their default."""
+    """The config, and hashes of the user's own files, without the machine and ``without``.
+
+    Options that came later than a stored run have their default.
+    """
     defaults = {name: field.default for name, field in RunConfig.model_fields.items()}
     left_out = (*_MACHINE, *without)
-    return dumps({name: canonical.get(name, default) for name, default in defaults.items() if name not in left_out})
+    found = {name: canonical.get(name, default) for name, default in defaults.items() if name not in left_out}
+    return dumps(found | ({"added": canonical["added"]} if canonical.get("added") else {}))
 
 
 def signature(run_config: RunConfig) -> str:
@@ -38,10 +46,15 @@ def signature(run_config: RunConfig) -> str:
     return _signatures[text]
 
 
+def stores(store: Path) -> list[Path]:
+    """The store and those of open audits, each once."""
+    return list({place.resolve(): place for place in (*ALSO, store)}.values())
+
+
 def finished_runs(store: Path) -> dict[str, list[Run]]:
     """Finished runs of a store by the signature of their config."""
     found: dict[str, list[Run]] = {}
-    for run in finished(store):
+    for run in itertools.chain.from_iterable(map(finished, stores(store))):
         found.setdefault(identity(run.config(), without=("probes",)), []).append(run)
     return found
 

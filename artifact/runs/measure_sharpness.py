@@ -356,9 +356,9 @@ def _options(parts: str, memory: int, given: dict[str, Any]) -> Options:
 
 def files_options(store: Path, targets: Sequence[Target]) -> list[str]:
     """Words of a command line that name the files with methods of one's own, and the store if not the default one."""
-    added = dict.fromkeys(target.trainer.algorithm.added_from for target in targets)
+    added = dict.fromkeys(file for target in targets for file in target.trainer.config.added)
     place = os.path.relpath(store)  # seen from here
-    words = [word for file in added if file for word in ("--add", file)]
+    words = [word for file in added for word in ("--add", file)]
     return words if place == "results" else [*words, "--out", place]
 
 

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from torch import Tensor, nn
 
 from artifact.accelerate.choose import BACKENDS
-from artifact.algorithms import FedAvg, FedDyn, build, canonical, hyperparameters
+from artifact.algorithms import RELEASED, FedAvg, FedDyn, build, canonical, hyperparameters
 from artifact.algorithms.base import State
 from artifact.algorithms.client_rows import ClientRows
 from artifact.algorithms.cohort import Cohort
@@ -39,7 +39,6 @@ ENTRIES = {"server_lr": "global_lr", "rho": "rho", "beta": "alpha", "mixing": "a
     "shift_penalty": "lambda_robust",
     **{name: name for name in ("beta1", "beta2", "eta_asam")},
 }
-RELEASED_SOURCES = {"FL-Simulator": "fl-simulator", "FedLESAM": "fedlesam", "fedMAN": "fedman"}
 
 
 def perceptron(shapes: list[tuple[int, ...]]) -> Chain:
@@ -124,7 +123,7 @@ class Case:
     @property
     def source(self) -> str | None:
         """The released code that made the file; None for the repaired forms."""
-        return next((name for text, name in RELEASED_SOURCES.items() if f"/{text}@" in self.meta.source), None)
+        return next((name for name in RELEASED if f"/{name}@" in self.meta.source.lower()), None)
 
     @property
     def man(self) -> bool:
@@ -167,6 +166,8 @@ def method(case: Case, variant: str | None = None) -> FedAvg:
     for option in hyperparameters(name):
         if option in fixed or option in entries:
             own[option] = fixed[option] if option in fixed else _needed(case, entries[option])
+        elif option in case.hp:  # of a method of the user's own, under its own name
+            own[option] = _needed(case, option)
     return build(name, variant, source, **own)
 
 

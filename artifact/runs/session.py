@@ -108,14 +108,12 @@ def record(config: RunConfig, dataset: data.Dataset, trainer: Trainer) -> dict[s
         "backend_used": trainer.oracle.backend,
         "device_used": trainer.device.type,
         "command": command(config),
-        **({"added": digest} if (digest := config.build_algorithm().added_digest) else {}),
     }
 
 
 def command(config: RunConfig) -> str:
     """The command line that makes the same run; a method's options take a value even where it is true or false."""
-    added = config.build_algorithm().added_from
-    words = ["python", "-m", "artifact", "run", *(["--add", added] if added else [])]
+    words = ["python", "-m", "artifact", "run", *(word for file in config.added for word in ("--add", file))]
     for name, value in config.model_dump(exclude_defaults=True).items():
         for key, item in value.items() if name == "hyper" else [(name, value)]:
             for one in item if name == "switches" else [",".join(item) if isinstance(item, (tuple, list)) else item]:

@@ -15,6 +15,7 @@ from artifact.accelerate.choose import BACKENDS, default_backend
 from artifact.base.devices import slow_precision
 from artifact.base.errors import UserError, first_fault
 from artifact.base.lazy import torch
+from artifact.base.registered import ADDED
 
 Count = Annotated[int, Field(ge=1)]
 Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -154,6 +155,8 @@ class RunConfig(BaseModel):
     def resolved_backend(self) -> str:
         if self.backend != "auto":
             return self.backend
+        if ("model", self.model) in ADDED:
+            return "loop"
         return default_backend(self.model, self.resolved_device, self.dtype == "bfloat16")
 
     def canonical(self) -> dict[str, Any]:
@@ -164,11 +167,20 @@ class RunConfig(BaseModel):
         """The config with method, hyper-parameters and discrepancies as they are used, on whatever machine."""
         method = self.build_algorithm()
         own = algorithms.hyperparameters(self.algorithm)
-        return json.loads(self.model_dump_json()) | {
+        settings = json.loads(self.model_dump_json()) | {
             "algorithm": algorithms.canonical(self.algorithm),
             "hyper": {name: getattr(method, name) for name in sorted(own)},
             "switches": sorted(method.switches),
         }
+        # the names alone would find what an earlier text of the files has computed
+        return settings | ({"added": " ".join(digests)} if (digests := sorted(self.added.values())) else {})
+
+    @property
+    def added(self) -> dict[str, str]:
+        """The user's own files that define method, network or data set -> a hash of their content."""
+        method = self.build_algorithm()
+        own = {method.added_from: method.added_digest} if method.added_from else {}
+        return own | dict(ADDED[one] for one in (("model", self.model), ("dataset", self.dataset)) if one in ADDED)
 
     def key(self, fingerprint: str) -> str:
         """Name of the run's numbers: hash of the config, the data and the numbers version.
@@ -176,14 +188,14 @@ class RunConfig(BaseModel):
         Options at their default are left out, so that a new option does not rename old runs; a changed default changes
         numbers and therefore needs a higher ``artifact.NUMBERS``.
         """
-        return hashed(self.canonical(), fingerprint, NUMBERS, self.build_algorithm().added_digest)
+        return hashed(self.canonical(), fingerprint, NUMBERS, self.canonical().get("added"))
 
 
 def hashed(values: Mapping[str, Any], fingerprint: str, numbers: int, added: str | None) -> str:
     defaults = {name: as_json(field.default) for name, field in RunConfig.model_fields.items()}
     changed = {name: values[name] for name in defaults if name in values and values[name] != defaults[name]}
     content = {"config": changed, "data": fingerprint, "numbers": numbers}
-    if added:  # the name alone would find what an earlier text has computed
+    if added:
         content["added"] = added
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]

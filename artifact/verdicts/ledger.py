@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
@@ -21,17 +22,12 @@ from pydantic.dataclasses import dataclass
 from artifact.base import paths
 from artifact.base.errors import UserError, first_fault
 from artifact.papers.declared import read_toml
+from artifact.papers.folders import PAPERS, TITLES, claims_file, located
 from artifact.papers.predicates import AnyPredicate, parse
 
+__all__ = ["PAPERS", "TITLES", "Claim", "judged", "load", "select"]
+
 FOLDER = paths.CLAIMS
-PAPERS = ("qu2022", "sun2023", "fan2024", "yashwanth2023", "kakoun2024")
-TITLES = {
-    "qu2022": "FedSAM, MoFedSAM (Qu et al., ICML 2022)",
-    "sun2023": "FedSMOO (Sun et al., ICML 2023)",
-    "fan2024": "FedLESAM (Fan et al., ICML 2024)",
-    "yashwanth2023": "MAN (Yashwanth et al., WACV 2024)",
-    "kakoun2024": "Global FedSAM (Al Kakoun, thesis 2024)",
-}
 Kind = Literal["algorithm", "assumption", "figure", "identity", "lemma", "proposition", "table", "text", "theorem"]
 Empirical = Literal["reproduced", "direction-only", "inconclusive", "contradicted", "not-run"]
 Decided = Literal["proved", "holds", "refuted", "repaired", "vacuous", "consistent", "inconsistent"]
@@ -105,12 +101,12 @@ class Claim:
 def load(papers: Sequence[str] = PAPERS, folder: Path = FOLDER) -> tuple[Claim, ...]:
     """Claims of the papers in ledger order. Raises UserError for a bad file, an unknown field or a repeated id."""
     later = judged(folder / "protocol.toml") if (folder / "protocol.toml").is_file() else {}
-    read = (claim for paper in papers for claim in _read(folder / f"{paper}.toml"))
+    read = (claim for paper in papers for claim in _read(claims_file(paper, folder), paper))
     claims = tuple(replace(claim, judged=later[claim.id]) if claim.id in later else claim for claim in read)
     seen: dict[str, str] = {}
     for claim in claims:
         if claim.id in seen:
-            raise UserError("claim id", claim.id, f"an id used once (also in {seen[claim.id]}.toml)")
+            raise UserError("claim id", claim.id, f"an id used once (also in {claims_file(seen[claim.id], folder)})")
         seen[claim.id] = claim.paper
     return claims
 
@@ -149,11 +145,18 @@ def _near(name: str, known: Sequence[str]) -> str:
     return f"an id of the ledger ({len(known)} entries{'; near: ' + ', '.join(close) if close else ''})"
 
 
-def _read(path: Path) -> list[Claim]:
+def _read(path: Path, paper: str) -> Iterator[Claim]:
     entries = _content(path).get("claim", [])
     if not (isinstance(entries, list) and all(isinstance(entry, dict) for entry in entries)):
         raise UserError("ledger", path.name, "a list of [[claim]]")
-    return [_claim(entry, path.stem) for entry in entries]
+    for number, entry in enumerate(entries):
+        try:
+            yield _claim(entry, paper)
+        except UserError as error:
+            inner = [
+                word for part in error.field.split(": ")[1:] for word in re.split(r"[ .]", part) if word != "field"
+            ]
+            raise located(error, path, ("claim", number, *inner)) from None
 
 
 def _content(path: Path) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from artifact.base.errors import UserError
 from artifact.base.stats import area_under_curve, rounds_to_target
-from artifact.data.sources import describe
+from artifact.data.sources import classes_of
 from artifact.papers import experiments
 from artifact.papers.comparisons import BySeed, Missing, Numbers, Spent, at_point
 from artifact.papers.declared import Metric, Profile, Table
@@ -402,7 +402,7 @@ class Evidence(Numbers):
             return ()
         found = {row.label: self.store.accuracies(replace(cell, row=row)) for row in cell.table.rows}
         means = {label: float(np.mean(values)) for label, values in found.items() if values}
-        return protocol.collapsed(means, describe(cell.configs[0].dataset).classes)
+        return protocol.collapsed(means, classes_of(cell.configs[0].dataset))
 
     def _collapsed_lines(self, panel: Any) -> tuple[str, ...]:
         """Of a panel that draws accuracies; a line's best point counts, of curves the mean of the last ten."""
@@ -412,7 +412,7 @@ class Evidence(Numbers):
         for line in self.store.lines(panel):
             curve = at_point(line, "last") if line.get("curve") else None
             ends[line["label"]] = np.mean(line["values"], 0).max() if curve is None else curve.mean()
-        return protocol.collapsed(ends, describe(panel.series[0].configs[0].dataset).classes)
+        return protocol.collapsed(ends, classes_of(panel.series[0].configs[0].dataset))
 
     def rises(self) -> dict[str, list[float | None]]:
         """Settings without the seed -> the rise of every run used, in points of test accuracy."""

@@ -12,15 +12,16 @@ import numpy as np
 from scipy import special
 
 from artifact.base.stats import slope
+from artifact.papers import folders
 from artifact.papers.hypotheses import ALPHA
 from artifact.papers.measured import known
 
 #: fresh seeds that the protocol's runs have, and how many of them are complete when a claim is looked at
 SEEDS = tuple(range(10, 20))
 LOOKS = (6, 10)
-#: smallest effect of interest in points of accuracy; where most images are right, a smaller one counts
+#: smallest effect of interest in points of accuracy; where most images are right, a smaller one counts, which
+#: ``claims/papers.toml`` names
 SMALLEST = 0.5
-SMALLEST_OF_TABLE = {"kakoun2024/5.1": 0.1, "kakoun2024/5.2": 0.1}
 #: a collapsed method stays below this share of the way from chance to the median method of its column
 COLLAPSED = 0.5
 #: share of training over which a curve has to be flat, and how many evaluated rounds that takes
@@ -55,7 +56,7 @@ def critical_values(alpha: float = ALPHA) -> dict[int, float]:
 
 def smallest(table: str) -> float:
     """Smallest effect of interest in points of accuracy, of ``paper/table``."""
-    return SMALLEST_OF_TABLE.get(table, SMALLEST)
+    return folders.SMALLEST.get(table, SMALLEST)
 
 
 def rise(rounds: Sequence[int], accuracies: Sequence[float]) -> float | None:

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from artifact.__main__ import main
-from artifact.algorithms import ALGORITHMS, HOME, UNRELEASED, build, register_file, resolve
+from artifact.algorithms import ALGORITHMS, HOME, UNRELEASED, build, resolve
 from artifact.algorithms.cohort import Cohort
 from artifact.algorithms.switches import EXCLUSIVE, OPTIONS, SAME_EQUATION, SOURCES, SWITCHES
 from artifact.base import paths
@@ -421,40 +421,6 @@ def test_spellings_of_the_papers():
     assert build("FedLESAM-S").name == build("FedLESAM_S").name == "fedlesam-s"
     assert build("Local FedSAM").name == "fedsam"
     assert build("Global FedSAM").name == "globalfedsam"
-
-
-def test_a_file_with_a_method_of_ones_own(tmp_path):
-    path = tmp_path / "mine.py"
-    path.write_text(
-        "from dataclasses import dataclass\nfrom artifact.algorithms import FedAvg\n\n"
-        "@dataclass(frozen=True)\nclass FedHalf(FedAvg):\n    share: float = 0.5\n\n"
-        "    def direction(self, g, c):\n        return self.share * g\n"
-    )
-    try:
-        assert register_file(path) == ["fedhalf"]
-        half = trajectory(build("fedhalf", share=1.0), None)
-        assert torch.equal(half, trajectory(build("fedavg"), None))
-        with pytest.raises(UserError):
-            register_file(path)
-    finally:
-        ALGORITHMS.pop("fedhalf", None)
-
-
-@pytest.mark.parametrize("names", [["FedGSAM"], ["Fed_SAM"], ["DR"], ["Fine", "FedLESAM_S"], ["FedNew", "Fed_New"]])
-def test_a_class_whose_name_means_another_method_is_refused(names, tmp_path):
-    """--algorithm NAME would train that one: case and underscores do not matter, and papers have several spellings."""
-    path = tmp_path / "mine.py"
-    classes = [f"@dataclass(frozen=True)\nclass {name}(FedAvg):\n    share: float = 0.5\n" for name in names]
-    head = "from dataclasses import dataclass\nfrom artifact.algorithms import FedAvg\n"
-    path.write_text("\n".join([head, *classes]))
-    before = list(ALGORITHMS)
-    try:
-        with pytest.raises(UserError, match=rf"^add: .*new names, unlike {names[-1]}, which means"):
-            register_file(path)
-        assert list(ALGORITHMS) == before
-    finally:
-        for name in set(ALGORITHMS) - set(before):
-            del ALGORITHMS[name]
 
 
 def test_duals_without_offsets_read_the_beginning_for_every_tensor():

@@ -12,6 +12,9 @@ import pytest
 from artifact.base import paths
 
 PAGE = (paths.DOCS / "yours.md").read_text(encoding="utf-8")
+FILES = dict(re.findall(r"<!-- file: (\S+) -->\n\n```\w+\n(.*?)```", PAGE, re.S))
+#: lines of a shell
+COMMANDS = re.findall(r"<!-- commands -->\n\n```sh\n(.*?)```", PAGE, re.S)
 #: name -> Python text
 EXAMPLES = dict(re.findall(r"<!-- example: (\S+) -->\n\n```python\n(.*?)```", PAGE, re.S))
 
@@ -23,12 +26,22 @@ def run(code: str, cwd: Path) -> str:
 
 
 def test_no_example_is_left_out():
-    assert len(EXAMPLES) == PAGE.count("```python") > 1
+    assert len(EXAMPLES) + len(FILES) == PAGE.count("```python") > 1
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_an_example_runs(name, tmp_path):
     assert run(EXAMPLES[name], tmp_path)
+
+
+def test_the_commands_run_in_their_order(tmp_path):
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    lines = "".join(COMMANDS).replace("python -m artifact", f"{sys.executable} -m artifact")
+    done = subprocess.run(["bash", "-ec", lines], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert float(re.search(r"last round ([\d.]+) %", done.stdout)[1]) > 70
+    assert len(COMMANDS) == PAGE.count("<!-- commands -->") > 0
 
 
 def test_training_helps_in_the_examples(tmp_path):

@@ -17,6 +17,7 @@ from scipy import stats
 from artifact import algorithms
 from artifact.__main__ import main
 from artifact.base import paths, plots
+from artifact.interface.added import register_file
 from artifact.papers import experiments
 from artifact.papers.compare import with_own_row
 from artifact.runs.store import finished
@@ -255,7 +256,7 @@ def test_own_settings_win_over_columns_and_exceptions(place, tmp_path, monkeypat
     text = text.replace('{ split = "iid" }', '{ split = "iid" }\nat.quick = { lr = 0.4, clip = 5.0, local_steps = 2 }')
     (tmp_path / "toy.toml").write_text(text)
     monkeypatch.setattr(experiments, "EXPERIMENTS", tmp_path)
-    algorithms.register_file(FEDSIGN)
+    register_file(FEDSIGN)
     _, table = experiments.find("toy/1")
 
     def made(**settings) -> RunConfig:

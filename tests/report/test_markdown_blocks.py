@@ -19,6 +19,7 @@ import torch
 from artifact import algorithms, cli
 from artifact.__main__ import main
 from artifact.base import paths
+from artifact.interface.added import register_file
 from artifact.report import headlines, markdown_blocks
 from artifact.runs.command import config_of
 from artifact.runs.store import read_checkpoint
@@ -222,7 +223,7 @@ def test_example_without_mixing_is_fedavg(monkeypatch, tmp_path):
     from artifact.training import config
 
     monkeypatch.setattr(algorithms, "ALGORITHMS", dict(algorithms.ALGORITHMS))
-    algorithms.register_file(ROOT / "examples" / "fedsign.py")
+    register_file(ROOT / "examples" / "fedsign.py")
     weights = {}
     for name, hyper in (("fedavg", {}), ("fedsign", {"mix": 0.0}), ("fedsign", {"mix": 0.5})):
         values = {"model": "mlp-16", "rounds": 2, "train_size": 200, "test_size": 50}

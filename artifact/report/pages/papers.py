@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
-from artifact.papers import experiments
+from artifact.papers import experiments, folders
 from artifact.report import evidence, notebooks
 from artifact.report.content import Record
 from artifact.report.numbers import page_of
@@ -87,6 +88,10 @@ def _links(record: Record, places: dict[str, tuple[str, str, tuple[str, ...]]]) 
     return [(link, name) for place, (link, name, ids) in places.items() if place in used or record.claim.id in ids]
 
 
+def _evidence(paper: str) -> str:
+    return folders.evidence_folder(paper, Path("results")).as_posix()
+
+
 def _settings(records: list[Record]) -> list[str]:
     """Settings that more than one claim of the paper starts with, in order of appearance."""
     counted = Counter(statement_parts(record.claim.statement)[0] for record in records)
@@ -112,7 +117,7 @@ def _article(site: Site, record: Record, settings: list[str]) -> dict[str, Any]:
         "note": convert.inline(claim.note, f"note of {claim.id}") if claim.note else "",
         "repaired": convert.html(record.repaired, f"repair of {claim.id}") if record.repaired else "",
         "told": convert.inline(notebooks.explained(claim.id), f"explanation of {claim.id}"),
-        "evidence_file": f"results/checks/{claim.id}.json" if claim.decided_by == "checks" else "",
+        "evidence_file": f"{_evidence(claim.paper)}/{claim.id}.json" if claim.decided_by == "checks" else "",
         "how": convert.html(claim.how_to_check, f"check of {claim.id}"),
         "parts": evidence.parts(record),
         "experiment": evidence.experiment(record),

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from artifact import algorithms
 from artifact.base import paths
 from artifact.base.errors import UserError
 from artifact.base.files import write_atomic
+from artifact.interface.added import register_file
 from artifact.runs.store import Run
 from artifact.runs.sweep.ledger import Files, Ledger
 from artifact.runs.sweep.workers import DEATHS, PAUSE, REPORT, Data, Event, Job, Settings, perform, use_core
@@ -143,7 +143,7 @@ def _register(sources: tuple[str, ...]) -> None:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "added.py"
             path.write_text(source, encoding="utf-8")
-            algorithms.register_file(path)
+            register_file(path)
         _registered.add(source)
 
 

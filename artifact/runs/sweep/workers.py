@@ -15,9 +15,10 @@ from multiprocessing.context import BaseContext
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from artifact import algorithms, data
+from artifact import data
 from artifact.base.errors import UserError
 from artifact.base.lazy import torch
+from artifact.interface.added import register_file
 from artifact.runs import session
 from artifact.runs.processes import ENDING, end_with_driver
 from artifact.runs.store import Run
@@ -160,7 +161,7 @@ def _work(pipe: Connection, settings: Settings, core: int | None) -> None:
     end_with_driver(PATIENCE)
     use_core(core)
     for file in settings.add:
-        algorithms.register_file(file)
+        register_file(file)
     load, reported = Data(settings.data_root), 0.0
 
     def after_round(trainer: Trainer, metrics: dict) -> None:

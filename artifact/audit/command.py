@@ -1,0 +1,171 @@
+"""``artifact audit``: write a folder for a paper of one's own, and check it."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from artifact.audit import folder as files
+from artifact.base import paths
+from artifact.base.files import require_writable
+from artifact.base.options import AS_JSON, DATA_ROOT, QUIET, Place, jobs_option, profile_option
+from artifact.base.registered import registered
+from artifact.papers import experiments, folders, needed_runs
+from artifact.papers.folders import Audit
+from artifact.runs.sweep import sweep
+from artifact.runs.sweep.workers import Settings
+from artifact.verdicts.decide import PROFILE, decide
+from artifact.verdicts.ledger import Claim
+from artifact.verdicts.lookup import Store
+
+
+@click.group("audit", help="Write a folder for a paper of your own, and check it.")
+def audit_group() -> None:
+    pass
+
+
+@audit_group.command("init", help="Write a commented folder: claims, tables, experiments, method, a statement.")
+@click.argument("folder", type=Place())
+@click.option("--key", help="Key of the paper, such as author2025.  [default: the folder's name]")
+@click.option("--title", default="My method (Author et al., VENUE 2025)", help="Name of the paper.")
+def init_command(folder: Path, key: str | None, title: str) -> None:
+    for path in files.write(folder, key or re.sub(r"[^a-z0-9]", "", folder.resolve().name.lower()), title):
+        click.echo(str(path))
+    click.echo(f"next: python -m artifact audit run {folder}")
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What came of a claim.  by: the check, or the runs at a profile.  held: whether it must be the expected one."""
+
+    claim: Claim
+    verdict: str
+    by: str
+    text: str
+    held: bool = True
+    field: str = "expected"
+
+    @property
+    def expected(self) -> str:
+        return self.claim.expected_empirical if self.by != "check" else self.claim.expected
+
+    @property
+    def as_expected(self) -> bool:
+        return not self.held or self.verdict == self.expected
+
+    @property
+    def record(self) -> dict[str, Any]:
+        record = {"id": self.claim.id, "verdict": self.verdict, "by": self.by, "text": self.text}
+        return record | {"expected": self.expected if self.held else None, "as_expected": self.as_expected}
+
+
+@audit_group.command("run", help="Check a folder, train what is missing, decide its claims, build the report with it.")
+@click.argument("folder", type=Place())
+@profile_option(PROFILE)
+@jobs_option("workers")
+@click.option("--lookup", is_flag=True, help="Train nothing; decide by the runs that are there.")
+@click.option("--report/--no-report", "reported", default=True, show_default=True, help="Build the report.")
+@click.option("--out", type=Place(), default=Path("out/report"), show_default=True, help="Folder of the report.")
+@DATA_ROOT
+@QUIET
+@AS_JSON
+def run_command(
+    folder: Path,
+    profile: str,
+    workers: int,
+    lookup: bool,
+    reported: bool,
+    out: Path,
+    data_root: Path | None,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    start = time.monotonic()
+    audit = folders.open_audit(folder)
+    claims = files.check(audit)
+    decided = _by_checks(claims, audit)
+    if not lookup and audit.experiments.is_file():
+        store = audit.results if profile != "quick" else experiments.STORES["quick"]
+        wanted = needed_runs.configs(audit.key, profile)
+        sweep.run_missing(wanted, Settings(store, data_root, folders.files()), workers, quiet or as_json)
+    decided += _by_runs(claims, audit, profile)
+    site = _report(out) if reported else None
+    wrong = [one for one in decided if not one.as_expected]
+    if as_json:
+        click.echo(json.dumps([one.record for one in decided], indent=1))
+    else:
+        _print(decided, time.monotonic() - start, site)
+    for one in wrong:
+        place = files.line_of_claim(audit, claims, one.claim.id)
+        said = f"the ledger expects {one.expected or 'nothing yet'}, the {one.by} says {one.verdict}"
+        print(f"unexpected: {one.claim.id}: {said}: {one.text} ({place})", file=sys.stderr)
+    if wrong:
+        raise click.exceptions.Exit(1)
+
+
+def _by_checks(claims: Sequence[Claim], audit: Audit) -> list[Decided]:
+    """Verdicts of the claims that a check decides; its evidence is stored beside the audit's runs."""
+    checked = [claim for claim in claims if claim.decided_by == "checks"]
+    if not checked and not audit.statements.is_file():
+        return []
+    runner = registered("checks")
+    evidence = folders.evidence_folder(audit.key, audit.results)
+    require_writable(evidence)
+    outcomes = runner.run_claims(checked, each=lambda outcome: runner.store(outcome, evidence))
+    found = []
+    for outcome in outcomes:
+        if outcome.skipped:
+            found.append(Decided(outcome.claim, outcome.verdict, "check", outcome.skipped, held=False))
+            continue
+        text = str(outcome.evidence.get("error", "") or outcome.evidence.get("certificate", ""))
+        found.append(Decided(outcome.claim, outcome.verdict, "check", text + _line_in(audit, outcome.evidence)))
+    return found
+
+
+def _line_in(audit: Audit, evidence: Any) -> str:
+    """The line of the audit's own file that an error came through."""
+    own = re.escape(str(audit.statements.absolute()))
+    lines = re.findall(rf'File "{own}", line (\d+)', str(evidence.get("traceback", "")))
+    return f" ({audit.statements}, line {lines[-1]})" if lines else ""
+
+
+def _by_runs(claims: Sequence[Claim], audit: Audit, profile: str) -> list[Decided]:
+    """Verdicts of the claims that training decides: at the profile, and, where that is another, as they stand."""
+    trained = [claim for claim in claims if claim.empirical]
+    found = []
+    for name in dict.fromkeys((PROFILE, profile)):
+        store = Store(audit.results if name != "quick" else experiments.STORES["quick"])
+        for claim in trained:
+            verdict = decide(claim, name, store)
+            found.append(Decided(claim, verdict.verdict, f"{name} runs", verdict.text, held=name == PROFILE))
+    return found
+
+
+def _report(out: Path) -> str | None:
+    """Where the report is. An installed package has no stores and pages that it could be built from."""
+    if paths.INSTALLED:
+        return None
+    from artifact.report.build import build
+    from artifact.report.content import Content
+
+    return str(build(Content(), out).folder / "index.html")
+
+
+def _print(decided: Sequence[Decided], seconds: float, site: str | None) -> None:
+    width = max((len(one.claim.id) for one in decided), default=0)
+    for one in decided:
+        mark = "ok" if one.held and one.as_expected else "--" if not one.held else "!!"
+        click.echo(f"{mark} {one.claim.id.ljust(width)}  {one.verdict.ljust(14)} {one.by}: {one.text}")
+    held = [one for one in decided if one.held]
+    wrong = sum(not one.as_expected for one in held)
+    click.echo(f"{len(held)} verdicts held to what claims.toml expects, {wrong} differ; {seconds:.0f} s")
+    if site:
+        click.echo(f"report: {site}")

@@ -1,0 +1,166 @@
+"""The files of an audit: written as a template, and checked before anything is trained."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from artifact.base.errors import UserError
+from artifact.papers import experiments
+from artifact.papers.declared import Table
+from artifact.papers.folders import KEY, PAPERS, Audit, line_of_entry, located
+from artifact.papers.predicates import AnyPredicate
+from artifact.verdicts import ledger
+from artifact.verdicts.ledger import Claim
+
+TEMPLATE = Path(__file__).resolve().parent / "template"
+
+
+def write(folder: Path, key: str, title: str) -> list[Path]:
+    """Fill a new folder with the commented template; the files written.
+
+    Raises UserError for a folder that holds something, and for a key that is no key or is taken.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UserError("folder", str(folder), "a new or empty folder")
+    if not KEY.fullmatch(key) or key in PAPERS:
+        raise UserError("key", key, f"lower-case letters and digits, none of {', '.join(PAPERS)}")
+    (folder / "tables").mkdir(parents=True)
+    files = []
+    for source in sorted(path for path in TEMPLATE.rglob("*") if path.is_file()):
+        files.append(folder / source.relative_to(TEMPLATE).with_suffix(source.suffix.removesuffix(".in")))
+        text = source.read_text(encoding="utf-8").replace("KEY", key).replace("TITLE", title.replace('"', "'"))
+        files[-1].write_text(text.replace("FOLDER", str(folder)), encoding="utf-8")
+    schema = folder / "claims.schema.json"
+    schema.write_text(json.dumps(schema_of_claims(), indent=1) + "\n", encoding="utf-8")
+    return [*files, schema]
+
+
+def schema_of_claims() -> dict[str, Any]:
+    """The JSON schema of ``claims.toml``."""
+    claim = TypeAdapter(Claim).json_schema()
+    shared = claim.pop("$defs", {})
+    for name in ("paper", "judged"):  # which the folder and the protocol say
+        claim["properties"].pop(name)
+        claim["required"] = [one for one in claim["required"] if one != name]
+    text, number = {"type": "string"}, {"type": "object", "additionalProperties": {"type": "number"}}
+    paper = {"key": text, "title": text, "models": {"type": "array", "items": text}, "smallest": number}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$defs": shared,
+        "type": "object",
+        "required": ["paper"],
+        "properties": {
+            "paper": {"type": "object", "properties": paper, "required": ["key", "title"]},
+            "claim": {"type": "array", "items": claim},
+        },
+    }
+
+
+# ---- check -----------------------------------------------------------------------------------------------------------
+
+
+def check(audit: Audit) -> tuple[Claim, ...]:
+    """The claims, when every file is right. Raises UserError for the first fault, with file and line."""
+    claims = tuple(claim for claim in ledger.load() if claim.paper == audit.key)
+    if audit.experiments.is_file():
+        declared = experiments.load(audit.key)
+        if declared.paper != audit.key:
+            error = UserError("paper", declared.paper, audit.key)
+            raise located(error, audit.experiments, ("paper",))
+        for number, table in enumerate(declared.table):
+            _check_table(audit, number, table)
+    for number, claim in enumerate(claims):
+        if claim.predicate is not None:
+            _check_predicate(audit, number, claim.predicate)
+    return claims
+
+
+def _check_table(audit: Audit, number: int, table: Table) -> None:
+    if table.csv is not None and not (audit.tables / table.csv).is_file():
+        there = ", ".join(sorted(path.name for path in audit.tables.glob("*.csv"))) or "no file there yet"
+        error = UserError("csv", table.csv, f"a file of {audit.tables}: {there}")
+        raise located(error, audit.experiments, ("table", number, "csv"))
+    for profile in table.profiles:
+        try:
+            for cell in experiments.cells(table, profile):
+                cell.configs  # noqa: B018  (raises for a setting that is not possible)
+        except UserError as error:
+            raise _at_setting(error, audit.experiments) from None
+    if table.csv is not None:
+        _check_transcription(audit.tables / table.csv, table)
+
+
+def _at_setting(error: UserError, path: Path) -> UserError:
+    """The error with the first line that gives the field this value; where none does, with the file alone."""
+    value = re.escape(str(error.value).lower() if isinstance(error.value, bool) else str(error.value))
+    wanted = re.compile(rf"\b{re.escape(error.field)}\b\s*=\s*[\"']?{value}\b[\"']?")
+    lines = path.read_text(encoding="utf-8").splitlines()
+    found = next((number for number, line in enumerate(lines, 1) if wanted.search(line)), None)
+    place = f"{path}, line {found}" if found else str(path)
+    return UserError(error.field, error.value, f"{error.allowed} ({place})")
+
+
+def _check_transcription(path: Path, table: Table) -> None:
+    """Every line with a number belongs to a cell. Raises UserError for the first that does not."""
+    placed = {number.line for number in experiments.printed(table).values()}
+    for line, content in enumerate(experiments.transcription(table)):
+        if line not in placed:
+            shown = ", ".join(f"{name} {text}" for name, text in content.items() if name and text)
+            rows, columns = (", ".join(one.label for one in part) for part in (table.rows, table.columns))
+            allowed = f"a row ({rows}) and a column ({columns}) of table {table.id} ({path}, line {line + 2})"
+            raise UserError("printed number", shown, allowed)
+
+
+def _check_predicate(audit: Audit, number: int, predicate: AnyPredicate) -> None:
+    """Raises UserError for a table, row, column or metric that is not declared."""
+    where = ("claim", number, "predicate")
+    for name in (predicate.table, *predicate.also):
+        try:
+            if predicate.of_figure:
+                continue
+            for across, along, metric in _places(predicate):
+                row, column = (across, along) if predicate.along == "rows" else (along, across)
+                experiments.select(name, _profile_of(name), row, column, metric)
+        except UserError as error:
+            field = next((f for f, texts in _texts(predicate) if error.value in texts), "table")
+            raise located(error, audit.claims, (*where, field)) from None
+
+
+def _profile_of(name: str) -> str:
+    _, table = experiments.find(name)
+    return next(iter(table.profiles), "laptop")
+
+
+def _places(predicate: AnyPredicate) -> Iterator[tuple[str | None, str, str | None]]:
+    """(compared, within, metric) of every cell that the predicate asks for."""
+    for within in predicate.within:
+        for metric in predicate.metrics or (None,):
+            for field, texts in _texts(predicate):
+                if field in ("order", "pairs", "labels"):
+                    yield from ((text, within, metric) for text in texts)
+
+
+def _texts(predicate: AnyPredicate) -> Iterator[tuple[str, list[str]]]:
+    """Field -> the labels that it names."""
+    for field in ("within", "metrics", "order", "pairs", "labels"):
+        yield field, list(_flat(getattr(predicate, field, ())))
+
+
+def _flat(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    else:
+        for one in value:
+            yield from _flat(one)
+
+
+def line_of_claim(audit: Audit, claims: tuple[Claim, ...], id: str, field: str = "id") -> str:
+    """``FILE, line N`` of a claim's field."""
+    number = [claim.id for claim in claims].index(id)
+    return f"{audit.claims}, line {line_of_entry(audit.claims, ('claim', number, field))}"

@@ -1,0 +1,159 @@
+"""``artifact audit``: a paper of one's own from a folder outside the tree, its faults with file and line."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+
+from artifact.__main__ import main
+from artifact.algorithms import ALGORITHMS, HOME, RELEASED, SWITCHES
+from artifact.papers import folders
+from artifact.runs import lookup
+
+REGISTRIES = (ALGORITHMS, HOME, RELEASED, SWITCHES, folders.TITLES, folders.AUDITS, folders.SMALLEST, folders.USED_BY)
+LISTS = (folders.PAPERS, lookup.ALSO)
+
+
+@pytest.fixture(autouse=True)
+def _forgotten():
+    """The registries are as before after every test."""
+    before, lists = [dict(one) for one in REGISTRIES], [list(one) for one in LISTS]
+    yield
+    for one, old in zip(REGISTRIES, before, strict=True):
+        one.clear()
+        one.update(old)
+    for one, old in zip(LISTS, lists, strict=True):
+        one[:] = old
+    for name in [name for name in sys.modules if name.startswith("statements of ")]:
+        del sys.modules[name]
+
+
+def run(*words: str, cwd) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-m", "artifact", "audit", *words]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A folder as ``init`` writes it, with its runs, outside of the tree."""
+    place = tmp_path_factory.mktemp("outside")
+    assert run("init", "half2025", "--title", "FedHalf (Author et al., VENUE 2025)", cwd=place).returncode == 0
+    done = run("run", "half2025", "--no-report", "--jobs", "1", "--json", cwd=place)
+    assert done.returncode == 0, done.stderr
+    return place / "half2025", json.loads(done.stdout)
+
+
+@pytest.fixture
+def folder(made, tmp_path):
+    """A copy that a test may change."""
+    target = tmp_path / "half2025"
+    subprocess.run(["cp", "-r", made[0], target], check=True)
+    return target
+
+
+def edit(folder, name, old, new):
+    text = (folder / name).read_text(encoding="utf-8")
+    assert old in text
+    (folder / name).write_text(text.replace(old, new, 1), encoding="utf-8")
+    return 1 + text[: text.index(old)].count("\n")
+
+
+def test_the_template_is_a_paper_whose_claims_hold(made):
+    records = {record["id"]: record for record in made[1]}
+    assert {id: record["verdict"] for id, record in records.items()} == {
+        "half2025-step": "proved",
+        "half2025-better": "reproduced",
+    }
+    assert all(record["as_expected"] for record in records.values())
+    stored = {path.stem for path in (made[0] / "results" / "checks").glob("*.json")}
+    assert stored == {"half2025-step"}
+
+
+def test_the_schema_of_claims_names_every_field(made):
+    schema = json.loads((made[0] / "claims.schema.json").read_text())
+    fields = schema["properties"]["claim"]["items"]["properties"]
+    assert {"id", "statement", "expected", "predicate", "undecided"} <= set(fields)
+    assert not {"paper", "judged"} & set(fields)
+
+
+def test_other_commands_take_the_folder_too(folder, capsys):
+    words = ["--audit", str(folder), "--profile", "laptop", "--lookup", "--json"]
+    assert main(["table", "half2025/1", *words]) == 0
+    cells = json.loads(capsys.readouterr().out)["cells"]
+    assert [cell["n"] for cell in cells] == [4, 4]
+    assert cells[1]["printed"] == 63.5
+
+
+def test_the_released_form_of_the_folders_method_is_a_variant(folder, capsys):
+    assert main(["list", "algorithms", "--audit", str(folder), "--json"]) == 0
+    row = next(row for row in json.loads(capsys.readouterr().out) if row["name"] == "mine")
+    assert row["released"] == ["MINE-1"]
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "said"),
+    [
+        ("statements.py", "scale * eta / 2 * gradient", "3 * eta / 2 * gradient", "half2025-step.*refuted"),
+        ("claims.toml", '["Mine", "FedAvg"]', '["FedAvg", "Mine"]', "half2025-better.*contradicted"),
+        ("claims.toml", "margin = 1.0", "margin = 40.0", "half2025-better.*(direction-only|contradicted)"),
+        ("claims.toml", 'expected = "proved"', 'expected = "refuted"', "half2025-step.*proved"),
+        (
+            "statements.py",
+            "gradient = curvature * w",
+            "gradient = curvature * width",
+            "step.*error.*NameError.*py, line 2[0-9]",
+        ),
+    ],
+)
+def test_a_planted_false_claim_is_caught(folder, name, old, new, said, capsys):
+    edit(folder, name, old, new)
+    code = main(["audit", "run", str(folder), "--no-report", "--lookup"])
+    error = capsys.readouterr().err
+    assert code == 1
+    assert re.search(f"^unexpected: .*{said}", error, re.M), error
+    assert re.search(r"claims\.toml, line \d+\)$", error.strip()), error
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "said"),
+    [
+        ("claims.toml", 'kind = "lemma"', 'kind = "poem"', "kind"),
+        ("claims.toml", 'kind = "lemma"', "kind = lemma", "TOML"),
+        ("claims.toml", 'location = "Lemma 1"', 'place = "Lemma 1"', "location|place"),
+        ("claims.toml", 'type = "ordering"', 'type = "order"', "type"),
+        ("claims.toml", '["Mine", "FedAvg"]', '["Mine", "FedAvgg"]', "FedAvgg"),
+        ("claims.toml", 'within = ["digits"]', 'within = ["mnist"]', "mnist"),
+        ("claims.toml", 'table = "half2025/1"', 'table = "half2025/7"', "half2025/7"),
+        ("claims.toml", 'key = "half2025"', 'key = "Half 2025"', "key"),
+        ("experiments.toml", "clients = 20", "clients = 0", "clients"),
+        ("experiments.toml", 'algorithm = "fedavg"', 'algorithm = "fedavgg"', "fedavgg"),
+        ("experiments.toml", "factor = 2.0", "factor = -2.0", "factor"),
+        ("experiments.toml", 'csv = "table1.csv"', 'csv = "table2.csv"', "table2.csv"),
+        ("experiments.toml", "lr = 0.01", "lr = ", "TOML"),
+        ("experiments.toml", 'location = "Table 1"', 'where = "Table 1"', "where|location"),
+        ("tables/table1.csv", "Mine,digits", "Yours,digits", "Yours"),
+        ("method.py", "factor: Positive", "factor: Positiv", "Positiv"),
+        ("method.py", "return self.factor", "return return", "SyntaxError"),
+    ],
+)
+def test_a_fault_is_told_with_file_and_line(folder, name, old, new, said, capsys):
+    line = edit(folder, name, old, new)
+    code = main(["audit", "run", str(folder), "--no-report", "--lookup"])
+    error = capsys.readouterr().err
+    assert (code, len(error.splitlines())) == (2, 1), error
+    assert re.search(said, error), error
+    told = re.search(r"line (\d+)", error)
+    assert told is not None, error
+    assert abs(int(told[1]) - line) <= 4, error  # a missing field is told at its entry, a class at its decorator
+    assert name.split("/")[-1] in error
+
+
+def test_a_folder_that_is_none_and_one_that_is_full_are_refused(folder, tmp_path, capsys):
+    assert main(["audit", "run", str(tmp_path / "nothing")]) == 2
+    assert main(["audit", "init", str(folder)]) == 2
+    assert main(["audit", "init", str(tmp_path / "x"), "--key", "A b"]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 3

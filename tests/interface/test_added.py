@@ -1,0 +1,189 @@
+"""``--add FILE``: methods, networks and data sets of a user's own, by the names that the file gives them."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+import torch
+
+import artifact
+from artifact.__main__ import main
+from artifact.algorithms import ALGORITHMS
+from artifact.base.errors import UserError
+from artifact.base.registered import ADDED
+from artifact.data import DATASETS
+from artifact.interface.added import register_file
+from artifact.models.networks import BUILDERS
+from artifact.models.registry import MODELS
+from artifact.runs import session
+from artifact.runs.lookup import find_run, finished_runs
+from artifact.runs.store import finished
+from artifact.training import config
+
+METHOD = """from dataclasses import dataclass
+from artifact.algorithms import FedAvg
+
+@dataclass(frozen=True)
+class FedHalf(FedAvg):
+    share: float = 0.5
+
+    def direction(self, g, c):
+        return self.share * g
+"""
+OWN = """import math
+import torch
+from torch import nn
+import artifact
+
+
+@artifact.network
+def wide_net(shape, classes):
+    '''two layers'''
+    layers = nn.Linear(math.prod(shape), 16), nn.ReLU(), nn.Dropout(0.1), nn.Linear(16, classes)
+    return nn.Sequential(nn.Flatten(), *layers)
+
+
+@artifact.dataset
+def rings(root):
+    '''inside and outside of a ring'''
+    x = torch.randn(300, 2, generator=torch.Generator().manual_seed(0))
+    y = (x.norm(dim=1) > 1.2).long()
+    return (x[:200], y[:200]), (x[200:], y[200:])
+
+
+@artifact.dataset
+def pixels(root):
+    x = torch.randint(256, (60, 1, 8, 8), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
+    return (x[:40].numpy(), [0, 1] * 20), (x[40:].numpy(), [0, 1] * 10)
+"""
+RUN = {"clients": 5, "cohort": 3, "rounds": 2, "batch_size": 20}
+WORDS = [f"--{name.replace('_', '-')}={value}" for name, value in RUN.items()] + ["--algorithm=fedsam", "--quiet"]
+
+
+@pytest.fixture(autouse=True)
+def _forgotten():
+    """The registries are as before after every test."""
+    registries = (ALGORITHMS, MODELS, BUILDERS, DATASETS, ADDED)
+    before = [dict(one) for one in registries]
+    yield
+    for one, old in zip(registries, before, strict=True):
+        one.clear()
+        one.update(old)
+
+
+@pytest.fixture
+def own(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text(OWN, encoding="utf-8")
+    return path
+
+
+def test_a_file_with_a_method_of_ones_own(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text(METHOD, encoding="utf-8")
+    assert register_file(path) == ["fedhalf"]
+    x, y = torch.randn(40, 3, generator=torch.Generator().manual_seed(0)), torch.arange(40) % 2
+    clients, model = [(x[:20], y[:20]), (x[20:], y[20:])], torch.nn.Linear(3, 2)
+    half = artifact.train(model, clients, method="fedhalf", share=1.0).model
+    whole = artifact.train(model, clients, method="fedavg").model
+    assert torch.equal(half.weight, whole.weight)
+    with pytest.raises(UserError):
+        register_file(path)
+
+
+@pytest.mark.parametrize("names", [["FedGSAM"], ["Fed_SAM"], ["DR"], ["Fine", "FedLESAM_S"], ["FedNew", "Fed_New"]])
+def test_a_class_whose_name_means_another_method_is_refused(names, tmp_path):
+    """--algorithm NAME would train that one: case and underscores do not matter, and papers have several spellings."""
+    path = tmp_path / "mine.py"
+    classes = [f"@dataclass(frozen=True)\nclass {name}(FedAvg):\n    share: float = 0.5\n" for name in names]
+    head = "from dataclasses import dataclass\nfrom artifact.algorithms import FedAvg\n"
+    path.write_text("\n".join([head, *classes]))
+    before = list(ALGORITHMS)
+    with pytest.raises(UserError, match=rf"^add: .*new names, unlike {names[-1]}, which means"):
+        register_file(path)
+    assert list(ALGORITHMS) == before
+
+
+def test_a_network_and_data_of_ones_own_are_trained_by_name_and_found_again(own, tmp_path, capsys):
+    words = ["run", "--add", str(own), "--dataset", "rings", "--model", "wide-net", "--rho", "0.1", *WORDS]
+    assert main([*words, "--out", str(tmp_path / "runs"), "--json"]) == 0
+    first = json.loads(capsys.readouterr().out)
+    assert not first["found"]
+    (run,) = finished(tmp_path / "runs")
+    assert run.verify()
+    assert run.config()["command"].count(f"--add {own}") == 1
+    same = config.make(algorithm="fedsam", dataset="rings", model="wide-net", hyper={"rho": 0.1}, **RUN)
+    assert find_run(same, finished_runs(tmp_path / "runs")).key == run.key
+    assert session.execute(same, tmp_path / "runs").found
+
+
+def test_an_edited_file_is_another_network(own, tmp_path):
+    register_file(own)
+    first = session.execute(config.make(algorithm="fedavg", model="wide-net", **RUN), tmp_path / "runs").run
+    for registry, name in ((MODELS, "wide-net"), (BUILDERS, "wide-net"), (DATASETS, "rings"), (DATASETS, "pixels")):
+        del registry[name]
+    own.write_text(OWN.replace("16", "17"), encoding="utf-8")
+    register_file(own)
+    again = config.make(algorithm="fedavg", model="wide-net", **RUN)
+    assert find_run(again, finished_runs(tmp_path / "runs")) is None
+    assert session.execute(again, tmp_path / "runs").run.key != first.key
+
+
+def test_images_of_ones_own_fit_the_networks_of_the_project(own, tmp_path):
+    register_file(own)
+    asked = config.make(algorithm="fedavg", dataset="pixels", model="cnn-fmnist", augment="flip-crop", **RUN)
+    assert session.execute(asked, tmp_path / "runs").summary["rounds"] == 2
+
+
+def test_bounds_open_a_run_with_network_and_data_of_ones_own(own, tmp_path, capsys):
+    words = ["--add", str(own), "--out", str(tmp_path / "runs")]
+    assert main(["run", *words, "--dataset", "rings", "--model", "wide-net", *WORDS]) == 0
+    (run,) = finished(tmp_path / "runs")
+    for registry, name in ((MODELS, "wide-net"), (DATASETS, "rings"), (DATASETS, "pixels")):
+        del registry[name]
+    capsys.readouterr()
+    assert main(["bounds", run.key, *words, "--data-size", "50", "--no-power", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert "rings wide-net" in row["model"]
+
+
+def test_lists_show_what_a_file_adds(own, capsys):
+    assert main(["list", "models", "--add", str(own)]) == 0
+    assert "wide-net" in capsys.readouterr().out
+
+
+HEAD = "import torch\nfrom torch import nn\nimport artifact\n\n"
+NETWORK = f"{HEAD}@artifact.network\ndef mine(shape, classes):\n    return "
+DATA = f"{HEAD}@artifact.dataset\ndef mine(root):\n    return "
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "said"),
+    [
+        (f"{NETWORK}nn.Linear(8, undefined)", ["--model", "mine"], "NameError: .*line 7"),
+        (f"{NETWORK}nn.Flatten()", ["--model", "mine"], "parameter"),
+        (f"{NETWORK}nn.Sequential(nn.Flatten(), nn.Linear(3, 3))", ["--model", "mine"], r"RuntimeError.*line 5\)"),
+        (f"{NETWORK}nn.Linear(8, 3)", ["--model", "mine"], r"outputs \[2, 10\].*line 5\)"),
+        (f"{NETWORK}3", ["--model", "mine"], r"int.*torch.nn.Module.*line 5\)"),
+        (f"{DATA}1 / 0", ["--dataset", "mine"], "ZeroDivisionError.*line 7"),
+        (f"{DATA}torch.zeros(3), 2", ["--dataset", "mine"], r"\(train_x, train_y\).*line 5\)"),
+        (
+            f"{DATA}(torch.ones(4, 2), torch.ones(4)), (torch.ones(4, 2), torch.ones(4))",
+            ["--dataset", "mine"],
+            "integers",
+        ),
+        (f"{NETWORK}(".replace("mine", "lenet"), [], "SyntaxError.*line 7"),
+        (f"{NETWORK}3".replace("mine", "lenet"), [], r"lenet.*new names.*line 5\)"),
+        (f"{DATA}3".replace("mine", "mnist"), [], r"mnist.*new names.*line 5\)"),
+        ("def f(): ...", [], r"f in line 1 is none"),
+    ],
+)
+def test_a_faulty_file_is_told_with_its_line(text, words, said, tmp_path, capsys):
+    path = tmp_path / "mine.py"
+    path.write_text(text, encoding="utf-8")
+    assert main(["run", "--add", str(path), *words, *WORDS, "--out", str(tmp_path / "runs")]) == 2
+    error = capsys.readouterr().err
+    assert len(error.splitlines()) == 1
+    assert re.search(said, error), error
