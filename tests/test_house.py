@@ -33,14 +33,14 @@ CORE = ("base", "models", "algorithms", "training")
 #: lines of Python at most, by room. A number goes up only in a commit that names the feature which needs the lines;
 #: the aims are 5,000 lines for the core and 20,000 for the rooms listed here.
 MOST = {
-    "base": 1_049,
-    "models": 461,
+    "base": 1_060,
+    "models": 465,
     "accelerate": 1_263,
     "curvature": 1_769,
     "looseness": 1_046,
     "data": 1_185,
     "algorithms": 1_745,
-    "training": 1_740,
+    "training": 1_755,
     "interface": 625,
     "optim": 228,
     "losses": 31,
