@@ -8,8 +8,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 # minutes on two cores, ? where the step itself says how long it will take | what it shows | arguments of python -m
 # & after the minutes: the step keeps one core busy and needs no neighbour's outcome, so two of them run side by side
 steps() {
-    local profile=$1 out=out/$1 training=? variants=$1 all=
+    local profile=$1 out=out/$1 training=? variants=$1 all= lookup=
     [[ $profile == quick ]] && training=3
+    [[ $profile == paper ]] && lookup=" --lookup" # its cells at the paper's setting are asked for by name
     # the discrepancies have no larger setting of their own; who asks for the papers' has the machine for all cells
     [[ $profile == paper ]] && variants=laptop all=" --everything"
     cat <<STEPS
@@ -21,8 +22,9 @@ $training | every run that a table or a figure needs | artifact sweep --profile 
 0.5 & | the figures of the checks, drawn from their evidence | checks --draw
 0.1 & | what every method costs, counted, beside the papers' figures | artifact costs
 0.1 & | what the stored runs say of the claims that training decides | artifact verdicts
+0.5 | the paper that stands in a folder of its own | artifact audit run audits/caldarola2025 --profile $profile$lookup --no-report
 1.5 | the notebooks, executed | notebooks
-0.5 | the report | artifact report
+0.5 | the report | artifact report --audit audits/caldarola2025
 STEPS
 }
 
@@ -135,7 +137,7 @@ fill() {
 
 # Hash of all that the numbers come from; a step that ended well with the same hash and command has nothing to do.
 sources() {
-    find artifact theory checks claims experiments notebooks results "$LOCK" -type f ! -path '*/__pycache__/*' \
+    find artifact audits theory checks claims experiments notebooks results "$LOCK" -type f ! -path '*/__pycache__/*' \
         ! -name '*.safetensors' ! -name .lock -print0 | sort -z | xargs -0 sha256sum | sha256sum | cut -d' ' -f1
 }
 
