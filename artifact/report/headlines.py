@@ -14,22 +14,25 @@ import click
 import numpy as np
 from markupsafe import Markup
 
+from artifact.base import paths
 from artifact.base.cache import cache
 from artifact.base.files import write_atomic
 from artifact.base.options import Place
 from artifact.base.stats import Interval, t_interval
 from artifact.base.tables_as_text import markdown_table
 from artifact.papers import experiments, table_results
+from artifact.papers.declared import read_toml
 from artifact.papers.table_results import Comparison, Entry
 from artifact.report.content import Content
 from artifact.verdicts import setting
 from artifact.verdicts.findings import text_of
 from artifact.verdicts.ledger import EMPIRICAL, PAPERS, TITLES
 
+_READ = read_toml(paths.CLAIMS / "headlines.toml", "headlines")
 #: the table of the plot, the metric that it compares, and the cell of FedSAM's own setting
-TABLE, METRIC, OWN = "sun2023/1", "accuracy", "qu2022/1/fedsam/cifar-10-dirichlet-0.6/accuracy"
+TABLE, METRIC, OWN = _READ["table"], _READ["metric"], _READ["own"]
 #: the cell of FedLESAM as its released code computes it, of which the length of the perturbation is shown
-RELEASED = "discrepancies/variants/fedlesam-released-fedlesam-repository/dirichlet-0.1-recycled-pools/accuracy#norm"
+RELEASED = _READ["released"]
 #: of the plot, in pixels: width, height of a row, left and right end of the axis, room above and below the rows
 WIDTH, ROW, LEFT, RIGHT, TOP, BELOW = 720, 26, 130, 520, 58, 62
 STYLE = """
