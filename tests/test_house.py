@@ -47,7 +47,7 @@ MOST = {
     "runs": 3_854,
     "papers": 5_060,
     "bench": 808,
-    "verdicts": 1_931,
+    "verdicts": 1_933,
     "report": 3_560,
     "audit": 400,
     "cli": 260,
