@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse.linalg
 import torch
-from spectra import DOUBLE, normal, quadratic, tanh_network
+from spectra import DOUBLE, Quadratic, normal, quadratic, tanh_network
 from torch import nn
 from torch.nn import functional
 
@@ -378,12 +378,21 @@ def test_linear_loss_has_no_curvature():
     assert curvature.top_eigenvalues(lambda w: b @ w, w, k=1).values.item() == 0.0
 
 
+def test_products_by_hand_give_the_numbers_of_the_function():
+    """What repeats a measurement some hundred times takes them; derivatives are taken everywhere else."""
+    loss, w, _, H = quadratic(np.r_[np.linspace(-1, 5, 40), 60.0])
+    by_hand, derived = (curvature.trace(of, w, samples=20) for of in (Quadratic(H), loss))
+    assert torch.allclose(by_hand.samples, derived.samples, rtol=1e-10)
+    by_hand, derived = (curvature.spectral_density(of, w, probes=3, steps=20) for of in (Quadratic(H), loss))
+    assert torch.allclose(by_hand.density, derived.density, rtol=1e-8, atol=1e-12)
+
+
 def test_trace_intervals_cover_at_their_level():
     """400 repetitions of a 95% interval: 3.3 standard deviations of the binomial around 95%."""
-    loss, w, truth, _ = quadratic(np.linspace(-1, 5, 40))
+    _, w, truth, H = quadratic(np.linspace(-1, 5, 40))
     hits = 0
     for seed in range(400):
-        low, high = curvature.trace(loss, w, samples=20, seed=seed).interval(0.95)
+        low, high = curvature.trace(Quadratic(H), w, samples=20, seed=seed).interval(0.95)
         hits += low <= truth.sum() <= high
     assert 0.95 - 3.3 * 0.011 <= hits / 400 <= 0.95 + 3.3 * 0.011
 
@@ -403,17 +412,17 @@ def test_the_space_of_a_certificate_has_the_trace_that_it_says():
 @pytest.mark.parametrize("dominant", [(40.0,), (60.0, 30.0), (200.0,)])
 def test_trace_intervals_cover_with_dominant_eigenvalues(dominant):
     """One eigenvalue as large as the others' Frobenius norm or far above: where plain Hutchinson is most skewed."""
-    loss, w, truth, _ = quadratic(np.r_[np.linspace(-1, 5, 200), dominant])
+    _, w, truth, H = quadratic(np.r_[np.linspace(-1, 5, 200), dominant])
     hits = 0
     for seed in range(400):
-        low, high = curvature.trace(loss, w, samples=20, seed=seed).interval(0.95)
+        low, high = curvature.trace(Quadratic(H), w, samples=20, seed=seed).interval(0.95)
         hits += low <= truth.sum() <= high
     assert abs(hits / 400 - 0.95) <= 3.3 * 0.011
 
 
 def test_trace_that_ends_at_its_error_still_covers():
-    loss, w, truth, _ = quadratic(np.r_[np.linspace(-1, 5, 200), 60.0])
-    found = [curvature.trace(loss, w, 500, seed, relative_error=0.01) for seed in range(300)]
+    _, w, truth, H = quadratic(np.r_[np.linspace(-1, 5, 200), 60.0])
+    found = [curvature.trace(Quadratic(H), w, 500, seed, relative_error=0.01) for seed in range(300)]
     assert all(24 <= len(f.samples) < 500 and f.standard_error <= 0.01 * f.value for f in found)
     hits = sum(low <= truth.sum() <= high for low, high in (f.interval(0.95) for f in found))
     assert hits / 300 >= 0.95 - 3.3 * 0.0126
@@ -452,10 +461,10 @@ def smoothed(eigenvalues, grid, sigma):
 
 def test_density_intervals_cover_at_their_level():
     """Pointwise 95% intervals over 60 repetitions; neighbouring grid points are dependent, hence the allowance."""
-    loss, w, truth, _ = quadratic(np.linspace(-1, 5, 40))
+    _, w, truth, H = quadratic(np.linspace(-1, 5, 40))
     shares = []
     for seed in range(60):
-        found = curvature.spectral_density(loss, w, probes=10, steps=40, points=24, sigma=0.4, seed=seed)
+        found = curvature.spectral_density(Quadratic(H), w, probes=10, steps=40, points=24, sigma=0.4, seed=seed)
         low, high = found.interval(0.95)
         inside = (found.grid > -1) & (found.grid < 5)
         expected = smoothed(truth, found.grid, 0.4)
