@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from artifact.__main__ import main
 from artifact.base.errors import UserError
+from artifact.base.files import write_atomic
 from artifact.papers import experiments
 from artifact.report import notebooks
 from artifact.verdicts import findings, ledger
@@ -90,3 +92,30 @@ def test_edited_experiments_load_or_end_in_one_line(tmp_path):
             refused += 1
     assert 20 < refused < 100
     shutil.rmtree(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "make", [Path.mkdir, os.mkfifo, *(lambda path, to=to: path.symlink_to(to) for to in ("x", "/dev/null"))]
+)
+def test_nothing_but_a_file_is_replaced(make, tmp_path):
+    """A device or a loop of links given as a place for results stays as it is."""
+    path = tmp_path / "x"
+    make(path)
+    before = os.lstat(path)
+    with pytest.raises(UserError, match=r"^out: .*a file that can be written"):
+        write_atomic(path, "new")
+    assert os.lstat(path) == before and [entry.name for entry in tmp_path.iterdir()] == ["x"]
+
+
+@pytest.mark.parametrize(
+    ("words", "field"),
+    [(["report", "--out", "x"], "out"), (["landscape", "nothing", "--folder", "new"], "checkpoint")],
+)
+def test_a_refused_command_leaves_nothing_behind(words, field, tmp_path, monkeypatch, capsys):
+    """Of a report on a loop of links; of a landscape without a model."""
+    monkeypatch.chdir(tmp_path)
+    Path("x").symlink_to("x")
+    assert main(words) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"error: {field}: ") and len(error.splitlines()) == 1
+    assert [entry.name for entry in tmp_path.iterdir()] == ["x"]

@@ -76,8 +76,8 @@ def replacing(path: Path) -> Iterator[Path]:
     Raises UserError where the folder cannot be written (missing right, full disk).
     """
     temporary = None
-    if path.is_dir():
-        raise UserError("out", str(path), "a file that can be written; this is a folder")
+    if os.path.lexists(path) and not path.is_file():
+        raise UserError("out", str(path), "a file that can be written; this is a folder, a device or a loop of links")
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
         os.close(handle)

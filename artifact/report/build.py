@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import tempfile
 import time
@@ -48,7 +49,7 @@ def build(content: Content, folder: Path, notebooks: Path | None = None, inputs:
         manifest[name] = Counter(v for record in content.records.values() if (v := record.counted(name)))
     manifest["inputs"] = inputs
     manifest["formulas"] = {"converted": site.converter.converted, "as text": len(site.converter.failures)}
-    with _replaced(folder.resolve()) as new:  # of a link, what it points to
+    with _replaced(Path(os.path.realpath(folder))) as new:  # of a link, what it points to
         for name, html in rendered.items():
             (new / name).write_text(html, encoding="utf-8")
         for name, file in (site.pictures.used | site.files).items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import webbrowser
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ PICTURES = ("out/figures", "docs/findings", "docs/figures")
 def report_command(
     out: Path, profile: str, notebooks: Path, force: bool, picture: Path | None, show: bool, as_json: bool
 ) -> None:
-    index = (out / "index.html").resolve()
+    index = Path(os.path.realpath(out)) / "index.html"  # of a loop of links, itself, which cannot be written
     if force or not index.is_file() or _mark(out) != _inputs(profile, notebooks):
         record = _build(out, profile, notebooks)
         said = f"{len(record['pages'])} pages, {record['claims']} claims, {record['formulas']} formulas"

@@ -153,12 +153,12 @@ def landscape_command(
         raise UserError("points", points, "an odd number, so that the model itself is on the grid")
     if name is not None and Path(name).name != name:
         raise UserError("name", name, "the stem of a file name; --folder names the folder")
-    require_writable(folder, "folder")
     plan = Plan(directions, int(axes), points, reach, seed)
     targets = [open_target(reference, store, data_root) for reference in references]
     if len({target.trainer.config.model for target in targets}) > 1:
         raise UserError("run", [t.trainer.config.model for t in targets], "models of one architecture, to share axes")
     labels, surfaces, models = _labels(targets, label), {}, []
+    require_writable(folder, "folder")
     for target, shown in zip(targets, labels, strict=True):
         start = time.perf_counter()
         surfaces[shown] = surface(target.trainer.risk(data_size), target.w, plan)
