@@ -41,7 +41,7 @@ MOST = {
     "data": 1_185,
     "algorithms": 1_691,
     "training": 1_755,
-    "interface": 625,
+    "interface": 652,
     "optim": 228,
     "losses": 31,
     "runs": 3_854,
@@ -51,7 +51,7 @@ MOST = {
     "report": 3_560,
     "audit": 400,
     "cli": 260,
-    "__main__": 29,
+    "__main__": 32,
 }
 #: lines of Python in theory/ at most; the aim is 17,000. It goes up only in a commit that names the new theorem
 THEORY = 28_752
