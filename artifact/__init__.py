@@ -12,6 +12,7 @@ from artifact.accelerate.allocator import keep_freed_memory, let_idle_threads_sl
 
 if TYPE_CHECKING:
     from artifact import curvature, losses, optim
+    from artifact.diagnosis.examine import doctor
     from artifact.interface.added import dataset, network
     from artifact.interface.train import partition, train
     from artifact.looseness import bounds
@@ -31,6 +32,7 @@ PUBLIC = {
     "bounds": "artifact.looseness:bounds",
     "network": "artifact.interface.added:network",
     "dataset": "artifact.interface.added:dataset",
+    "doctor": "artifact.diagnosis.examine:doctor",
 }
 
 keep_freed_memory()
@@ -45,4 +47,4 @@ def __getattr__(name: str) -> Any:
     return getattr(found, attribute) if attribute else found
 
 
-__all__ = ["bounds", "curvature", "dataset", "losses", "network", "optim", "partition", "train"]
+__all__ = ["bounds", "curvature", "dataset", "doctor", "losses", "network", "optim", "partition", "train"]

@@ -83,6 +83,11 @@ COMMANDS = {
         "artifact.runs.measure_landscape:landscape_command",
         "Draw loss surfaces of stored models along shared directions.",
     ),
+    "export": ("artifact.export.command:export_command", "Write a method as one PyTorch file that runs alone."),
+    "doctor": (
+        "artifact.diagnosis.command:doctor_command",
+        "Watch a step, client or optimiser of your own train, and say what is wrong with it.",
+    ),
     "bench": ("artifact.bench.command:bench", "Measure seconds per round of models, methods and backends."),
 }
 
