@@ -65,6 +65,8 @@ def test_the_wheel_holds_the_package_the_ledger_and_the_experiments(wheel):
         assert found
         assert {f"artifact/{name}" for name in found} <= set(names)
     assert {path.relative_to(paths.ROOT).as_posix() for path in paths.PACKAGE.rglob("*.py")} <= set(names)
+    template = [path for path in (paths.PACKAGE / "audit" / "template").rglob("*") if path.is_file()]
+    assert {path.relative_to(paths.ROOT).as_posix() for path in template} <= set(names)
     assert "artifact/py.typed" in names
 
 

@@ -58,7 +58,7 @@ def sections(claims: Mapping[str, Claim], evidence: Mapping[str, Sequence[object
     evidence: claim id -> what the checks and the runs found.
     """
     left = dict.fromkeys(claims)
-    found = []
+    found: list[Section] = []
     for name in notebooks.names():
         shown = [id for id in notebooks.claims_of(name) if id in left]
         found += _parts(f"paper-{name}", name.partition("-")[0], _title(name), shown, claims, evidence)
@@ -66,7 +66,8 @@ def sections(claims: Mapping[str, Claim], evidence: Mapping[str, Sequence[object
             del left[id]
     for paper in PAPERS:
         rest = [id for id in left if claims[id].paper == paper]
-        found += _parts(f"paper-{paper}-more", paper, "More claims", rest, claims, evidence)
+        title = "More claims" if any(section.paper == paper for section in found) else "Claims"
+        found += _parts(f"paper-{paper}-more", paper, title, rest, claims, evidence)
     return sorted(found, key=lambda section: PAPERS.index(section.paper))
 
 
