@@ -50,7 +50,7 @@ MOST = {
     "papers": 5_060,
     "bench": 808,
     "verdicts": 1_933,
-    "report": 3_561,
+    "report": 3_562,
     "audit": 400,
     "cli": 260,
     "__main__": 32,
