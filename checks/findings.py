@@ -16,12 +16,15 @@ from artifact.base.tables_as_text import markdown_table
 from artifact.verdicts import decide
 from artifact.verdicts.findings import PROFILE, Finding, load
 from artifact.verdicts.ledger import TITLES, Claim, select
-from checks import runner
+from checks import repeats, runner
 from checks.figures import draw, sections
 from checks.text import margin_text
+from theory.inexact import momentum, statements
 from theory.kit.loss_figures import as_data, plot_scenario
 from theory.kit.losses import SCENARIOS
 from theory.kit.verdict import registry
+from theory.sun2023 import lyapunov
+from theory.yashwanth2023 import layers
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 HEAD = """# Findings in short
@@ -102,13 +105,32 @@ def _short(value: Any) -> Any:
 
 def page(findings: Sequence[Finding], claims: Mapping[str, Claim], stored: Mapping[str, Mapping[str, Any]]) -> str:
     """The markdown text."""
-    parts = [HEAD]
+    parts = [HEAD, theorems_section()]
     parts += [_section(i, finding, claims, stored) for i, finding in enumerate(findings, start=1)]
+    parts.append(repeats.section(stored))
     parts.append("## The counter-example losses\n")
     for name, build in SCENARIOS.items():
         scenario = build()
         parts.append(f"**{scenario.name}**: {scenario.shows}.\n\n![{scenario.name}](findings/loss-{name}.png)\n")
     return "\n".join(parts)
+
+
+def theorems_section() -> str:
+    """The corrected theorem of each paper, from its statement object, without the setting."""
+    theorems = {
+        "FedSAM and FedLESAM, printed steps": statements.printed_steps("fedsam"),
+        "FedSAM, any steps, cohorts, noise": statements.sampled(),
+        "MoFedSAM, printed steps": momentum.printed_steps(),
+        "FedSMOO from its zero duals": lyapunov.theorem(),
+        "Global FedSAM, non-convex": statements.thesis(),
+        "MAN, one layer": layers.layer(),
+        "MAN, along training": layers.balance(),
+    }
+    lines = [f"**{name}.** {statement.inequality}\n" for name, statement in theorems.items()]
+    words = (
+        "Each is proved by machine from named facts; settings, sharpness and runs stand in [proofs](proofs/README.md)."
+    )
+    return "\n".join(["## The corrected theorems\n", words + "\n", *lines])
 
 
 def _section(number: int, finding: Finding, claims: Mapping[str, Claim], stored: Mapping[str, Any]) -> str:

@@ -20,6 +20,7 @@ from theory.kit.proof import Rejected
 from theory.kit.verdict import BY_CONSTRUCTION, registry
 from theory.qu2022.theorems import fixed_problem
 from theory.sun2023 import lyapunov
+from theory.yashwanth2023 import layers
 
 STORED = runner.stored()
 #: questions that no paper states, asked of their numbers
@@ -87,6 +88,7 @@ def rejected(proof):
         proof.verify()
 
 
+R98 = sp.Rational(98, 100)
 BETA = sp.Symbol("beta", positive=True)
 
 
@@ -134,6 +136,18 @@ def test_the_noise_of_a_mean_over_clients_is_divided_by_their_number():
     rejected(lemmas.mean_and_noise(2, 1))
     rejected(lemmas.mean_and_noise(1, 2))
     assert r"+\frac{2K}Ns^2" in run("qu22-lemA.4-avg").repaired
+
+
+def test_the_factor_of_a_convolution_is_its_kernel():
+    """R-T9, MAN's Theorem 3: 1.4 in place of K1 K2 = 9 fails, in the proof and on a constant image."""
+    check = registry.checks["man-thm3"]
+    assert check.run(scale=1.4 / 9).verdict == check.run(scale=0.98).verdict == "refuted"
+    statement = layers.layer()
+    rejected(statement.prove(statement.left, [statement.right[0] * sp.Rational(98, 100)]))
+    balance = layers.balance()
+    for place, term in enumerate(balance.right):
+        rejected(balance.prove(balance.left, [t * R98 if i == place else t for i, t in enumerate(balance.right)]))
+        assert term.has(layers.eta)
 
 
 def test_zeta_is_negative_at_the_printed_limit_and_the_printed_step_is_proved_for_the_papers_cohorts():

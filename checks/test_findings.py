@@ -15,15 +15,15 @@ from artifact.base import paths
 from artifact.base.errors import UserError
 from artifact.verdicts.decide import decide_all
 from artifact.verdicts.findings import Finding, load
-from checks import drawings, findings, runner
+from checks import drawings, findings, repeats, runner
 from checks.conftest import LEDGER
 from theory.kit.verdict import registry
 
 FINDINGS = load()
 
 
-def test_ten_findings_of_five_papers():
-    assert len(FINDINGS) == 10
+def test_eleven_findings_of_five_papers():
+    assert len(FINDINGS) == 11
     assert {LEDGER[name].paper for finding in FINDINGS for name in finding.claims} == {c.paper for c in LEDGER.values()}
 
 
@@ -39,6 +39,32 @@ def test_finding_names_checked_claims_and_a_figure(finding):
 def test_page_is_up_to_date():
     written = (findings.DOCS / "findings.md").read_text(encoding="utf-8")
     assert written == findings.page(FINDINGS, LEDGER, runner.stored())
+
+
+def test_theorems_stand_first_and_nothing_is_longer_than_six_lines():
+    text = findings.theorems_section()
+    assert len(re.findall(r"^\*\*.*\*\* ", text, re.M)) == 7 and all(len(line) <= 720 for line in text.splitlines())
+    assert all(len(finding.text()) <= 800 for finding in FINDINGS)
+    papers = [bool(finding.numbers) for finding in FINDINGS]
+    assert papers == sorted(papers)  # training last
+    assert "images" in FINDINGS[-1].text()[:60] and len(FINDINGS[-1].text()) <= 800
+
+
+def test_repeated_cells_stand_side_by_side():
+    """R-T22: the cells, not their count alone."""
+    text = repeats.section(runner.stored())
+    assert "128 of 128" in text and "| 79.52 (0.13) | 79.52 (0.13) |" in text
+    assert "| 51.49, 8744, 53.39, 9056 |" in text and "| EMNIST FedSAM | 95.73" in text
+    assert text.count("| FedLESAM-D, ") == 10
+
+
+def test_findings_of_the_review_are_on_the_page():
+    """R-T22: the orbit from 97/5, zeta, Lemma C.3, the factor K1 K2, the penalty (3.9) and the constant of Lemma 2."""
+    (finding,) = [f for f in FINDINGS if f.claims[0] == "qu22-thmD.4"]
+    assert {"sun23-zeta-pos", "sun23-lemC3", "man-thm3-alpha", "thesis-eq3.8-sharp", "thesis-lem2"} < set(
+        finding.claims
+    )
+    assert runner.stored()["qu22-thmD.4"]["evidence"]["without_perturbation"]["start"] == "97/5"
 
 
 def test_every_picture_in_the_folder_of_the_page_is_on_it():

@@ -72,7 +72,7 @@ def test_every_term_has_the_unit_of_the_left_side():
         scaled = {s: s * units[s] for s in statement.symbols}
         terms = (statement.left, *statement.right)
         units = {sp.simplify(term.subs(scaled, simultaneous=True) / term) for term in terms}
-        assert units == {a**2 / b**2}, statement.name
+        assert len(units) == 1, statement.name
 
 
 def test_the_corrected_theorem_of_fedsmoo_starts_where_the_algorithm_starts():

@@ -8,6 +8,7 @@ from functools import partial
 from theory.inexact import decreasing, momentum, statements
 from theory.kit.statement import Statement
 from theory.sun2023 import lyapunov
+from theory.yashwanth2023 import layers
 
 #: corollaries first, as a reader needs them; the theorems with free weights last
 MAKERS: tuple[Callable[[], Statement], ...] = (
@@ -23,6 +24,9 @@ MAKERS: tuple[Callable[[], Statement], ...] = (
     decreasing.statement,
     lyapunov.general,
     statements.general,
+    layers.layer,
+    layers.layer_weights,
+    layers.balance,
 )
 
 

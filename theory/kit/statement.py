@@ -103,7 +103,7 @@ class Statement:
     @property
     def text(self) -> str:
         """Introduction, conditions and inequality, with the mathematics between dollar signs."""
-        return self.intro + self._inequality
+        return self.intro + self.inequality
 
     def text_after(self, first: Statement) -> str:
         """The text below another statement's: only where its introduction goes on is said again."""
@@ -112,10 +112,11 @@ class Statement:
         if len(shared) < len(first.intro) / 2 or shared.count("$") % 2:  # another setting, or one cut in a formula
             return self.text
         rest = self.intro[len(shared) :].strip(" .,;")
-        return f"In the same setting{', with ' * bool(rest)}{rest}: {self._inequality[0].lower()}{self._inequality[1:]}"
+        return f"In the same setting{', with ' * bool(rest)}{rest}: {self.inequality[0].lower()}{self.inequality[1:]}"
 
     @property
-    def _inequality(self) -> str:
+    def inequality(self) -> str:
+        """Conditions and inequality, without the setting."""
         where = "; ".join(condition.words for condition in self.conditions if condition.words)
         return f"If {where}: ${self.latex}$." if where else f"${self.latex}$."
 

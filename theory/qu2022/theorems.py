@@ -483,6 +483,7 @@ def mofedsam_constant_steps() -> Verdict:
         corrected.momentum_rate() + "; " + heavy_ball(),
         ratio(sides["left"], sides["right"]),
         without_perturbation={
+            "start": "97/5",
             "beta": "1/10",
             "eta_g": "1/(beta L)",
             "rounds": 1000,

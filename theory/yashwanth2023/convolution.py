@@ -14,8 +14,10 @@ from torch.func import hessian
 from torch.nn.functional import conv2d, cross_entropy, unfold
 
 from theory.kit.exact import fractions_of
+from theory.kit.statement import backing, corrected
 from theory.kit.symbolic import identity, lagrange
 from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
+from theory.yashwanth2023 import layers
 from theory.yashwanth2023.activation_bounds import alpha_steps
 from theory.yashwanth2023.common import Array, decide_bound, digits, exact, power_iteration, proved, refuted, repaired
 
@@ -234,35 +236,38 @@ def patch_step() -> str:
     )
 
 
-@check("man-thm3")
-def theorem_three() -> Verdict:
+@check("man-thm3", mutations=((0.98, "refuted"), (0.156, "refuted"), (1.1, "proved")))
+def theorem_three(scale: float = 1.0) -> Verdict:
     """Theorem 3: activation norms bound the top eigenvalue of a convolutional layer's Hessian.
 
     Statement: if ||theta|| <= B~ there is alpha_l > 0 with lambda_max(H_{W_l}(L)) <= alpha_l sum_i ||a_{l-1}^i||_F^2, l
     = 2..L.
     Assumptions: ReLU network of convolutions, non-overlapping max-pooling and linear layers, cross-entropy.
-    Method: exact unfolded form (man-lem2), ||U||_2^2 <= K1 K2 ||a||^2, Lipschitz constants of the layers above; checked
-    on trained digits networks by power iteration and dense Hessians.
+    Method: two proof objects (theory.yashwanth2023.layers): lambda_max(H_W) <= K1 K2 lambda_max(H_z) ||a||^2 for any
+    kernel, stride and padding, and lambda_max(H_z) <= (1/2) prod of c_j ||W_j||^2 by induction over the layers above;
+    run on random networks with dense Hessians. ``scale`` multiplies the factor K1 K2, which constant images approach
+    (8.95 of 9 at side 400); digits networks alone (ratio 1.3 of 9) would let 1.4 pass.
     Verdict: proved in its existential form, with alpha_l = (K1 K2/2) (K^2 B~^2/(L-l))^(L-l), K^2 the largest kernel
     area above l; the printed proof rests on the approximation of Lemma 2 and does not show it (man-thm3-alpha).
     Reference: Yashwanth et al. 2024, Theorem 3; supplement Theorem 6.
     """
-    rows = [*measured_samples("flatten"), *measured_samples("mean")]
-    worst = max(row["ratio_with_K1K2"] for row in rows)
-    if worst > 1:
-        raise ValueError(f"the proved bound fails numerically: {worst}")
+    large = constant_image(LARGE_SIDE, KERNEL)
+    bound = exact(scale) * KERNEL**2 * large["top_z"] * large["energy"]
+    if large["top_W"] > bound:
+        return refuted({"side": LARGE_SIDE, "kernel": KERNEL, "left": large["top_W"], "right": bound})
+    bounds = (layers.layer(), layers.layer_weights())
     return proved(
-        "lambda_max(H_W) = max over unit V of vec(VU).H_z vec(VU) <= lambda_max(H_z) ||VU||_F^2 <= lambda_max(H_z) "
-        "||U||_2^2",
+        backing(*bounds)["certificate"],
         patch_step(),
-        "layers above: ||W U||_F <= ||W||_F ||U||_F <= sqrt(K1 K2) ||W||_F ||a||_F for a convolution, ||W||_F for a "
-        "linear "
-        "layer, 1 for ReLU and non-overlapping max-pooling; the rest as for fully connected layers:",
+        "sum over the layers to the ball's radius:",
         *alpha_steps(),
         "batch: man-eq7, and the sum is at least the mean (man-thm2-sum-mean)",
-        margin=worst,
-        measured=rows,
+        margin=float(large["top_W"] / (KERNEL**2 * large["top_z"] * large["energy"])),
+        measured=[*measured_samples("flatten"), *measured_samples("mean")],
     )
+
+
+LARGE_SIDE = 400  # of a constant image
 
 
 def constant_image(side: int, kernel: int) -> dict[str, Q]:
@@ -327,11 +332,8 @@ def conv_constant(scale: float = 1.0) -> Verdict:
             sweep.append({"side": side, "kernel": kernel, "ratio": float(v["top_W"] / (v["top_z"] * v["energy"]))})
     return repaired(
         {"side": 3, "kernel": 2, "pre_activation": Q(1), **small},
-        r"$\lambda_{\max}(H_{W_l}(\mathcal L^i))\le\lambda_{\max}(\nabla^2_{z_l}\mathcal L^i)\,\|U^i\|_2^2\le "
-        r"K_1K_2\,\lambda_{\max}"
-        r"(\nabla^2_{z_l}\mathcal L^i)\,\|a^i_{l-1}\|_F^2$ with the unfolded patches $U^i$.",
-        "lambda_max((I (x) U) H_z (I (x) U)^T) <= lambda_max(H_z) ||U||_2^2 for lambda_max(H_z) >= 0",
-        patch_step(),
+        corrected(layers.layer()),
+        repair=backing(layers.layer()),
         margin=float(small["top_W"] / (small["top_z"] * small["energy"])),
         constant_images=sweep,
         measured=[*measured_samples("flatten"), *measured_samples("mean")],
