@@ -150,6 +150,14 @@ def test_the_factor_of_a_convolution_is_its_kernel():
         assert term.has(layers.eta)
 
 
+def test_the_rate_of_fedavg_with_man_is_a_theorem_and_its_search_is_called_a_test():
+    """R-T10: the repair rests on a proved statement, not on the identity behind the counterexample."""
+    evidence = STORED["man-prop1"]["evidence"]
+    assert evidence["repair"]["statements"][0]["label"] == "machine" and "best_steps" in evidence
+    assert evidence["repair"]["statements"][0]["latex"] in STORED["man-prop1"]["repaired"]
+    assert "tested and not proved" in STORED["man-prop1"]["repaired"]
+
+
 def test_zeta_is_negative_at_the_printed_limit_and_the_printed_step_is_proved_for_the_papers_cohorts():
     """R-T3: zeta for every n/m, and a step size that is not linear in n/m."""
     verdict = run("sun23-zeta-pos")
