@@ -70,7 +70,7 @@ class Outcome:
     missing; "error" where the check failed. evidence: plain data. margin: left/right at the worst point, or the margin
     that a paired interval was held against, or None. repaired: corrected statement or None. seconds: share of the
     function's wall time. skipped: why nothing was decided, where that is a stated skip. figure: path of the drawn
-    figure. empirical: verdict of the stored runs beside that of the check, for a claim that has both. raised: the error
+    figure. empirical: verdict of the stored runs beside the check's own, for a claim that has both. raised: the error
     is one that the check itself raised, not a limit on it or a dead worker.
     """
 

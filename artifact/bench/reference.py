@@ -1,9 +1,9 @@
 """``python -m artifact.bench.reference JSON``: a clone of the released FL-Simulator as a contender.
 
-The clone is imported from where it lies and not changed. Three things are set from outside: the missing import of its
-models.py (``F``), the active clients (it draws a random number of them; here as many as ours has), and the clock
-around its own ``_test_``. Data, batch sizes and hyper-parameters are those of our contender, its random numbers its
-own. Allocator settings are ours, by importing this package; OpenMP keeps torch's default.
+The clone is imported from where it lies and not changed. Three things are set from outside: the import of ``F``
+that its models lack, the active clients (it draws a random number of them; here as many as ours has), and the clock
+around its own ``_test_``. It takes data, batch sizes and hyper-parameters from our contender and draws its own random
+numbers. Allocator settings are ours, by importing this package; OpenMP keeps torch's default.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Activation taps: watch a model's hidden activations without editing it (Yashwanth et al. 2024, eq. 15-18).
 
 MAN adds ``zeta * sum_l A_l`` to the loss, with A_l = mean over batch and units of a_l^2. The layers l are the outputs
-of the non-linearities, before any pooling that follows, logits excluded (algorithms.md, 3.20). For the paper's CIFAR
+of the non-linearities, before any pooling that follows, and not the logits. For the paper's CIFAR
 model these are conv1, conv2, fc1, fc2 after ReLU, for its Tiny-ImageNet model conv1, conv2, conv3, fc1, fc2. The paper
 gives no list for ResNet-18 and its released ResNet returns no activations; the list used here is ours: the stem's ReLU
 and both ReLUs of every block.

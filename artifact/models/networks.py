@@ -3,7 +3,7 @@
 Three habits make one definition serve every caller (loop over clients, ``torch.func`` over all clients, probes):
 
 * logits out; the softmax belongs to the loss. The thesis prints a softmax output layer, which a log-likelihood loss
-  would apply twice (algorithms.md, section 5);
+  would apply twice;
 * every non-linearity is its own, not in-place ``nn.ReLU``, so that ``models.activations`` can watch it from outside;
 * a module never draws random numbers: dropout masks come from uniforms that the caller passes to ``forward``.
 

@@ -145,7 +145,7 @@ def tree(predicate: AnyPredicate, numbers: Numbers) -> Node | None:
 
 
 def _left_out(numbers: Numbers, within: Sequence[str], *compared: Place) -> bool:
-    """Whether one side of a comparison has collapsed at one of the places; of several methods, all of them."""
+    """Whether one side of a comparison has collapsed at one of the places: with more than one method, all of them."""
     for place, names in itertools.product(within, compared):
         several = (names,) if isinstance(names, str) else names
         if all(numbers.collapsed(name, place) for name in several):
@@ -155,7 +155,7 @@ def _left_out(numbers: Numbers, within: Sequence[str], *compared: Place) -> bool
 
 
 def _printed_gap(predicate: Predicate, numbers: Numbers, a: str, b: Place, within: str) -> float | None:
-    """How much better a is than b, or than the best of several, in what the paper prints."""
+    """How much better a is than b, or than the best method among them, in the quantity that the paper prints."""
     mine, *theirs = (numbers.printed_number(name, within) for name in (a, *((b,) if isinstance(b, str) else b)))
     if mine is None or not known(theirs):
         return None

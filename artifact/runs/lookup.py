@@ -18,7 +18,7 @@ Stored = Mapping[str, list[Run]]
 #: how gradients were computed does not matter to somebody who looks results up
 _MACHINE = ("device", "backend")
 
-#: stores that are looked into beside the one that is asked for: those of open audits
+#: stores of open audits, which are looked into beside the one that is asked for
 ALSO: list[Path] = []
 
 _signatures: dict[str, str] = {}
@@ -47,7 +47,7 @@ def signature(run_config: RunConfig) -> str:
 
 
 def stores(store: Path) -> list[Path]:
-    """The store and those of open audits, each once."""
+    """The store and the stores of open audits, each once."""
     return list({place.resolve(): place for place in (*ALSO, store)}.values())
 
 

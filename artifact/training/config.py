@@ -1,4 +1,4 @@
-"""What a run is: one frozen record, checked before anything is computed, and the key that names its numbers."""
+"""One frozen record describes a run; it is checked before anything is computed, and its key names the numbers."""
 
 from __future__ import annotations
 

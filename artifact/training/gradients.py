@@ -76,7 +76,7 @@ class Oracle:
     backend: what was asked for, and after the start what is used: a network that no formula knows has another one.
     bfloat16: forward and backward passes under autocast.
     threads: workers, one core each, so that the loop's results do not depend on their number; 0 works in the caller.
-    memory: bytes that the activations and gradients of one batched call may take, for ``tiles`` those of all workers
+    memory: bytes that the activations and gradients of one batched call may take, for ``tiles`` of all workers
     together; None for the device's share (``base.devices.gradient_memory``).
     cuda_graphs: record the gradient once per shape and replay it (``accelerate.cuda_graphs``).
     loss: (output, labels) -> mean loss of a minibatch.

@@ -57,7 +57,7 @@ def draw_cohort(seed: int, t: int, clients: int, size: int, rule: str) -> Tensor
 
 
 def _leaving_out(dataset: Dataset) -> str:
-    """Which splits are allowed for a data set that has no test images but those of its domains."""
+    """Which splits are allowed for a data set whose only test images are its domains'."""
     return f"domain:NAME with one of {', '.join(dataset.domain_names)} ({dataset.name} has no test set of its own)"
 
 

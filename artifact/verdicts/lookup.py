@@ -272,7 +272,7 @@ class Evidence(Numbers):
     """The cells of one predicate: looks them up by labels and remembers which were used and which lack runs.
 
     cells: every number's id.  keys: runs used.  names: ids of lines as their labels.
-    unit: of the numbers.  units: all of them, those of different quantities apart.
+    unit: of the numbers.  units: all of them, each quantity apart.
     notes: what the profile changes, of every table looked at.  needed: seeds that every number has to have.
     """
 

@@ -11,7 +11,7 @@ clients and every law of the data. A step states ``slack >= 0`` (or ``> 0``, or 
 * a loop: invariants that hold at the start and are kept by one turn, which gives sums over an index, induction and
   telescoping.
 
-``Proof.verify`` replays every step; ``Proof.export`` gives plain data that ``docs/verify_proofs.py`` checks without
+``Proof.verify`` replays every step; ``Proof.export`` gives plain data that ``docs/proofs/verify.py`` checks without
 this package.
 
 Example, for any Hilbert space: <u, v> <= (|u|^2 + |v|^2)/2.

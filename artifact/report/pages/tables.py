@@ -112,7 +112,7 @@ def _cell(entry: Entry | None) -> dict[str, Any] | None:
 
 
 def explain(metric: Metric, profile: str) -> str:
-    """What a cell of ours is, in a sentence; empty where nothing is trained."""
+    """A sentence on one of our cells; empty where nothing is trained."""
     if metric.quantity == "given":
         return ""
     parts = [metric.label + (f" ({metric.unit})" if metric.unit else "")]
