@@ -2,8 +2,9 @@
 
 Every row names a file of a public repository at a commit. Only the class or function that the row names is taken from
 that file, and it is run on a network of four small tensors and on ResNet-18. What comes out is measured and held
-against the row. The code stays in the clones: nothing of it is stored here. ``--fetch`` makes the clones from
-github.com.
+against the row. Then the code takes its part in a client, or server, that ``artifact.doctor`` watches, and the doctor's
+alarms are held against the row, too. The code stays in the clones: nothing of it is stored here. ``--fetch`` makes the
+clones from github.com.
 """
 
 from __future__ import annotations
@@ -28,9 +29,11 @@ ROOT = Path(__file__).resolve().parents[2]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
+import artifact  # noqa: E402
 from artifact.base.console import OneLine  # noqa: E402
 from artifact.base.errors import UserError  # noqa: E402
 from artifact.base.tables_as_text import markdown_table  # noqa: E402
+from artifact.diagnosis.report import Report  # noqa: E402
 from artifact.models.networks import build  # noqa: E402
 
 #: the faults, in the order of the page
@@ -144,14 +147,18 @@ def _moved(model: nn.Module, made: Any, form: str) -> tuple[Tensor, Tensor]:
     before = flat(model)
     torch.manual_seed(1)
     update = torch.randn(len(before), dtype=before.dtype)
+    _first_step(made, model, form, update)
+    return flat(model) - before, update if form.startswith("-") else -update
+
+
+def _first_step(made: Any, model: nn.Module, form: str, update: Tensor) -> None:
+    """The code's ascent along an update [P], which it is handed in its own shape."""
     names = [name for name, _ in model.named_parameters()]
-    kind = form.removeprefix("-")
     by_name = {name: part.as_subclass(Staying) for name, part in zip(names, shaped(model, update), strict=True)}
     given = {"flat": update, "list": shaped(model, update), "dict": by_name}
     step = made(model.parameters(), torch.optim.SGD(model.parameters(), lr=1.0), rho=RHO)
-    wanted = {"g_update": given[kind], "model": model}
+    wanted = {"g_update": given[form.removeprefix("-")], "model": model}
     step.first_step(*(wanted[name] for name in inspect.signature(step.first_step).parameters))
-    return flat(model) - before, update if form.startswith("-") else -update
 
 
 def gradient_ascent(made: Any, form: str) -> dict[str, float]:
@@ -164,15 +171,21 @@ def gradient_ascent(made: Any, form: str) -> dict[str, float]:
     torch.manual_seed(1)
     model(torch.randn(8, 6, dtype=torch.float64)).square().mean().backward()
     gradient = torch.cat([p.grad.reshape(-1).clone() for p in model.parameters() if p.grad is not None])
-    before, base = flat(model), torch.optim.SGD(model.parameters(), lr=1.0)
-    if form == "model":
-        made(base, model, RHO, 0.0).ascent_step()
-    else:
-        zeros = [[torch.zeros_like(p) for p in model.parameters()] for _ in range(2)]
-        device = (torch.device("cpu"),) if "device" in inspect.signature(made.__init__).parameters else ()
-        made(*device, model.parameters(), base, rho=RHO).first_step(*zeros)
+    before = flat(model)
+    _ascended(made, model, form)
     moved = flat(model) - before
     return {"length/rho": float(moved.norm()) / RHO, "cosine": cosine(moved, gradient)}
+
+
+def _ascended(made: Any, model: nn.Module, form: str) -> None:
+    """The code's ascent along the gradients that the parameters hold."""
+    base = torch.optim.SGD(model.parameters(), lr=1.0)
+    if form == "model":
+        made(base, model, RHO, 0.0).ascent_step()
+        return
+    zeros = [[torch.zeros_like(p) for p in model.parameters()] for _ in range(2)]
+    device = (torch.device("cpu"),) if "device" in inspect.signature(made.__init__).parameters else ()
+    made(*device, model.parameters(), base, rho=RHO).first_step(*zeros)
 
 
 def split(made: Any, _form: str) -> dict[str, float]:
@@ -193,9 +206,13 @@ def ramp(made: Any, _form: str) -> dict[str, float]:
 
     Round five is meant to have 0.0055.
     """
-    keywords = {"rho": 0.01, "rho_l": 0.2, "rho0": 0.001, "T_s": 10, "T": 30, "beta": 1.0, "tot_clients": 4}
-    server = made(network(), "sgd", 1.0, **keywords)
+    server = _server(made)
     return {"server radius at 5": server.server_rhos[5], "at 29": server.server_rhos[29]}
+
+
+def _server(made: Any) -> Any:
+    keywords = {"rho": 0.01, "rho_l": 0.2, "rho0": 0.001, "T_s": 10, "T": 30, "beta": 1.0, "tot_clients": 4}
+    return made(network(), "sgd", 1.0, **keywords)
 
 
 class _Server:
@@ -203,6 +220,104 @@ class _Server:
 
     def __init__(self, *_given: Any, **_named: Any) -> None:
         pass
+
+
+# ---- the same code under the doctor's eyes ---------------------------------------------------------------------------
+
+LR = 0.1
+
+
+def _put(model: nn.Module, w: Tensor) -> None:
+    with torch.no_grad():
+        for p, values in zip(model.parameters(), shaped(model, w), strict=True):
+            p.copy_(values)
+
+
+def _gradient(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
+    """[P]; the gradients of the parameters hold it, too."""
+    model.zero_grad()
+    F.cross_entropy(model(x), y).backward()
+    return torch.cat([p.grad.reshape(-1).clone() for p in model.parameters() if p.grad is not None])
+
+
+def _descended(model: nn.Module, w: Tensor, x: Tensor, y: Tensor) -> None:
+    """SGD from w with the gradient at the present weights: the part of a step that the row does not speak of."""
+    _put(model, w - LR * _gradient(model, x, y))
+
+
+def doctor_of_update(made: Any, form: str) -> Report:
+    """A FedLESAM client whose ascent is the code's ``first_step``."""
+
+    def client(model: nn.Module, batches: Any, sent: dict[str, Any]) -> None:
+        for x, y in batches:
+            w = flat(model)
+            if sent["update"] is not None:
+                _first_step(made, model, form, -sent["update"] if form.startswith("-") else sent["update"])
+            _descended(model, w, x, y)
+
+    return artifact.doctor(client, "fedlesam", model=network(), data=_data(), lr=LR, rho=RHO)
+
+
+def doctor_of_gradient(made: Any, form: str) -> Report:
+    """A SAM step whose ascent is the code's."""
+
+    def step(model: nn.Module, x: Tensor, y: Tensor) -> None:
+        w = flat(model)
+        _gradient(model, x, y)
+        _ascended(made, model, form)
+        _descended(model, w, x, y)
+
+    return artifact.doctor(step, "fedsam", model=network(), data=_data(), lr=LR, rho=RHO)
+
+
+def doctor_of_split(made: Any, _form: str) -> Report:
+    """A FedSMOO client that reads its dual and the server's perturbation through the code's helper."""
+    kept: dict[str, Tensor] = {}
+    lam = 0.1
+
+    def read(model: nn.Module, vector: Tensor) -> Tensor:
+        device = (torch.device("cpu"),) if "device" in inspect.signature(made).parameters else ()
+        return torch.cat([part.reshape(-1) for part in made(model, vector, *device)])
+
+    def client(model: nn.Module, batches: Any, sent: dict[str, Any]) -> None:
+        start = flat(model)
+        stored, h = (kept.get(name, torch.zeros_like(start)) for name in ("mu", "h"))
+        mu, s = read(model, stored), read(model, sent["s"])
+        for x, y in batches:
+            w = flat(model)
+            q = _gradient(model, x, y) - mu - s
+            e = RHO * q / q.norm()
+            mu = mu + e - s
+            _put(model, w + e)
+            _put(model, w - LR * (_gradient(model, x, y) - h + lam * (w - start)))
+        kept.update(mu=mu, h=h - lam * (flat(model) - start))
+
+    return artifact.doctor(client, "fedsmoo", model=network(), data=_data(), lr=LR, rho=RHO, lam=lam)
+
+
+def doctor_of_ramp(made: Any, _form: str) -> Report:
+    """The server's own ascent along the last update, with the radius of its round; the meant one rises to 0.01."""
+    low, high, rounds = 0.001, 0.01, 10
+    server = _server(made)
+
+    def client(model: nn.Module, batches: Any, sent: dict[str, Any]) -> None:
+        names = [name for name, _ in model.named_parameters()]
+        for x, y in batches:
+            w = flat(model)
+            if sent["update"] is not None:
+                server.model = dict(zip(names, (p.data for p in model.parameters()), strict=True))
+                server.delta_w_tilde = dict(zip(names, shaped(model, -sent["update"]), strict=True))
+                server.t = sent["round"]
+                server.ascent_step()
+            _descended(model, w, x, y)
+
+    meant = [low + (high - low) * min(t / rounds, 1) for t in range(rounds)]
+    return artifact.doctor(client, "fedlesam", model=network(), data=_data(), lr=LR, rho=lambda t: meant[t])
+
+
+def _data() -> tuple[Tensor, Tensor]:
+    stream = torch.Generator().manual_seed(2)
+    return torch.randn(96, 6, dtype=torch.float64, generator=stream), torch.randint(4, (96,), generator=stream)
 
 
 #: what stands in for names that the code imports
@@ -219,14 +334,20 @@ PROBES: dict[str, Callable[[Any, str], dict[str, float]]] = {
     "split": split,
     "ramp": ramp,
 }
+DOCTORS: dict[str, Callable[[Any, str], Report]] = {
+    "perturbation": doctor_of_update,
+    "gradient": doctor_of_gradient,
+    "split": doctor_of_split,
+    "ramp": doctor_of_ramp,
+}
 
 
 def text_of(measured: dict[str, float]) -> str:
     return "; ".join(f"{name} {value:.3f}" for name, value in measured.items())
 
 
-def executed(row: dict[str, str], clones: Path, fetch: bool = False) -> tuple[str, str] | None:
-    """(what was measured, lines of the object) of a row; None where there is no clone of it."""
+def executed(row: dict[str, str], clones: Path, fetch: bool = False) -> tuple[str, str, str] | None:
+    """(what was measured, lines of the object, the doctor's alarms) of a row; None where there is no clone of it."""
     clone = fetched(clones, row["repository"]) if fetch else clone_of(clones, row["repository"])
     if clone is None:
         return None
@@ -237,7 +358,8 @@ def executed(row: dict[str, str], clones: Path, fetch: bool = False) -> tuple[st
         around[base], _ = taken(source, base, around)
     made, (first, last) = taken(source, row["object"], around)
     probe, _, form = row["probe"].partition(":")
-    return text_of(PROBES[probe](made, form)), f"{first}-{last}"
+    alarms = ", ".join(DOCTORS[probe](made, form).alarms) or "no alarm"
+    return text_of(PROBES[probe](made, form)), f"{first}-{last}", alarms
 
 
 def same(measured: str, stored: str) -> bool:
@@ -266,11 +388,12 @@ def page() -> list[str]:
                 row["first_seen"],
                 row["mended"],
                 row["measured"],
+                row["doctor"],
                 row["note"],
             ]
             for row in sorted(found, key=lambda row: not row["verdict"].startswith("faulty"))
         ]
-        head = ["repository", "file, lines", "verdict", "called by", "since", "mended", "measured", "note"]
+        head = ["repository", "file, lines", "verdict", "called by", "since", "mended", "measured", "doctor", "note"]
         lines += markdown_table(head, body)
     live = [row for row in rows() if row["verdict"] == "faulty" and not row["mended"]]
     looked, carry = ({row["repository"] for row in some} for some in (rows(), live))
@@ -296,19 +419,19 @@ def main(clones: Path | None, fetch: bool, write: bool, as_page: bool) -> None:
         if found is None:
             missing += 1
             continue
-        measured, lines = found
+        measured, lines, alarms = found
         agrees = same(measured, row["measured"]) if row["measured"] else False
         if write:
-            row |= {"measured": measured, "lines": lines}
-        elif not agrees or lines != row["lines"]:
+            row |= {"measured": measured, "lines": lines, "doctor": alarms}
+        elif not agrees or (lines, alarms) != (row["lines"], row["doctor"]):
             differing += 1
-        shown.append([row["repository"], row["commit"], f"{row['file']}:{lines}", measured, row["verdict"]])
+        shown.append([row["repository"], row["commit"], f"{row['file']}:{lines}", measured, alarms, row["verdict"]])
     if write:
         with TABLE.open("w", encoding="utf-8", newline="") as file:
             writer = csv.DictWriter(file, fieldnames=list(table[0]), lineterminator="\n")
             writer.writeheader()
             writer.writerows(table)
-    click.echo("\n".join(markdown_table(["repository", "commit", "file", "measured", "verdict"], shown)))
+    click.echo("\n".join(markdown_table(["repository", "commit", "file", "measured", "doctor", "verdict"], shown)))
     click.echo(f"{len(shown)} rows executed, {differing} differ from the table, {missing} without a clone")
     if differing:
         raise click.exceptions.Exit(1)

@@ -49,6 +49,11 @@ class Server(FedOptServer):
         super().__init__(model, opt, lr)
         clients = [rho0 + (rho_l - rho0) * min(t / T_s, 1) for t in range(T)]
         self.server_rhos = [FROM + (rho - rho0) * min(t / T_s, 1) for t in range(T)]
+
+    def ascent_step(self):
+        length = sum(d.square().sum() for d in self.delta_w_tilde.values()).sqrt()
+        for name, d in self.delta_w_tilde.items():
+            self.model[name].add_(self.server_rhos[self.t] * d / length)
 """
 FILES = {
     "entry.py": ENTRY,
@@ -80,22 +85,24 @@ def row(file: str, name: str, probe: str, **known: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("file", "name", "probe", "numbers"),
+    ("file", "name", "probe", "numbers", "alarms"),
     [
-        ("whole.py", "Ascent", "perturbation:list", ["1.000", "1.000", "1.000"]),
-        ("stuck.py", "apart", "split", ["0.508", "0.001"]),
-        ("moving.py", "apart", "split", ["1.000", "1.000"]),
-        ("ramp.py", "Server", "ramp", ["0.006", "0.010"]),
-        ("high.py", "Server", "ramp", ["0.205", "0.209"]),
+        ("whole.py", "Ascent", "perturbation:list", ["1.000", "1.000", "1.000"], "no alarm"),
+        ("stuck.py", "apart", "split", ["0.508", "0.001"], "cosine"),
+        ("moving.py", "apart", "split", ["1.000", "1.000"], "no alarm"),
+        ("ramp.py", "Server", "ramp", ["0.006", "0.010"], "no alarm"),
+        ("high.py", "Server", "ramp", ["0.205", "0.209"], "length"),
     ],
 )
-def test_faults_and_right_code_are_told_apart(clones, file, name, probe, numbers):
-    measured, _ = execute.executed(row(file, name, probe), clones)
+def test_faults_and_right_code_are_told_apart(clones, file, name, probe, numbers, alarms):
+    measured, _, told = execute.executed(row(file, name, probe), clones)
+    assert told == alarms
     assert [part.rsplit(" ", 1)[1] for part in measured.split("; ")] == numbers
 
 
 def test_length_of_a_scalar_per_tensor(clones):
-    measured, lines = execute.executed(row("entry.py", "Ascent", "perturbation:flat"), clones)
+    measured, lines, alarms = execute.executed(row("entry.py", "Ascent", "perturbation:flat"), clones)
+    assert alarms == "length, cosine"
     torch.manual_seed(1)
     q = torch.randn(30 + 5 + 20 + 4, dtype=torch.float64)[:4]
     n = torch.tensor([30.0, 5.0, 20.0, 4.0])
@@ -106,11 +113,12 @@ def test_length_of_a_scalar_per_tensor(clones):
 def test_a_row_that_is_wrong_or_lacks_its_clone(clones, monkeypatch, tmp_path, capsys):
     table = tmp_path / "genealogy.csv"
     monkeypatch.setattr(execute, "TABLE", table)
-    right = {"measured": "entries in place 0.508; resnet18-gn 0.001", "lines": "2-7"}
+    right = {"measured": "entries in place 0.508; resnet18-gn 0.001", "lines": "2-7"} | {"doctor": "cosine"}
     for wanted, known, said in (
         (0, right, "1 rows executed, 0 differ"),
         (1, right | {"measured": "entries in place 1.000; resnet18-gn 0.001"}, "1 differ"),
         (1, right | {"lines": "3-7"}, "1 differ"),
+        (1, right | {"doctor": "no alarm"}, "1 differ"),
         (0, right | {"repository": "nobody/nothing"}, "1 without a clone"),
     ):
         with table.open("w", encoding="utf-8", newline="") as file:
@@ -132,5 +140,5 @@ def test_every_row_is_whole():
         assert one["fault"] in execute.FAULTS and one["measured"] and one["lines"] and one["first_seen"], one
         assert bool(one["used_by"]) or one["verdict"] != "faulty", one
         right = "entries in place 1.000" in one["measured"] or "length/rho 1.000; cosine 1.000" in one["measured"]
-        assert right == (one["verdict"] == "clean"), one
+        assert right == (one["verdict"] == "clean") == (one["doctor"] == "no alarm"), one
     assert len({one["repository"] for one in execute.rows()}) >= 12
