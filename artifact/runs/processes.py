@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import signal
@@ -26,7 +27,8 @@ def heeded() -> list[signal.Signals]:
 def interruptible() -> Iterator[None]:
     """For a whole process: TERM and HUP raise KeyboardInterrupt as Ctrl-C does, and many signals at once raise one.
 
-    After the block the process is ending: a signal within a second changes nothing, a later one ends it at once.
+    After the block the process is ending: a signal within a second changes nothing, a later one ends it at once. While
+    the interpreter takes itself down, which would make a signal deadly again, none counts.
     """
     last, over = -SAME, False
 
@@ -41,6 +43,7 @@ def interruptible() -> Iterator[None]:
 
     for name in heeded():
         signal.signal(name, interrupt)
+        atexit.register(signal.signal, name, signal.SIG_IGN)
     try:
         yield
     finally:
