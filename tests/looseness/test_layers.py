@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
+from dataclasses import replace
 from itertools import pairwise
 
 import hypothesis.strategies as st
@@ -113,28 +115,34 @@ def case(name, samples=24, seed=0):
     return model, (torch.randn(samples, *shape, dtype=DOUBLE), torch.randint(3, (samples,)))
 
 
-@pytest.mark.parametrize("loss", [nn.CrossEntropyLoss(), functional.cross_entropy])
-@pytest.mark.parametrize("name", NETWORKS)
-def test_eigenvalues_are_those_of_dense_blocks(name, loss):
+@functools.cache
+def measured(name):
+    """Risk and report of a case with every eigenvalue by both solvers, made once for all tests."""
     model, data = case(name)
-    risk = EmpiricalRisk(model, loss, data)
-    report = bounds(model, loss, data)
+    loss = functional.cross_entropy if name == "shared" else nn.CrossEntropyLoss()  # both are the known loss
+    return EmpiricalRisk(model, loss, data), bounds(model, loss, data)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_eigenvalues_are_those_of_dense_blocks(name):
+    risk, report = measured(name)
+    assert report.known
     w, slices = risk.weights, dict(risk.layout.slices())
     for layer in report.layers:
         part = slices[layer.weight]
-        for found, of in ((layer.hessian, risk), (layer.covered, GaussNewton(risk)), (layer.power, risk)):
-            dense = float(torch.linalg.eigvalsh(dense_hessian(of, w, part))[-1])
+        whole, fitted = dense_hessian(risk, w, part), dense_hessian(GaussNewton(risk), w, part)
+        for found, block in ((layer.hessian, whole), (layer.covered, fitted), (layer.power, whole)):
+            dense = float(torch.linalg.eigvalsh(block)[-1])
             assert found.converged.all()
             assert abs(float(found.values[0]) - dense) <= float(found.residuals[0]) + 1e-12
         assert layer.solvers_agree
-        same = torch.allclose(dense_hessian(risk, w, part), dense_hessian(GaussNewton(risk), w, part), atol=1e-12)
+        same = torch.allclose(whole, fitted, atol=1e-12)
         assert same == (layer.gauss_newton is None), "the Gauss-Newton block stands beside where it differs, only there"
 
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_every_theorem_is_above_the_measurement_and_each_above_the_sharper(name):
-    model, data = case(name)
-    report = bounds(model, None, data)
+    _, report = measured(name)
     assert report.violated == []
     for layer in report.layers:
         held = [layer.bounds[bound] for bound in THEOREMS if bound in layer.bounds]
@@ -268,9 +276,8 @@ def test_a_weight_used_outside_its_layer_has_no_bound():
 
 
 def test_a_bound_below_the_measurement_is_told():
-    model, data = case("convolutions")
-    layer = bounds(model, None, data, power=False).layers[0]
-    layer.bounds["sample"] = layer.measured / 2
+    layer = measured("tied")[1].layers[0]
+    layer = replace(layer, bounds={"sample": layer.measured / 2})
     assert layer.violated == ("sample",)
 
 
