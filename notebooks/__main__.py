@@ -29,7 +29,9 @@ from notebooks import page, shape
 
 SECONDS_PER_CELL = 1800  # the first cell of a table trains its missing quick runs
 QUIET = ["--IPKernelApp.log_level=40"]  # errors only
-ENVIRONMENT = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}  # of each kernel, as several run side by side
+#: of each kernel, as several run side by side; a figure that a cell draws is its output
+ENVIRONMENT = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+ENVIRONMENT |= {"MPLBACKEND": "module://matplotlib_inline.backend_inline"}
 
 
 class Failed(Exception):

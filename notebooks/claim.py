@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
@@ -11,6 +13,7 @@ import matplotlib
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
+from artifact.base.errors import UserError
 from artifact.report import evidence
 from artifact.report.content import Record
 from artifact.report.pages.papers import statement_parts
@@ -43,23 +46,31 @@ class Card:
         return f"{self.claim.id}: {self.verdict} ({self.claim.title})"
 
 
-def show(claim_id: str, profile: str = "laptop") -> Card:
+def show(claim_id: str, profile: str = "laptop", **changed: str | float) -> Card:
     """Decide a claim now and return its card, which Jupyter displays.
 
     Theory and arithmetic are decided by running the claim's check. What training decides is read from the stored runs;
     at the quick profile the runs that are missing for the claim's table or figure are trained first, which takes
-    seconds to minutes once. profile: of that table or figure. Raises UserError for an unknown id or profile,
-    CheckFailed for a check that ends in an error.
+    seconds to minutes once. profile: of that table or figure.
+
+    changed: values in place of those of the claim's counterexample, as in ``show("fan24-thm1", rho=0.1)``. Both sides
+    of the printed statement are computed at them, exactly, and the figure is drawn from them; the verdict stays that
+    of the check. A number is taken as it is written, a text may be a fraction.
+
+    Raises UserError for an unknown id or profile and for a name that the counterexample has not, CheckFailed for a
+    check that ends in an error.
     """
     (claim,) = select(_ledger(), [claim_id])
     trained = empirical.section(claim, profile)
     if claim.decided_by == "experiments":
+        if changed:
+            raise UserError("parameter", next(iter(changed)), f"none: runs decide {claim.id}")
         return Card(
             claim,
             trained.verdict,
             (_statement(claim), _badge(trained.verdict, claim.expected, "in training"), *trained.parts),
         )
-    verdict, parts = _checked(claim)
+    verdict, parts = _checked(claim, changed)
     return Card(
         claim, verdict, (_statement(claim), _badge(verdict, claim.expected, "on paper"), *parts, *trained.parts)
     )
@@ -76,8 +87,8 @@ def _result(claim_ids: tuple[str, ...]) -> dict[str, Any]:
     return runner.execute(runner.Job(claim_ids))
 
 
-def _checked(claim: Claim) -> tuple[str, list[Markup]]:
-    """Verdict and HTML parts of a claim that a check decides."""
+def _checked(claim: Claim, changed: Mapping[str, str | float]) -> tuple[str, list[Markup]]:
+    """Verdict and HTML parts of a claim that a check decides. changed: values of its instance."""
     errors = runner.import_theory((claim.paper,))
     if claim.id not in registry.checks:
         raise CheckFailed(f"{claim.id}: {errors.get(claim.paper, 'no check decides it')}")
@@ -87,10 +98,48 @@ def _checked(claim: Claim) -> tuple[str, list[Markup]]:
         raise CheckFailed(f"{claim.id}: {result['evidence']['error']}")
     record = Record(claim, result["verdict"], result["evidence"], result.get("margin"), result.get("repaired"))
     parts = [render.paragraphs(record.repaired, "Corrected statement")] if record.repaired else []
+    if changed:
+        record = _at(record, check, changed)
+        parts.append(_sides(record, check, changed))
     if check.figure is not None:
         parts.append(_drawn(record, check))
     parts += [render.part(piece, claim.id) for piece in evidence.parts(record)]
     return record.verdict, [*parts, _measure(record, result["seconds"])]
+
+
+def _at(record: Record, check: Check, changed: Mapping[str, str | float]) -> Record:
+    """The record with other values in its counterexample. Raises UserError for a name that it has not."""
+    example = record.evidence.get("counterexample")
+    known = example if check.replay and isinstance(example, Mapping) else {}
+    for name, value in changed.items():
+        if name not in known or not isinstance(known[name], (str, int, float)):
+            plain = [one for one, old in known.items() if isinstance(old, (str, int, float))]
+            raise UserError("parameter", name, ", ".join(plain) or f"none: {record.claim.id} has no instance to change")
+        try:
+            Fraction(str(value))
+        except ValueError:
+            raise UserError(name, value, "a number, or a fraction such as '1/3'") from None
+    return replace(record, evidence={**record.evidence, "counterexample": {**known, **_texts(changed)}})
+
+
+def _texts(changed: Mapping[str, str | float]) -> dict[str, str]:
+    """As evidence holds numbers: exact, as written."""
+    return {name: str(Fraction(str(value))) for name, value in changed.items()}
+
+
+def _sides(record: Record, check: Check, changed: Mapping[str, str | float]) -> Markup:
+    """Both sides of the printed statement at the changed instance, and the assumptions that it breaks."""
+    assert check.replay is not None  # _at has looked
+    try:
+        found = check.replay(record.evidence)
+    except (ValueError, ZeroDivisionError, ArithmeticError, LookupError) as error:
+        raise UserError("instance", ", ".join(changed), f"one at which both sides can be computed ({error})") from None
+    at = ", ".join(f"{name} = {value}" for name, value in changed.items())
+    broken = [name for name, met in found.assumptions.items() if not met]
+    said = "fails" if found.violated else "holds"
+    sides = f"{float(found.left):.6g} {found.relation} {float(found.right):.6g}"
+    met = f" Not met there: {'; '.join(broken)}." if broken else " Every assumption is met."
+    return render.paragraphs(f"At {at} the printed statement {said}: {sides}.{met}", "Your instance")
 
 
 def _statement(claim: Claim) -> Markup:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Mapping
 from itertools import pairwise
@@ -92,4 +93,6 @@ def _output(output: Mapping[str, Any]) -> Markup:
     data = output.get("data", {})
     if "text/html" in data:
         return Markup("".join(data["text/html"]))
+    if "image/png" in data:
+        return render.image(base64.b64decode(data["image/png"]), "The figure that the cell above draws.")
     return Markup("<pre>{}</pre>").format("".join(data.get("text/plain", "")))

@@ -67,11 +67,12 @@ def _replay_lesam(evidence) -> Replay:
 
 
 def _draw_lesam(axes, evidence) -> None:
-    rounds = [400, 2500, 10000]
-    axes.loglog(rounds, [float(lesam_mean_gradient(T, Q(2), Q(1))) for T in rounds], "o-", label="FedLESAM, measured")
-    axes.loglog(rounds, [float(sam_mean_gradient(T, Q(2), Q(1))) for T in rounds], "s-", label="SAM, measured")
-    axes.loglog(rounds, [float(one_client_bound(T, Q(2), Q(1))) for T in rounds], "--", label="printed bound")
-    axes.axhline(1, color="k", lw=0.7, label=r"$L\rho$")
+    c = fractions_of(evidence["counterexample"])
+    rounds, w0, rho = [400, 2500, 10000], c["w0"], c["rho"]
+    axes.loglog(rounds, [float(lesam_mean_gradient(T, w0, rho)) for T in rounds], "o-", label="FedLESAM, measured")
+    axes.loglog(rounds, [float(sam_mean_gradient(T, w0, rho)) for T in rounds], "s-", label="SAM, measured")
+    axes.loglog(rounds, [float(one_client_bound(T, w0**2 / 2, rho)) for T in rounds], "--", label="printed bound")
+    axes.axhline(float(rho), color="k", lw=0.7, label=r"$L\rho$")
     axes.set(xlabel="T", ylabel="mean gradient norm")
     axes.legend()
 
