@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import textwrap
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,7 +13,8 @@ from typing import Any
 
 import matplotlib
 
-matplotlib.use("Agg")
+if not os.environ.get("MPLBACKEND"):  # a notebook has set its own, and draws into its page
+    matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure

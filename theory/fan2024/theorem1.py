@@ -67,8 +67,7 @@ def _replay_lesam(evidence) -> Replay:
 
 
 def _draw_lesam(axes, evidence) -> None:
-    c = fractions_of(evidence["counterexample"])
-    rounds, w0, rho = [400, 2500, 10000], c["w0"], c["rho"]
+    rounds, (w0, rho) = [400, 2500, 10000], (Q(evidence["counterexample"][name]) for name in ("w0", "rho"))
     axes.loglog(rounds, [float(lesam_mean_gradient(T, w0, rho)) for T in rounds], "o-", label="FedLESAM, measured")
     axes.loglog(rounds, [float(sam_mean_gradient(T, w0, rho)) for T in rounds], "s-", label="SAM, measured")
     axes.loglog(rounds, [float(one_client_bound(T, w0**2 / 2, rho)) for T in rounds], "--", label="printed bound")
