@@ -225,7 +225,7 @@ def _figures(tables: Sequence[Table], profile: str, store: Store) -> list[str]:
         f"{len(shown)} panels have finished runs; `python -m artifact figure all --profile {profile} --lookup` draws "
         "them. What a panel has to show is decided from the numbers that it draws, curves by their mean height: a "
         "statement holds when the 95 % interval over the seeds lies on its side of zero (of its margin where it names "
-        "one), and does not hold when the interval lies on the other side, for one of the comparisons at a level "
+        "one), and does not hold when the interval lies on the other side, for one of several comparisons at a level "
         "divided by their number. Unlike the verdicts above, these statements are not adjusted for their number.",
         "",
     ]

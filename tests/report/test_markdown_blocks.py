@@ -163,7 +163,7 @@ def test_a_generated_block_is_current(name, command, monkeypatch):
 def test_a_block_is_filled_by_a_process_of_its_own(monkeypatch):
     monkeypatch.chdir(ROOT)
     command = "-m artifact list experiments --markdown"
-    assert ("docs/experiments.md", command) in GENERATED and markdown_blocks._output(command) == _printed(command)
+    assert command in {one for _, one in GENERATED} and markdown_blocks._output(command) == _printed(command)
 
 
 def test_every_begin_of_a_generated_block_is_one():
