@@ -46,7 +46,7 @@ MOST = {
     "diagnosis": 813,
     "optim": 228,
     "losses": 31,
-    "runs": 3_854,
+    "runs": 3_857,
     "papers": 5_060,
     "bench": 808,
     "verdicts": 1_933,
