@@ -69,7 +69,10 @@ COMMANDS = {
     "audit": ("artifact.audit.command:audit_group", "Write a folder for a paper of your own, and check it."),
     "costs": ("artifact.papers.costs:costs_command", "Count gradients, traffic and client memory of every method."),
     "readme": ("artifact.report.markdown_blocks:readme_command", "Fill the generated blocks of Markdown files."),
-    "headlines": ("artifact.report.headlines:headlines_command", "Say what came out in five sentences, or draw it."),
+    "headlines": (
+        "artifact.report.headlines:headlines_command",
+        "Say what came out in five sentences, or draw it (the top of README.md).",
+    ),
     "report": ("artifact.report.command:report_command", "Build the static report site; it opens offline."),
     "sharpness": (
         "artifact.runs.measure_sharpness:sharpness_command",

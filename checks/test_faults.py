@@ -32,6 +32,12 @@ READINGS = {
     "sun23-beta-practice",
     "fan24-tab2-orderings",
     "fan24-tab3-orderings",
+    "fan24-estimate-chance",
+    "fan24-thm2-loose",
+    "man-norm-curvature",
+    "man-thm3-loose",
+    "qu22-drift-loose",
+    "qu22-floor-loose",
 }
 
 

@@ -91,9 +91,7 @@ def test_the_training_finding_says_what_its_numbers_say():
     own = {k for k in found if " 10 local epochs" in k}
     assert {rows[k] for k, d in found.items() if d.low > 0 and k not in own} == {"FedDyn", "FedSMOO"}
     assert {rows[k] for k, d in found.items() if d.low > 0 and k in own} == {"FedSAM", "MoFedSAM"}
-    assert {k for k, d in found.items() if d.high < 0 and k in own} == {
-        "FedSAM minus FedAvg (cifar10, dirichlet 0.6, 20 of 100 clients, 10 local epochs, training accuracy)"
-    }
+    assert not {k for k, d in found.items() if d.high < 0 and k in own}
     assert {"FedCM", "MoFedSAM"} <= {rows[k] for k, d in found.items() if d.high < 0}
     undecided = {k for k, d in found.items() if d.low < 0 < d.high}
     assert undecided == {

@@ -20,7 +20,7 @@ from artifact.verdicts import findings, ledger
 PAPER = "kakoun2024"
 READERS: dict[str, Callable[[Path], object]] = {
     f"{PAPER}.toml": lambda path: experiments._load(path, 0),
-    "claims.toml": ledger._read,
+    "claims.toml": lambda path: list(ledger._read(path, PAPER)),
     "findings.toml": findings.load,
     "one.ipynb": lambda path: notebooks.read("one", path.parent),
 }
@@ -66,7 +66,7 @@ def test_experiments_of_another_shape_are_one_line(text, tmp_path):
 def test_claims_of_another_shape_are_one_line(text, tmp_path):
     (tmp_path / "x.toml").write_text(text)
     with pytest.raises(UserError):
-        ledger._read(tmp_path / "x.toml")
+        list(ledger._read(tmp_path / "x.toml", PAPER))
 
 
 def test_edited_experiments_load_or_end_in_one_line(tmp_path):

@@ -26,6 +26,7 @@ mkdir -p out/quick/figures
 [[ $3 != "${FAILING:-none}" ]]
 """
 MIDDLE = {"table", "figure", "variants", "--draw", "costs", "verdicts"}
+ALONE = ("--no-store", "sweep", "audit", "", "report")
 
 
 @pytest.fixture
@@ -59,24 +60,24 @@ def calls(folder: Path) -> list[list[str]]:
 
 def test_steps_of_one_core_run_two_at_a_time_and_the_others_alone(start, tmp_path):
     said, _ = start().communicate(timeout=60)
-    open_now, most = [], dict.fromkeys([*MIDDLE, "--no-store", "sweep", "", "report"], 0)
+    open_now, most = [], dict.fromkeys([*MIDDLE, *ALONE], 0)
     for what, *name in calls(tmp_path):
         name = "".join(name)
         open_now.append(name) if what == "begin" else open_now.remove(name)
         most |= {one: max(most[one], len(open_now)) for one in open_now}
     assert {name for name, count in most.items() if count == 2} >= MIDDLE - {"verdicts"}
-    assert all(most[name] == 1 for name in ("--no-store", "sweep", "", "report")) and max(most.values()) == 2
-    assert "0 of 10 steps failed" in said and "a line of figure\n[4] done in" in said
+    assert all(most[name] == 1 for name in ALONE) and max(most.values()) == 2
+    assert "0 of 11 steps failed" in said and "a line of figure\n[4] done in" in said
     (tmp_path / "calls").unlink()
     again, _ = start().communicate(timeout=60)
-    assert again.count("nothing has changed since it was done") == 10 and not calls(tmp_path)
+    assert again.count("nothing has changed since it was done") == 11 and not calls(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["sweep", "costs"])
 def test_a_step_that_fails_fails_the_whole_and_runs_again(start, tmp_path, name):
     process = start(FAILING=name)
     said, _ = process.communicate(timeout=60)
-    assert process.returncode == 1 and "1 of 10 steps failed" in said and f"-{name}.txt: python -m" in said
+    assert process.returncode == 1 and "1 of 11 steps failed" in said and f"-{name}.txt: python -m" in said
     (tmp_path / "calls").unlink()
     assert start().wait(timeout=60) == 0
     assert calls(tmp_path) == [["begin", name], ["end", name]]

@@ -122,7 +122,7 @@ def require_ending(path: str | Path, seconds: float = SECONDS) -> None:
     Raises UserError where its code ends the process, by whatever means, or has not ended after so many seconds. What it
     raises is left to ``register_file``, which says the line.
     """
-    if not hasattr(os, "fork"):
+    if not hasattr(os, "fork") or not Path(path).is_file():
         return
     torch.get_num_threads()  # imported once, here, and not in the child alone
     reader, writer = os.pipe()

@@ -110,7 +110,10 @@ class Content:
     def sections(self) -> list[Section]:
         """The pages of the papers, each with the claims on it."""
         found = self._decided.values()
-        return sections({r.claim.id: r.claim for r in found}, {r.claim.id: (r.evidence, r.experiment) for r in found})
+        return sections(
+            {r.claim.id: r.claim for r in found},
+            {r.claim.id: (r.evidence, r.experiment, r.repaired or "") for r in found},
+        )
 
     @cached_property
     def _decided(self) -> dict[str, Record]:

@@ -18,7 +18,7 @@ from artifact.report import notebooks
 from artifact.verdicts.ledger import PAPERS, Claim
 
 #: words of a page at most, as ``weight`` counts them
-LONGEST = 3_600
+LONGEST = 3_300
 #: words that a card takes beside its claim's text: heading, badge, links, how to contest
 FRAME = 190
 #: letters of stored evidence that are shown as one word, and words of it that are shown at most
@@ -46,7 +46,7 @@ class Section:
 
 
 def weight(claim: Claim, evidence: Iterable[object]) -> float:
-    """About how many words the card of a claim has. evidence: on paper, in training."""
+    """About how many words the card of a claim has. evidence: on paper, in training, the repair."""
     text = f"{claim.statement} {claim.note} {claim.how_to_check}"
     shown = (min(SHOWN, len(json.dumps(one, default=str)) / LETTERS) for one in evidence)
     return FRAME + len(text.split()) + sum(shown)

@@ -14,13 +14,15 @@ from typing import Any
 
 #: signals that ask a process to end; a system without hangups lacks the last
 ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+#: those that count even where a shell started the process in the background, which ignores Ctrl-C for it
+DEMANDED = (signal.SIGINT, signal.SIGTERM)
 #: seconds in which further signals count as the same request
 SAME = 1.0
 
 
 def heeded() -> list[signal.Signals]:
-    """Those signals of ``ENDING`` that this process was not told to ignore, as ``nohup`` does with SIGHUP."""
-    return [name for name in ENDING if signal.getsignal(name) is not signal.SIG_IGN]
+    """The signals of ``ENDING``, without a hangup that this process was told to ignore, as ``nohup`` does."""
+    return [name for name in ENDING if name in DEMANDED or signal.getsignal(name) is not signal.SIG_IGN]
 
 
 @contextlib.contextmanager

@@ -75,7 +75,7 @@ def test_registry_rows_build():
     [
         (("resnet19", (3, 32, 32), 10, 0), "model"),
         (("mlp-0", (3, 32, 32), 10, 0), "model"),
-        (("mlp", (32, 32), 10, 0), "input_shape"),
+        (("lenet", (32, 32), 10, 0), "input_shape"),
         (("mlp", (3, 0, 32), 10, 0), "input_shape"),
         (("mlp", (3, 32, 32), 1, 0), "classes"),
         (("vit-b-32", (3, 32, 32), 10, 0), "model"),
