@@ -96,16 +96,8 @@ def test_the_training_finding_says_what_its_numbers_say():
     undecided = {k for k, d in found.items() if d.low < 0 < d.high}
     assert undecided == {
         "FedSAM minus FedAvg (cifar10, dirichlet 0.1, 10 of 100 clients, 5 local epochs)",
-        "FedCM minus FedAvg (cifar10, dirichlet 0.6, 10 of 100 clients, 5 local epochs)",
-        "MoFedSAM minus FedAvg (cifar10, dirichlet 0.6, 10 of 100 clients, 5 local epochs)",
         "FedSMOO minus FedAvg (cifar10, dirichlet 0.1, 10 of 200 clients, 5 local epochs)",
-        "FedSAM minus FedAvg (cifar10, dirichlet 0.3, 20 of 100 clients, 10 local epochs)",
-        "MoFedSAM minus FedCM (cifar10, iid, 20 of 100 clients, 10 local epochs)",
     }
-    for pair, grows in {"FedSAM minus FedAvg": False, "MoFedSAM minus FedCM": True}.items():
-        setting = f"{pair} (cifar10, {{}}, 20 of 100 clients, 10 local epochs)"
-        iid, unequal = found[setting.format("iid")], found[setting.format("dirichlet 0.3")]
-        assert (unequal.mean > iid.mean) == grows
     assert all(f"{d.mean:+.1f} [{d.low:+.1f}, {d.high:+.1f}]" in finding.text() for d in found.values())
     at_full_length = [float(x) for x in re.findall(r"([+-]\d+\.\d) \(n=1\)", finding.text())]
     assert 0 < at_full_length[0] < at_full_length[1], "FedDyn, FedSMOO, which are no part of the figure"

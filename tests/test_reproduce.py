@@ -33,7 +33,7 @@ ALONE = ("--no-store", "sweep", "audit", "", "report")
 def start(tmp_path):
     """Starts ``./reproduce.sh quick`` in a folder with nothing but the script, and returns the process."""
     shutil.copy(ROOT / "reproduce.sh", tmp_path)
-    for name in ("artifact", "theory", "checks", "claims", "experiments", "notebooks", "results", "bin"):
+    for name in ("artifact", "audits", "theory", "checks", "claims", "experiments", "notebooks", "results", "bin"):
         (tmp_path / name).mkdir()
     (tmp_path / "requirements.lock").write_text("", encoding="utf-8")
     python = tmp_path / "bin" / "python3"
@@ -89,7 +89,9 @@ def test_an_interruption_ends_the_steps_that_run_side_by_side(start, tmp_path):
     for done in (tmp_path / "out/quick/.done").glob("4-*"):
         done.unlink()
     process = start(SECONDS_PER_STEP="30")
+    patience = time.monotonic() + 60
     while len(calls(tmp_path)) < 2:
+        assert process.poll() is None and time.monotonic() < patience, "no two steps side by side"
         time.sleep(0.05)
     process.send_signal(signal.SIGTERM)
     said, _ = process.communicate(timeout=20)  # ends when the last step has let go of its output
