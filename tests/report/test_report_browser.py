@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from itertools import combinations
@@ -111,6 +112,7 @@ def violations(page) -> list[tuple[str, str]]:
     """Rules of axe, of whatever impact, that the page breaks with all its parts open."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     page.evaluate(OPEN)
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50)))")  # opening is told
     return [(v["id"], v["nodes"][0]["html"][:200]) for v in axe.run(page).response["violations"]]
 
 
@@ -123,8 +125,9 @@ def test_no_accessibility_rule_is_broken(visit, name, width, scheme):
 
 
 @needs_browser
+@pytest.mark.skipif(not os.environ.get("FEDSHARP_EVERY_PAGE"), reason="five minutes; FEDSHARP_EVERY_PAGE=1 runs it")
 def test_no_accessibility_rule_is_broken_on_any_page(visit, site):
-    """Every page in one of the four views, in turn; pages of one kind follow each other."""
+    """Every page in one of the four views, in turn; a page of every kind in all four is tested above."""
     views = [(width, scheme) for width in WIDTHS.values() for scheme in SCHEMES]
     opened = [visit("index.html", *view) for view in views]
     broken = {}

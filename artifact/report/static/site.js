@@ -134,7 +134,7 @@
 
   // ---- formulas that do not fit can be scrolled with the keyboard
   const wide = () => each(".wide, pre", (box) => {
-    if (box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0; else box.removeAttribute("tabindex");
+    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0; else box.removeAttribute("tabindex");
   });
   wide();
   window.addEventListener("resize", wide);
