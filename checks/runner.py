@@ -31,8 +31,8 @@ from pathlib import Path
 from typing import Any
 
 from artifact.accelerate import choose
-from artifact.base.errors import line_of
 from artifact.base.files import write_atomic
+from artifact.base.own_code import line_of
 from artifact.papers import folders
 from artifact.report import fingerprints
 from artifact.runs.processes import ENDING, end_with_driver

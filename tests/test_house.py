@@ -33,13 +33,13 @@ CORE = ("base", "models", "algorithms", "training")
 #: lines of Python at most, by room. A number goes up only in a commit that names the feature which needs the lines;
 #: the aims are 5,000 lines for the core and 20,000 for the rooms listed here.
 MOST = {
-    "base": 1_060,
+    "base": 1_096,
     "models": 465,
     "accelerate": 1_263,
     "curvature": 1_769,
     "looseness": 1_046,
     "data": 1_185,
-    "algorithms": 1_691,
+    "algorithms": 1_692,
     "training": 1_755,
     "interface": 652,
     "export": 810,

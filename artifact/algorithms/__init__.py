@@ -20,7 +20,8 @@ from artifact.algorithms.sam import FedASAM, FedGAMMA, FedSAM, GlobalFedSAM, MoF
 from artifact.algorithms.switches import EXCLUSIVE, SAME_EQUATION, SWITCHES, mixins, released_ids
 from artifact.algorithms.variates import FedDC, Scaffold
 from artifact.base.cache import cache
-from artifact.base.errors import UserError, fault
+from artifact.base.errors import UserError
+from artifact.base.own_code import fault
 
 #: name -> class
 ALGORITHMS: dict[str, type[FedAvg]] = {

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -42,20 +40,3 @@ def first_fault(error: ValidationError, owner: str = "", fields: Iterable[str] =
         return UserError(field, first["input"], f"one of {', '.join(fields)}")
     value = None if first["type"] in ("missing", "missing_argument") else first["input"]
     return UserError(field, value, first["msg"].removeprefix("Input should be "))
-
-
-def fault(file: str, error: BaseException) -> UserError:
-    """An error of the user's own code, with the line of the file that was read or running when it came up."""
-    text, line = f"{type(error).__name__}: {error}", line_of(file, error)
-    if isinstance(error, SyntaxError) and line is not None:  # its own text repeats file and line
-        text = f"{type(error).__name__}: {error.msg}"
-    return UserError("add", file, f"a Python file that runs ({text}{'' if line is None else f', line {line}'})")
-
-
-def line_of(file: str, error: BaseException) -> int | None:
-    """The last line of the file on the error's way; None where the error did not come through the file."""
-    own = Path(file).absolute()
-    if isinstance(error, SyntaxError) and error.filename and Path(error.filename) == own:
-        return error.lineno
-    frames = traceback.extract_tb(error.__traceback__)
-    return next((frame.lineno for frame in reversed(frames) if Path(frame.filename) == own), None)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import click
 
-from artifact.base.errors import UserError, fault
+from artifact.base.errors import UserError
 from artifact.base.options import AS_JSON, Place
+from artifact.base.own_code import run_file, running
 
 #: what a file may define; its parameters are those of ``artifact.doctor``'s patients
 PATIENTS = ("optimiser", "step", "client")
@@ -26,21 +25,13 @@ def doctor_command(file: Path, as_json: bool) -> None:
     """
     from artifact.diagnosis.examine import doctor
 
-    if not (file.is_file() and file.suffix == ".py"):
-        raise UserError("file", str(file), "an existing Python file, NAME.py")
-    module = ModuleType(name := f"patient {file.absolute()}")
-    sys.modules[name], module.__file__ = module, str(file.absolute())
-    try:
-        exec(compile(file.read_bytes(), module.__file__, "exec", dont_inherit=True), vars(module))
-        found = [vars(module)[name] for name in PATIENTS if name in vars(module)]
-        options: Any = vars(module).get("options", {})
-        if len(found) != 1 or not isinstance(options, dict):
-            raise UserError("file", str(file), f"a file with one of {', '.join(PATIENTS)}, and perhaps a dict options")
+    module = run_file(file, "file")
+    found = [vars(module)[name] for name in PATIENTS if name in vars(module)]
+    options: Any = vars(module).get("options", {})
+    if len(found) != 1 or not isinstance(options, dict):
+        raise UserError("file", str(file), f"a file with one of {', '.join(PATIENTS)}, and perhaps a dict options")
+    with running(file, "file"):
         report = doctor(found[0], **options)
-    except UserError:
-        raise
-    except (Exception, SystemExit) as error:  # the user's own code may raise anything
-        raise UserError("file", str(file), fault(str(file), error).allowed) from error
     click.echo(json.dumps(report.plain(), indent=1) if as_json else str(report))
     if report.alarms:
         raise click.exceptions.Exit(1)

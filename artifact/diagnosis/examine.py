@@ -75,59 +75,65 @@ def doctor(
     if "rho" in algorithms.hyperparameters(method) and rho is not None:
         hyper["rho"] = rho(0) if callable(rho) else rho
     meant = algorithms.build(method, variant, source, switches, **hyper)
-    report = Report(" ".join([method, variant, *sorted(meant.switches)]))
-    watch = Watch(model, loss)
+    report, watch = Report(" ".join([method, variant, *sorted(meant.switches)])), Watch(model, loss)
+    settings = {"lr": lr, "weight_decay": weight_decay, "clip": clip, "clip_total": meant.clip_total}
     try:
-        _examined(report, watch, _client(patient, loss), meant, rho, _pools(model, data), lr, weight_decay, clip)(
-            rounds, steps, batch_size
+        _watched(
+            report,
+            watch,
+            _client(patient, loss),
+            meant,
+            rho,
+            _pools(model, data),
+            settings,
+            (rounds, steps, batch_size),
         )
     finally:
         watch.leave()
     return report
 
 
-def _examined(
+def _watched(
     report: Report,
     watch: Watch,
     client: Client,
     method: FedAvg,
     rho: float | Callable[[int], float] | None,
     pools: list[Pair],
-    lr: float,
-    weight_decay: float,
-    clip: float | None,
-) -> Callable[[int, int, int], None]:
-    """Client 0 is the patient; client 1 is the engine's own, so that what the server sends is not the patient's."""
-    model, layout = watch.model, Layout.of(parameters(watch.model))
+    settings: dict[str, Any],
+    extent: tuple[int, int, int],
+) -> None:
+    """Client 0 is the patient; client 1 is the engine's own, so that what the server sends is not the patient's.
 
-    def run(rounds: int, steps: int, batch_size: int) -> None:
-        w = before = flat(model)
-        state, off = method.init(w, 2), []
-        for t in range(rounds):
-            radius: dict[str, Any] = {"rho": rho(t)} if callable(rho) else {}
-            own = dataclasses.replace(method, **radius)
-            batches = [_batches(pool, t, steps, batch_size) for pool in pools]
-            C = _cohort(w, layout, t, lr, steps, batch_size, pools, watch)
-            c = Context(w, lr, **own.begin(state, w, C))
-            c.weight_decay, c.clip, c.clip_total = weight_decay, clip, own.clip_total
-            load(model, w)
-            client(model, watch.batches(batches[0]), _sent(c, t, lr, w - before if t else None))
-            seen = watch.taken()
-            if len(seen) < steps or not all(step.evaluations for step in seen):
-                report.alarm("gradients", "a step, or all of them, evaluates no gradient of the model")
-                return
-            healthy = w
-            for k, step in enumerate(seen):
-                c.k = k
-                beside = Meant(own, c, step, watch, healthy, batches[1][k])
-                row = judged(report, beside, t, k, layout)
-                if row.error > TOLERANCE:
-                    off.append(terms_of(beside, row))
-                healthy = beside.healthy
-            before, w = w, own.finish(state, c, w, torch.stack([seen[-1].end, healthy]), C)
-        explain(report, off)
-
-    return run
+    settings: entries of the context of a step.  extent: rounds, steps, batch size.
+    """
+    model, layout, lr = watch.model, Layout.of(parameters(watch.model)), settings["lr"]
+    rounds, steps, batch_size = extent
+    w = before = flat(model)
+    state, off = method.init(w, 2), []
+    for t in range(rounds):
+        radius: dict[str, Any] = {"rho": rho(t)} if callable(rho) else {}
+        own = dataclasses.replace(method, **radius)
+        batches = [_batches(pool, t, steps, batch_size) for pool in pools]
+        C = _cohort(w, layout, t, lr, steps, batch_size, pools, watch)
+        c = Context(w, lr, **own.begin(state, w, C))
+        vars(c).update(settings)
+        load(model, w)
+        client(model, watch.batches(batches[0]), _sent(c, t, lr, w - before if t else None))
+        seen = watch.taken()
+        if len(seen) < steps or not all(step.evaluations for step in seen):
+            report.alarm("gradients", "a step, or all of them, evaluates no gradient of the model")
+            return
+        healthy = w
+        for k, step in enumerate(seen):
+            c.k = k
+            beside = Meant(own, c, step, watch, healthy, batches[1][k])
+            row = judged(report, beside, t, k, layout)
+            if row.error > TOLERANCE:
+                off.append(terms_of(beside, row))
+            healthy = beside.healthy
+        before, w = w, own.finish(state, c, w, torch.stack([seen[-1].end, healthy]), C)
+    explain(report, off)
 
 
 # ---- what is examined ------------------------------------------------------------------------------------------------

@@ -21,18 +21,18 @@ import inspect
 import os
 import select
 import signal
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import Any, TypeVar
 
 import numpy as np
 
 from artifact import algorithms
 from artifact.algorithms.switches import SWITCHES, Switch
-from artifact.base.errors import UserError, fault
+from artifact.base.errors import UserError
 from artifact.base.lazy import Tensor, torch
+from artifact.base.own_code import run_file, running
 from artifact.base.registered import ADDED
 from artifact.data import DATASETS, Dataset
 from artifact.data.sources import Source
@@ -75,19 +75,9 @@ def register_file(path: str | Path) -> list[str]:
     something whose name means another.
     """
     path = Path(path)
-    if not (path.is_file() and path.suffix == ".py"):
-        raise UserError("add", str(path), "an existing Python file, NAME.py")
-    content = path.read_bytes()
+    content = path.read_bytes() if path.is_file() else b""
     digest = hashlib.sha256(content.replace(b"\r\n", b"\n")).hexdigest()[:16]
-    name = f"added {digest}"
-    sys.modules[name] = module = ModuleType(name)  # where dataclasses and pydantic look up annotations that are texts
-    module.__file__ = str(path.absolute())
-    try:
-        exec(compile(content, module.__file__, "exec", dont_inherit=True), vars(module))  # leaves no __pycache__ behind
-    except UserError:
-        raise
-    except (Exception, SystemExit) as error:  # the user's own code may raise anything
-        raise fault(str(path), error) from error
+    module = run_file(path, "add", name := f"added {digest}")
     own = [v for v in vars(module).values() if getattr(v, "__module__", "") == name]
     switches = [one for group in SWITCHES.values() for one in group if one.mixin.__module__ == name]
     replacing = [one.mixin for one in switches]
@@ -228,12 +218,8 @@ def _add_network(path: Path, function: FunctionType) -> None:
 
 
 def _called(path: Path, function: FunctionType, *arguments: Any) -> Any:
-    try:
+    with running(path, "add"):
         return function(*arguments)
-    except UserError:
-        raise
-    except (Exception, SystemExit) as error:  # the user's own code may raise anything
-        raise fault(str(path), error) from error
 
 
 def _not_right(path: Path, function: FunctionType, found: object, allowed: str) -> UserError:

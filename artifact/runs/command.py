@@ -19,8 +19,9 @@ from pydantic import TypeAdapter
 
 from artifact import algorithms
 from artifact.accelerate.choose import BACKENDS
-from artifact.base.errors import UserError, fault, line_of
+from artifact.base.errors import UserError
 from artifact.base.options import ADD, ADD_ONLY, AS_JSON, DATA_ROOT, QUIET, Finite, Place
+from artifact.base.own_code import fault, line_of
 from artifact.runs.store import CHECKPOINT_SECONDS, dumps
 from artifact.training import config
 from artifact.training.config import RunConfig

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import click
 
-from artifact.base.errors import UserError, fault
+from artifact.base.errors import UserError
 from artifact.base.files import replacing
 from artifact.base.lazy import Tensor, torch
 from artifact.base.options import ADD_ONLY, AS_JSON, DATA_ROOT, RUNS, Finite, Place
+from artifact.base.own_code import run_file, running
 from artifact.curvature import EmpiricalRisk
 from artifact.looseness import bounds
 from artifact.runs.bound_rows import rows, summary, text
@@ -32,14 +31,9 @@ def risk_of_file(path: Path) -> EmpiricalRisk:
     Raises UserError, with the line of the file where there is one, for a file that is missing, does not run, or defines
     something else under these names.
     """
-    if not (path.is_file() and path.suffix == ".py"):
-        raise UserError("model", str(path), "an existing Python file, NAME.py")
-    name = f"model {path.absolute()}"
-    sys.modules[name] = module = ModuleType(name)  # where dataclasses look up annotations that are texts
-    module.__file__ = str(path.absolute())
+    module = run_file(path, "model")
     found: dict[str, Any] = {}
-    try:
-        exec(compile(path.read_bytes(), module.__file__, "exec", dont_inherit=True), vars(module))
+    with running(path, "model"):
         for wanted in NAMES[:2]:
             if wanted not in vars(module):
                 raise UserError(
@@ -51,10 +45,6 @@ def risk_of_file(path: Path) -> EmpiricalRisk:
             kind = type(found["model"]).__name__
             raise UserError("model", str(path), f"a file whose model is a torch.nn.Module; it is a {kind}")
         return EmpiricalRisk(found["model"], vars(module).get("loss"), found["data"])
-    except UserError:
-        raise
-    except (Exception, SystemExit) as error:  # the user's own code may raise anything
-        raise UserError("model", str(path), fault(str(path), error).allowed) from error
 
 
 @click.command("bounds", help="Measure each layer's curvature beside the theorems' bounds, of a run or of any network.")

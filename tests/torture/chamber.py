@@ -10,23 +10,23 @@ import shlex
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 from safetensors.numpy import load_file
 
-from tests.torture import damage, scenarios
+from tests.torture import damage
 from tests.torture.scenarios import METHODS, READERS, RUN, SURROUNDINGS, SWEEP, Step
 
 ROOT = Path(__file__).resolve().parents[2]
 #: files of a finished run whose bytes never change again, and those that the seal vouches for
 NUMBERS = ("config.json", "metrics.jsonl")
 SEALED = ("config.json", "metrics.jsonl", "timings.jsonl", "environment.json", "done", "checkpoint.safetensors")
-#: what ends a process only by its own word
-CODES = (0, 1, 2, 130)
 
 
 @dataclass(frozen=True)
@@ -81,21 +81,22 @@ class Chamber:
         self.finished: dict[str, str] = {}
         self.step = 0
         self.commands = 0
+        self.files: dict[int, tuple[BinaryIO, BinaryIO]] = {}  # standard output and error by process
         self.program = [sys.executable, "-m", "artifact"]
         self.grace = 20.0  # seconds in which what a process started has to end after it
 
     # ---- processes ---------------------------------------------------------------------------------------------------
 
     def start(self, words: str, around: int = 0, limit: tuple[str, int] | None = None) -> subprocess.Popen:
-        """A command as a user starts it, in a session of its own, its standard error in a file."""
+        """A command as a user starts it, in a session of its own."""
         self.commands += 1
 
         def scarce() -> None:
             if limit is not None:
                 resource.setrlimit(getattr(resource, limit[0]), (limit[1], limit[1]))
 
-        said, errors = (open(self.folder / f"{self.commands}.{end}", "w+b") for end in ("out", "err"))  # noqa: SIM115
-        return subprocess.Popen(
+        said, errors = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115, ``end`` closes them
+        process = subprocess.Popen(
             [*self.program, *shlex.split(words)],
             env=_environment(SURROUNDINGS[around]),
             cwd=self.folder,
@@ -104,10 +105,11 @@ class Chamber:
             stderr=errors,
             preexec_fn=scarce,
         )
+        self.files[process.pid] = said, errors
+        return process
 
     def end(self, process: subprocess.Popen, words: str) -> Ended:
         """Wait for a process, and for all that it started."""
-        number = self.commands
         try:
             code = process.wait(self.patience)
         except subprocess.TimeoutExpired:
@@ -122,8 +124,12 @@ class Chamber:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
         process.wait()
-        said, errors = ((self.folder / f"{number}.{end}").read_text(errors="replace") for end in ("out", "err"))
-        ended = Ended(words, code, said, errors)
+        texts = []
+        for file in self.files.pop(process.pid):
+            with file:
+                file.seek(0)
+                texts.append(file.read().decode(errors="replace"))
+        ended = Ended(words, code, *texts)
         self._judge(ended)
         return ended
 
@@ -183,11 +189,8 @@ class Chamber:
 
     def pair(self, method: str, around: int) -> None:
         words = self.line(method, "0")
-        first, second = self.start(words), self.start(words, around)
-        self.commands -= 1
-        self.allow(self.end(first, words), 0, 2)
-        self.commands += 1
-        self.allow(self.end(second, words), 0, 2)
+        for process in [self.start(words), self.start(words, around)]:  # both run before either is waited for
+            self.allow(self.end(process, words), 0, 2)
 
     def scarce(self, method: str, limit: str, most: int, around: int) -> None:
         process = self.start(self.line(method, "0"), around, (limit, most))
@@ -315,6 +318,3 @@ def _send(process: subprocess.Popen, name: str, burst: int, target: str) -> None
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, getattr(signal, name))
         time.sleep(0.001 if burst > 1 else 0)
-
-
-__all__ = ["Chamber", "Ended", "Violation", "play", "reference", "scenarios"]

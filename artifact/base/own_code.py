@@ -1,0 +1,55 @@
+"""Python files of a user's own: run as modules, with what they raise in one line that names theirs."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+from artifact.base.errors import UserError
+
+
+def run_file(path: Path, field: str, name: str = "") -> ModuleType:
+    """The module that a file makes; it is known as ``name``, and leaves no ``__pycache__`` behind.
+
+    Raises UserError for the field, with the line where there is one, when the file is missing or does not run.
+    """
+    if not (path.is_file() and path.suffix == ".py"):
+        raise UserError(field, str(path), "an existing Python file, NAME.py")
+    module = ModuleType(name or f"{field} {path.absolute()}")
+    sys.modules[module.__name__] = module  # where dataclasses and pydantic look up annotations that are texts
+    module.__file__ = str(path.absolute())
+    with running(path, field):
+        exec(compile(path.read_bytes(), module.__file__, "exec", dont_inherit=True), vars(module))
+    return module
+
+
+@contextlib.contextmanager
+def running(path: Path, field: str) -> Iterator[None]:
+    """For a block that calls what a file defines. Raises UserError for the field, with the line, for what it raises."""
+    try:
+        yield
+    except UserError:
+        raise
+    except (Exception, SystemExit) as error:  # the user's own code may raise anything
+        raise fault(str(path), error, field) from error
+
+
+def fault(file: str, error: BaseException, field: str = "add") -> UserError:
+    """An error of the user's own code, with the line of the file that was read or running when it came up."""
+    text, line = f"{type(error).__name__}: {error}", line_of(file, error)
+    if isinstance(error, SyntaxError) and line is not None:  # its own text repeats file and line
+        text = f"{type(error).__name__}: {error.msg}"
+    return UserError(field, file, f"a Python file that runs ({text}{'' if line is None else f', line {line}'})")
+
+
+def line_of(file: str, error: BaseException) -> int | None:
+    """The last line of the file on the error's way; None where the error did not come through the file."""
+    own = Path(file).absolute()
+    if isinstance(error, SyntaxError) and error.filename and Path(error.filename) == own:
+        return error.lineno
+    frames = traceback.extract_tb(error.__traceback__)
+    return next((frame.lineno for frame in reversed(frames) if Path(frame.filename) == own), None)
