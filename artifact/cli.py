@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any
 
 import click
 
+from artifact.base import paths
 from artifact.base.errors import UserError
 from artifact.base.options import ADD_ONLY, AS_JSON, AUDIT_ONLY, profile_option
 from artifact.base.registered import LOADERS
@@ -23,6 +25,9 @@ from artifact.runs.processes import uninterrupted
 
 
 def _of_checkout(module: str) -> Any:
+    """A module beside the package; an editable install finds it there from whatever folder it is started in."""
+    if not paths.INSTALLED and str(paths.ROOT) not in sys.path:
+        sys.path.insert(0, str(paths.ROOT))
     try:
         return import_module(module)
     except ModuleNotFoundError as error:

@@ -112,3 +112,13 @@ def test_stand_ins_for_types_are_used_in_annotations_alone():
         names = {alias.name for node in lazy for alias in node.names} & {"Tensor", "nn"}
         assert not _outside_annotations(tree, names), path
         assert "from __future__ import annotations" in path.read_text(), path
+
+
+def test_an_editable_install_finds_theory_and_checks_from_any_folder(tmp_path):
+    """It maps the package alone; a link does the same here."""
+    (tmp_path / "artifact").symlink_to(paths.ROOT / "artifact")
+    code = "import artifact.cli; from artifact.base.registered import registered; print(registered('checks').__file__)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, env={"PYTHONPATH": str(tmp_path)}
+    )
+    assert done.stdout.strip() == str(paths.ROOT / "checks" / "runner.py"), done.stderr

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
+import sys
 
 import nbformat
 import pytest
@@ -64,6 +66,17 @@ def test_they_run_as_they_stand(tmp_path):
     assert done.exit_code == 0, done.output
     for name in NAMES:
         assert "<img src=" in (tmp_path / f"{name}.html").read_text(encoding="utf-8"), name
+
+
+@pytest.mark.parametrize("folder", [FOLDER, paths.NOTEBOOKS, paths.ROOT / "examples"], ids=lambda folder: folder.name)
+def test_jupyter_finds_the_project_from_a_notebooks_own_folder(folder):
+    """Where JupyterLab starts a kernel; isolated, so that neither PYTHONPATH nor an install helps."""
+    for name in notebooks.names(folder):
+        cells = [notebooks.source(cell) for cell in notebooks.read(name, folder)["cells"] if cell["cell_type"] == "code"]
+        first = next(source for source in cells if "sys.path" in source)
+        code = f"{first}\nfrom importlib.util import find_spec\nprint(find_spec('notebooks').origin)"
+        done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, cwd=folder)
+        assert (folder / done.stdout.strip()).resolve() == paths.NOTEBOOKS / "__init__.py", name
 
 
 @pytest.mark.parametrize("name", MOVED)
