@@ -72,8 +72,8 @@ def test_they_run_as_they_stand(tmp_path):
 def test_jupyter_finds_the_project_from_a_notebooks_own_folder(folder):
     """Where JupyterLab starts a kernel; isolated, so that neither PYTHONPATH nor an install helps."""
     for name in notebooks.names(folder):
-        cells = [notebooks.source(cell) for cell in notebooks.read(name, folder)["cells"] if cell["cell_type"] == "code"]
-        first = next(source for source in cells if "sys.path" in source)
+        sources = map(notebooks.source, notebooks.read(name, folder)["cells"])
+        first = next(source for source in sources if "sys.path" in source)
         code = f"{first}\nfrom importlib.util import find_spec\nprint(find_spec('notebooks').origin)"
         done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, cwd=folder)
         assert (folder / done.stdout.strip()).resolve() == paths.NOTEBOOKS / "__init__.py", name
