@@ -18,13 +18,20 @@ from __future__ import annotations
 
 import os
 import tomllib
-from importlib.resources import files
+from pathlib import Path
+from typing import Literal, get_args
+
+from pydantic import TypeAdapter, ValidationError
 
 from artifact.base.cache import cache
 from artifact.base.devices import vector_unit
+from artifact.base.errors import UserError, first_fault
+from artifact.base.files import read_file
 from artifact.base.lazy import torch
 
-BACKENDS = ("loop", "cropped", "fourier", "batched", "explicit", "onednn", "tiles")
+Backend = Literal["loop", "cropped", "fourier", "batched", "explicit", "onednn", "tiles"]
+BACKENDS: tuple[str, ...] = get_args(Backend)
+TABLE = Path(__file__).with_name("backends.toml")
 #: those that take one client at a time
 LOOPS = ("loop", "cropped", "fourier")
 #: a kind of processor to choose for in place of this one: avx2, avx512, amx, or a name without measurements
@@ -33,7 +40,14 @@ PROCESSOR_VARIABLE = "FEDSHARP_VECTOR_UNIT"
 
 @cache
 def _measured() -> dict[str, dict[str, str]]:
-    return tomllib.loads(files("artifact.accelerate").joinpath("backends.toml").read_text(encoding="utf-8"))
+    """Raises UserError, with the place, for an entry that names no backend."""
+    try:
+        content = tomllib.loads(read_file(TABLE).decode())
+        return TypeAdapter(dict[str, dict[str, Backend]]).validate_python(content)
+    except ValidationError as error:
+        raise first_fault(error, f"{TABLE}: ") from None
+    except (ValueError, RecursionError) as error:
+        raise error if isinstance(error, UserError) else UserError("backends", str(TABLE), str(error)) from None
 
 
 def measured_for(device: torch.device, unit: str = "") -> str:

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, and readers that take regular files of a bounded size and unpickle nothing."""
+"""Files that appear whole or not at all, and readers that take regular files of a bounded size."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
-
-import numpy as np
 
 from artifact.base.errors import UserError
 
@@ -46,17 +44,6 @@ def read_file(path: Path, field: str = "", most: int = LARGEST) -> bytes:
         if size > most:
             raise UserError(field, str(path), f"a file of at most {most} bytes; this has {size}")
         return file.read()
-
-
-def read_arrays(path: Path, field: str) -> dict[str, np.ndarray]:
-    """The arrays of an ``.npz`` file, never unpickled. Raises UserError, naming ``field``, for any other file."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
-    except FileNotFoundError:
-        raise UserError(field, str(path), "an existing .npz file") from None
-    except Exception:  # a damaged archive raises whatever its first wrong byte leads to
-        raise UserError(field, str(path), "an undamaged .npz file without objects") from None
 
 
 def require_writable(folder: Path, field: str = "out") -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 from artifact.base.errors import UserError
+from artifact.base.files import read_file
 
 
 def run_file(path: Path, field: str, name: str = "") -> ModuleType:
@@ -23,7 +24,7 @@ def run_file(path: Path, field: str, name: str = "") -> ModuleType:
     sys.modules[module.__name__] = module  # where dataclasses and pydantic look up annotations that are texts
     module.__file__ = str(path.absolute())
     with running(path, field):
-        exec(compile(path.read_bytes(), module.__file__, "exec", dont_inherit=True), vars(module))
+        exec(compile(read_file(path, field), module.__file__, "exec", dont_inherit=True), vars(module))
     return module
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from artifact.base.errors import UserError
-from artifact.base.files import require_writable, write_atomic
+from artifact.base.files import read_file, require_writable, write_atomic
 from artifact.base.options import Place
 
 
@@ -31,8 +31,8 @@ def write(path: Path, result: dict[str, Any]) -> None:
 def read(path: Path) -> dict[str, Any]:
     """A result. Raises UserError for a file that no measurement has written."""
     try:
-        result = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        result = json.loads(read_file(path))
+    except (UserError, ValueError, RecursionError):
         result = None
     if not isinstance(result, dict) or "environment" not in result:
         raise UserError("file", str(path), "a result of bench --out or of a script of docs/performance")

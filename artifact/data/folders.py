@@ -6,31 +6,17 @@ domains, domains int64 [N] and domain_names str.
 
 from __future__ import annotations
 
-import gzip
-import math
-import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
 from artifact.base.errors import UserError
+from artifact.base.files import read_file
+from artifact.data.arrays import read_idx, read_image
 
 Arrays = dict[str, np.ndarray]
 IMAGES = {".jpg", ".jpeg", ".png"}
-
-
-def read_idx(path: Path) -> np.ndarray:
-    """One IDX file of unsigned bytes, gzip-compressed or not. Raises UserError when it is damaged or incomplete."""
-    try:
-        data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    except (OSError, EOFError, zlib.error) as error:
-        raise UserError("data file", str(path), f"a readable IDX file, complete if compressed ({error})") from error
-    dimensions = data[3] if len(data) > 3 else 0
-    shape = np.frombuffer(data[4 : 4 + 4 * dimensions], ">u4").tolist() if len(data) >= 4 + 4 * dimensions else []
-    if data[:3] != b"\0\0\x08" or not shape or len(data) != 4 + 4 * dimensions + math.prod(shape):
-        raise UserError("data file", str(path), "a complete IDX file of unsigned bytes")
-    return np.frombuffer(data, np.uint8, offset=4 + 4 * dimensions).reshape(shape)
 
 
 def idx_file(folder: Path, stem: str) -> Path | None:
@@ -65,7 +51,8 @@ def read_tiny_imagenet(folder: Path, size: int) -> Arrays:
     train = [(path, i) for name, i in number.items() for path in _images(folder / "train" / name)]
     notes = folder / "val" / "val_annotations.txt"
     if notes.is_file():
-        rows = [line.split("\t")[:2] for line in notes.read_text().splitlines() if line.strip()]
+        lines = read_file(notes, "data file").decode(errors="replace").splitlines()
+        rows = [line.split("\t")[:2] for line in lines if line.strip()]
         wrong = [row for row in rows if len(row) < 2 or row[1] not in number]
         if wrong:
             raise UserError("data file", str(notes), "lines of file name, tab, a class that train/ has")
@@ -115,17 +102,8 @@ def _images(folder: Path) -> list[Path]:
 
 
 def _decode(paths: Iterable[Path], count: int, size: int) -> np.ndarray:
-    """RGB uint8 [count, size, size, 3]; another size than the file's is resampled bilinearly, aspect not kept."""
-    from PIL import Image
-
+    """RGB uint8 [count, size, size, 3]."""
     pixels = np.empty((count, size, size, 3), np.uint8)
     for row, path in zip(pixels, paths, strict=True):
-        try:
-            with Image.open(path) as file:
-                image = file.convert("RGB")
-            if image.size != (size, size):
-                image = image.resize((size, size), Image.Resampling.BILINEAR)
-            row[:] = np.asarray(image)
-        except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-            raise UserError("data file", str(path), f"a readable image ({error})") from error
+        row[:] = read_image(path, size)
     return pixels

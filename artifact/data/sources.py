@@ -22,10 +22,11 @@ from typing import Any
 import numpy as np
 
 from artifact.base.errors import UserError
-from artifact.base.files import read_arrays
+from artifact.base.files import read_file
 from artifact.base.lazy import torch
 from artifact.base.random import numpy_stream
 from artifact.data import folders
+from artifact.data.arrays import read_arrays
 from artifact.data.dataset import Dataset, apportion
 from artifact.data.folders import Arrays
 
@@ -421,7 +422,7 @@ def _store(name: str, arrays: Arrays, root: Path) -> Path:
 def _verify(path: Path) -> None:
     sums = path.with_suffix(".sha256")
     remedy = "a file that matches its .sha256; import or fetch it again"
-    expected = sums.read_text(errors="replace").split() if sums.is_file() else []
+    expected = read_file(sums, "data file", 1 << 16).decode(errors="replace").split() if sums.is_file() else []
     if not expected:
         raise UserError("data file", str(path), f"{remedy} (the checksum file is missing or empty)")
     if _sha256(path) != expected[0]:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 import os
-import pickle
 import re
 from collections.abc import Callable
 from importlib import import_module
@@ -24,11 +23,11 @@ from pathlib import Path
 from typing import TypeGuard
 
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from artifact.base.errors import UserError
+from artifact.base.files import regular_file
 from artifact.base.random import key
 from artifact.base.registered import ADDED
 from artifact.models.activations import input_shapes
@@ -243,13 +242,15 @@ def _vit_state() -> dict[str, Tensor]:
     named = os.environ.get(WEIGHTS_VARIABLE)
     allowed = "a ViT-B/32 state file (.safetensors, or torchvision's .pth) that can be read"
     try:
-        if named and Path(named).suffix == ".safetensors":
-            return load_file(named)
         if named:
+            with regular_file(Path(named), WEIGHTS_VARIABLE):
+                pass
+            if Path(named).suffix == ".safetensors":
+                return load_file(named)
             return torch.load(named, map_location="cpu", weights_only=True)
         weights = import_module("torchvision.models").ViT_B_32_Weights.IMAGENET1K_V1
         return weights.get_state_dict(progress=False, check_hash=True, weights_only=True)
-    except (OSError, RuntimeError, ValueError, EOFError, SafetensorError, pickle.UnpicklingError) as error:
+    except Exception as error:  # a damaged file, or a network that is down, leads to whatever error
         if named:
             raise UserError(WEIGHTS_VARIABLE, named, allowed) from error
         allowed = f"a network connection for the download, or {WEIGHTS_VARIABLE}=FILE with {allowed}"

@@ -7,15 +7,16 @@ what was received this round, so its numbers stand beside max(up, down) and clie
 
 from __future__ import annotations
 
-import csv
 import json
 from typing import Any
 
 import click
 
 from artifact import algorithms
+from artifact.base.errors import UserError
 from artifact.base.options import AS_JSON
 from artifact.base.tables_as_text import markdown_table
+from artifact.papers.declared import number, read_csv
 from artifact.papers.experiments import PRINTED
 from artifact.runs.session import load_data
 from artifact.training import config
@@ -58,15 +59,17 @@ def _differences(row: dict[str, Any]) -> list[str]:
 
 
 def _specified() -> dict[str, dict[str, float]]:
-    with open(PRINTED.parent / "costs.csv", newline="", encoding="utf-8") as file:
-        return {r["algorithm"]: {c: float(r[c]) for c in COLUMNS} for r in csv.DictReader(file)}
+    rows = read_csv(PRINTED.parent / "costs.csv", ("algorithm", *COLUMNS))
+    return {r["algorithm"]: {c: number(r[c]) for c in COLUMNS} for r in rows}
 
 
 def _table7() -> dict[str, dict[str, float]]:
     result: dict[str, dict[str, float]] = {}
-    with open(PRINTED / "fedlesam_table7.csv", newline="", encoding="utf-8") as file:
-        for r in csv.DictReader(file):
-            result.setdefault(algorithms.canonical(r["algorithm"]), {})[TABLE7[r["metric"]]] = float(r["value"])
+    path = PRINTED / "fedlesam_table7.csv"
+    for r in read_csv(path, ("algorithm", "metric", "value")):
+        if r["metric"] not in TABLE7:
+            raise UserError("csv", str(path), f"metrics {', '.join(TABLE7)}, not {r['metric']!r}")
+        result.setdefault(algorithms.canonical(r["algorithm"]), {})[TABLE7[r["metric"]]] = number(r["value"])
     return result
 
 

@@ -7,7 +7,10 @@ line or a table may say what it is ``like``. ``expand`` resolves all three; the 
 
 from __future__ import annotations
 
+import csv
+import io
 import itertools
+import math
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -38,6 +41,44 @@ def read_toml(path: Path, field: str) -> dict[str, Any]:
         raise
     except (ValueError, RecursionError) as error:  # no UTF-8, no TOML, too deep
         raise UserError(field, path.name, f"a TOML file ({error})") from None
+
+
+def read_csv(path: Path, fields: Sequence[str] = ()) -> list[dict[str, str]]:
+    """Lines of a CSV file by the names of its first line. Raises UserError, with the line that has another length.
+
+    fields: names that have to be there.
+    """
+    try:
+        names, *lines = csv.reader(io.StringIO(read_file(path, "csv").decode(), newline=""), strict=True)
+    except (csv.Error, UnicodeDecodeError, ValueError) as error:
+        if isinstance(error, UserError):
+            raise
+        raise UserError("csv", str(path), f"a CSV file in UTF-8 with a line of names ({error})") from None
+    missing = [name for name in fields if name not in names]
+    if missing or len(set(names)) < len(names):
+        raise UserError("csv", str(path), f"names that differ, with {', '.join(fields)}; not {', '.join(names)}")
+    for number, line in enumerate(lines, 2):
+        if len(line) != len(names):
+            raise UserError("csv", f"{path}, line {number}", f"{len(names)} entries, not {len(line)}")
+    return [dict(zip(names, line, strict=True)) for line in lines]
+
+
+def as_number(text: str) -> float | None:
+    """The number that a CSV file writes so; None for any other text. Raises UserError for one that is not finite."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    if not math.isfinite(value):
+        raise UserError("csv", text, "a text, or a number that is finite")
+    return value
+
+
+def number(text: str) -> float:
+    """As ``as_number``. Raises UserError for any other text, too."""
+    if (value := as_number(text)) is None:
+        raise UserError("csv", text, "a number")
+    return value
 
 
 def slug(text: str) -> str:

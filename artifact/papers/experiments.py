@@ -6,9 +6,7 @@ one profile, run for several seeds. Cells are looked up in the store by what the
 
 from __future__ import annotations
 
-import csv
 import fnmatch
-import io
 import itertools
 import json
 import math
@@ -24,7 +22,6 @@ from artifact.algorithms import hyperparameters
 from artifact.base import paths
 from artifact.base.cache import cache
 from artifact.base.errors import UserError
-from artifact.base.files import read_file
 from artifact.papers import folders
 from artifact.papers.declared import (
     PROFILES,
@@ -36,7 +33,9 @@ from artifact.papers.declared import (
     Profile,
     Settings,
     Table,
+    as_number,
     expand,
+    read_csv,
     read_toml,
     slug,
 )
@@ -364,7 +363,7 @@ def transcription(table: Table) -> list[dict[str, str]]:
 
 @cache
 def _lines_of(path: Path) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(read_file(path, "csv").decode(), newline="")))
+    return read_csv(path)
 
 
 def printed(table: Table) -> Mapping[tuple[str, str, str], Number]:
@@ -405,14 +404,7 @@ def matches(wanted: Mapping[str, str | tuple[str, ...]], content: Mapping[str, s
 def _number(content: Mapping[str, str], field: str, line: int) -> Number:
     text = content[field] or content.get("note", "") or content.get("printed", "")
     std = content.get("std", "") if field == "value" else ""
-    return Number(_float(content[field]), text, _float(std), line)
-
-
-def _float(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
+    return Number(as_number(content[field]), text, as_number(std), line)
 
 
 def _place(cell: Cell) -> tuple[str, str, str]:

@@ -8,7 +8,6 @@ from there. The lists below grow then, so other modules hold them and no copies.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,9 +72,14 @@ def enter(entry: Mapping[str, Any]) -> str:
         raise UserError("paper: key", key, f"lower-case letters and digits, such as author2025{known}")
     if not isinstance(title, str) or not title.strip():
         raise UserError("paper: title", title, "the paper's name, such as FedX (Author et al., VENUE 2025)")
-    for name in entry.get("models", ()):
+    models, smallest = entry.get("models", []), entry.get("smallest", {})
+    if not (isinstance(models, list) and all(isinstance(name, str) for name in models)):
+        raise UserError("paper: models", models, "names of networks")
+    if not (isinstance(smallest, dict) and all(type(value) in (int, float) for value in smallest.values())):
+        raise UserError("paper: smallest", smallest, "tables, each with its smallest effect of interest")
+    for name in models:
         USED_BY.setdefault(name, []).append(key)
-    SMALLEST.update({f"{key}/{table}": float(value) for table, value in entry.get("smallest", {}).items()})
+    SMALLEST.update({f"{key}/{table}": float(value) for table, value in smallest.items()})
     PAPERS.append(key)
     TITLES[key] = title
     return key
@@ -188,5 +192,13 @@ def line_of_entry(path: Path, where: tuple[str | int, ...]) -> int:
     return best
 
 
-for _entry in tomllib.loads((paths.CLAIMS / "papers.toml").read_text(encoding="utf-8"))["paper"]:
-    enter(_entry)
+def _enter_all(path: Path) -> None:
+    """Enter the papers of the project. Raises UserError, with the file, where it is not as ``enter`` wants."""
+    entries = read_toml(path, "papers").get("paper")
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise UserError("papers", str(path), "entries [[paper]]")
+    for entry in entries:
+        enter(entry)
+
+
+_enter_all(paths.CLAIMS / "papers.toml")

@@ -11,6 +11,8 @@ from typing import Any
 
 import click
 
+from artifact.base.errors import UserError
+from artifact.base.files import read_file
 from artifact.base.options import AUDIT_ONLY, Place, profile_option
 from artifact.papers import experiments, folders
 from artifact.report import MARK, SHOWN, fingerprints
@@ -70,8 +72,8 @@ def _build(out: Path, profile: str, notebooks: Path) -> dict[str, Any]:
 def _mark(out: Path) -> str:
     """Fingerprint of what the report in a folder was made from; empty where there is none."""
     try:
-        return json.loads((out / MARK).read_text(encoding="utf-8"))["inputs"]
-    except (OSError, ValueError, KeyError):
+        return str(json.loads(read_file(out / MARK))["inputs"])
+    except (UserError, ValueError, LookupError, TypeError, RecursionError):
         return ""
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,6 +12,7 @@ from typing import Any
 from artifact.base import paths
 from artifact.base.errors import UserError
 from artifact.papers import experiments, folders
+from artifact.papers.declared import read_csv, read_toml
 from artifact.report import SHOWN
 from artifact.report.sections import Section, sections
 from artifact.runs.lookup import finished_runs, stores
@@ -189,13 +188,12 @@ class Content:
 
     @cached_property
     def discrepancies(self) -> list[dict[str, str]]:
-        with open(self.root / "claims" / "discrepancies.csv", newline="", encoding="utf-8") as file:
-            return list(csv.DictReader(file))
+        return read_csv(self.root / "claims" / "discrepancies.csv", ("id", "kind", "severity"))
 
     @cached_property
     def methods(self) -> dict[str, Any]:
-        return tomllib.loads((TEXT / "methods.toml").read_text(encoding="utf-8"))["method"]
+        return read_toml(TEXT / "methods.toml", "methods")["method"]
 
     @cached_property
     def glossary(self) -> list[dict[str, str]]:
-        return tomllib.loads((TEXT / "glossary.toml").read_text(encoding="utf-8"))["term"]
+        return read_toml(TEXT / "glossary.toml", "glossary")["term"]

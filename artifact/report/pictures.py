@@ -10,6 +10,9 @@ from typing import Any
 
 from PIL import Image
 
+from artifact.base.errors import UserError
+from artifact.base.files import read_file
+
 
 @dataclass(frozen=True)
 class Picture:
@@ -58,7 +61,7 @@ class Pictures:
     def numbers(self, pattern: str) -> dict[str, Any]:
         """Name -> content of the JSON files that lie beside figures."""
         paths = [path for folder in self.folders for path in sorted(folder.glob(f"{pattern}.json"))]
-        found = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in reversed(paths)}
+        found = {path.stem: _numbers(path) for path in reversed(paths)}
         return dict(sorted(found.items()))
 
     def _path(self, name: str) -> Path | None:
@@ -67,6 +70,13 @@ class Pictures:
     def _use(self, target: str, content: bytes) -> str:
         self.used[target] = content
         return target
+
+
+def _numbers(path: Path) -> Any:
+    try:
+        return json.loads(read_file(path))
+    except (ValueError, RecursionError) as error:
+        raise error if isinstance(error, UserError) else UserError("figure", str(path), f"JSON ({error})") from None
 
 
 def _small(content: bytes) -> bytes:

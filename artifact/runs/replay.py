@@ -22,7 +22,8 @@ from artifact.algorithms.client_rows import ClientRows
 from artifact.algorithms.cohort import Cohort
 from artifact.algorithms.released import RELEASED_CLIP
 from artifact.base.errors import UserError, first_fault
-from artifact.base.files import read_arrays, replacing
+from artifact.base.files import replacing
+from artifact.data.arrays import MOST_CASE, read_arrays
 from artifact.models.networks import Chain
 from artifact.training.config import finite_rates
 from artifact.training.gradients import Group, Minibatch, Oracle, Penalty
@@ -135,7 +136,7 @@ class Case:
 
 
 def _read(path: str | Path) -> dict[str, np.ndarray]:
-    arrays = read_arrays(Path(path), "case")
+    arrays = read_arrays(Path(path), "case", MOST_CASE)
     missing = [name for name in FIELDS if name not in arrays]
     if missing:
         raise UserError("case", str(path), f"a file with the fields {', '.join(FIELDS)}; it lacks {', '.join(missing)}")

@@ -7,7 +7,6 @@ can satisfy the stated relation, not that a last digit differs.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
@@ -18,6 +17,7 @@ from typing import Any
 
 from artifact.base import paths
 from artifact.base.errors import UserError
+from artifact.papers.declared import read_csv
 from theory.kit.verdict import Verdict
 
 FOLDER = paths.PRINTED
@@ -81,8 +81,7 @@ def table(name: str) -> Table:
     path = FOLDER / f"{name}.csv"
     if not path.is_file():
         raise UserError("table", name, ", ".join(sorted(entry.stem for entry in FOLDER.glob("*.csv"))))
-    with path.open(newline="", encoding="utf-8") as file:
-        return Table(Row({key: value or "" for key, value in row.items() if key}) for row in csv.DictReader(file))
+    return Table(map(Row, read_csv(path)))
 
 
 def decimal(text: Any) -> Decimal:

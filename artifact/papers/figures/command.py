@@ -15,7 +15,7 @@ import numpy as np
 
 from artifact.base import paths, plots
 from artifact.base.cache import cache
-from artifact.base.files import write_atomic
+from artifact.base.files import read_file, write_atomic
 from artifact.base.options import DATA_ROOT, QUIET, STORE, Place, profile_option
 from artifact.papers import experiments
 from artifact.papers.figures import drawing
@@ -88,8 +88,8 @@ def draw(name: str, profile: str, records: list[Record], folder: Path) -> list[P
 def _content(data: Path) -> dict[str, Any]:
     """What the file beside the pictures holds; nothing where there is none or it is damaged."""
     try:
-        content = json.loads(data.read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
+        content = json.loads(read_file(data))
+    except (ValueError, RecursionError):
         return {}
     return content if isinstance(content, dict) else {}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -12,6 +11,7 @@ from artifact import algorithms
 from artifact.algorithms.switches import OPTIONS, SAME_EQUATION, SWITCHES
 from artifact.papers import experiments, variants
 from artifact.papers.costs import COLUMNS, TABLE7
+from artifact.papers.declared import read_csv
 from artifact.report.site import Page, Site
 from artifact.report.terms import anchor
 from artifact.runs.lookup import find_runs
@@ -98,9 +98,9 @@ NUMBER = re.compile(r"(?<![\d.])00([0-4])(?![\d.])")
 
 def _costs(site: Site) -> Page:
     counted = _counted(site)
-    specified = {row["algorithm"]: row for row in _csv(site, "claims/costs.csv")}
+    specified = {row["algorithm"]: row for row in read_csv(site.content.root / "claims/costs.csv")}
     printed: dict[str, dict[str, float]] = {}
-    for row in _csv(site, "claims/tables/fedlesam_table7.csv"):
+    for row in read_csv(site.content.root / "claims/tables/fedlesam_table7.csv"):
         printed.setdefault(algorithms.canonical(row["algorithm"]), {})[TABLE7[row["metric"]]] = float(row["value"])
     rows = []
     for name in algorithms.ALGORITHMS:
@@ -157,11 +157,6 @@ def _plain(config: Mapping[str, Any]) -> bool:
     released = config["variant"] == "released"
     expected = algorithms.resolve(name, config["variant"], config["source"] if released else None, ())
     return set(config["switches"]) == set(expected)
-
-
-def _csv(site: Site, path: str) -> list[dict[str, str]]:
-    with open(site.content.root / path, newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
 
 
 # ---- provenance ------------------------------------------------------------------------------------------------------
