@@ -35,6 +35,7 @@ READINGS = {
     "fan24-estimate-chance",
     "fan24-thm2-loose",
     "man-norm-curvature",
+    "man-norm-curvature-cnn",
     "man-thm3-loose",
     "qu22-drift-loose",
     "qu22-floor-loose",
