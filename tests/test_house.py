@@ -52,7 +52,7 @@ MOST = {
     "verdicts": 1_933,
     "report": 3_572,
     "audit": 400,
-    "cli": 260,
+    "cli": 265,
     "__main__": 32,
 }
 #: lines of Python in theory/ at most; the aim is 17,000. It goes up only in a commit that names the new theorem

@@ -95,7 +95,7 @@ class FedSpeed(FedDynSAM):
 class FedSMOO(FedDyn):
     """Sun et al. 2023 (ICML), Algorithm 1, with the printed sign of s (SMOO-1).
 
-    rho: perturbation radius r.
+    rho: perturbation radius r. Duals of the models as in FedDyn: dual, dual_i; of the perturbations: s, mu (rows).
     """
 
     rho: NonNegative = 0.1

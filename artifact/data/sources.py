@@ -2,7 +2,8 @@
 
 A dataset is looked for in `<root>/<name>.npz` (written by `fetch` and `import_npz`, checked against its sha256 on every
 load), then in the usual layouts listed in `DATASETS`. root: argument, else environment FEDSHARP_DATA, else ./data.
-A new dataset is an entry of `DATASETS`; if its files have a layout of their own, `data.folders` gets a reader for it.
+A new dataset is an entry of `DATASETS`; if its files have a layout of their own, `data.folders` gets a reader for it,
+and `_present` and `_read` a branch. One in a file of your own needs none of this: `interface.added`, docs/yours.md.
 """
 
 from __future__ import annotations

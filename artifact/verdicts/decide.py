@@ -5,8 +5,8 @@ that share seeds (``papers.comparisons``); the tree is decided, with its error r
 that is false is called reproduced with probability at most 0.025, whatever the number of comparisons in it; no
 correction is made over different claims.
 
-A claim has two predicates once the protocol (``docs/protocol.md``, ``verdicts.protocol``) names it: the one that its
-runs are judged by as soon as they are there, at two looks, and the one on other runs, whose verdict is provisional.
+A claim has two predicates once the protocol (``docs/protocol.md``) names it: the one in ``claims/protocol.toml``, which
+its runs are judged by as soon as they are there, at two looks, and the one on other runs, whose verdict is provisional.
 """
 
 from __future__ import annotations

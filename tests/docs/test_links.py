@@ -79,7 +79,8 @@ def names_of(file: Path) -> set[str]:
     """What a reader may have read that leads to a file: how it is imported, or how prose calls it."""
     path = file.relative_to(ROOT)
     dotted = ".".join(path.with_suffix("").parts)
-    return {dotted, dotted.removeprefix("artifact."), f"{path.parent}/PAPER.toml", f"{path}"}
+    beside = {f"``{path.name}``"} if path.suffix == ".toml" else set()  # data of the folder that names it
+    return {dotted, dotted.removeprefix("artifact."), f"{path.parent}/PAPER.toml", f"{path}", *beside}
 
 
 def test_walks_through_the_code_open_few_files():
