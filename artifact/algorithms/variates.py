@@ -52,12 +52,8 @@ class FedDC(FedAvg):
         return {"h": rows(m, w), "g": torch.zeros_like(w), "g_i": rows(m, w)}
 
     def begin(self, state: State, w: Tensor, C: Cohort) -> dict:
-        own = {name: state[name][C.clients] for name in ("h", "g_i")}
-        return own | {
-            "g": C.broadcast(state["g"]),
-            "coefficient": self.client_lam(C),
-            "server_g": self.sent_variate(state["g"], C),
-        }
+        own, g = {name: state[name][C.clients] for name in ("h", "g_i")}, C.broadcast(state["g"])
+        return own | {"g": g, "coefficient": self.client_lam(C), "server_g": self.sent_variate(g, C)}
 
     def client_lam(self, C: Cohort) -> Tensor | float:
         return self.lam

@@ -21,6 +21,9 @@ ROOT = paths.ROOT
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
 
+#: the extra that no environment can have beside the others, and its own lock
+APART, ITS_LOCK = "flower", (ROOT / "requirements-flower.lock").read_text(encoding="utf-8")
+
 PACKAGES = ("artifact", "theory", "checks", "notebooks", "tests")
 #: import name -> distribution, where they differ
 DISTRIBUTIONS = {
@@ -41,14 +44,14 @@ def _name(requirement: str) -> str:
 
 @cache
 def _direct() -> dict[str, str]:
-    """Distribution -> version bound, over the dependencies and all extras of pyproject.toml."""
-    extras = [entry for group in PROJECT["optional-dependencies"].values() for entry in group]
+    """Distribution -> version bound, over the dependencies and the extras of pyproject.toml but ``APART``."""
+    extras = [entry for name, group in PROJECT["optional-dependencies"].items() if name != APART for entry in group]
     return {_name(entry): entry[len(re.match(r"[\w.-]+", entry)[0]) :] for entry in PROJECT["dependencies"] + extras}
 
 
 @cache
-def _locked() -> dict[str, str]:
-    return {_name(name): version for name, version in re.findall(r"^([\w.-]+)==([^\s;\\]+)", LOCK, re.M)}
+def _locked(lock: str = LOCK) -> dict[str, str]:
+    return {_name(name): version for name, version in re.findall(r"^([\w.-]+)==([^\s;\\]+)", lock, re.M)}
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -70,15 +73,28 @@ def test_conda_pins_the_direct_dependencies_as_the_lock_does():
     assert pinned == {name: _locked()[name] for name in _direct()}
 
 
-def test_lock_has_hashes_and_no_place_of_its_own():
+def test_flowers_lock_is_the_same_where_flower_lets_it():
+    """Each package that both locks hold has one version, beside those that Flower has its own wishes about."""
+    own, other = _locked(ITS_LOCK), _locked()
+    wished = PROJECT["optional-dependencies"][APART]
+    assert wished == [f"flwr[simulation]=={own['flwr']}"]
+    assert {_name(entry) for entry in PROJECT["dependencies"]} <= own.keys()
+    assert "torch" in own.keys() & other.keys()
+    differ = {name for name in own.keys() & other.keys() if own[name] != other[name]}
+    assert differ <= {"certifi", "packaging", "protobuf", "ray"}
+    assert own["ray"] != other["ray"]  # where they agree, the extra can join the others
+
+
+@pytest.mark.parametrize("lock", [LOCK, ITS_LOCK], ids=["all", APART])
+def test_lock_has_hashes_and_no_place_of_its_own(lock):
     """Every requirement is ``name==version`` with sha256 hashes; no index, link, file or editable path."""
-    text = "\n".join(line for line in LOCK.splitlines() if not line.startswith("#"))
+    text = "\n".join(line for line in lock.splitlines() if not line.startswith("#"))
     requirements = re.split(r"\n(?=\S)", text.strip())
     for requirement in requirements:
         first, *hashes = requirement.split(" \\\n    ")
         assert re.fullmatch(r"[a-z0-9][a-z0-9.-]*==[\w.+!]+( ; .+)?", first), first
         assert hashes and all(re.fullmatch(r"--hash=sha256:[0-9a-f]{64}", entry.strip()) for entry in hashes), first
-    assert len(requirements) == len(_locked()) > len(_direct())
+    assert len(requirements) == len(_locked(lock)) > len(_direct())
     assert not re.search(r"://|find-links|file:|^-e|^/|^\./", text, re.M)
 
 
@@ -102,7 +118,8 @@ def test_every_import_is_declared():
     missing = {
         module: str(path.relative_to(ROOT))
         for module, path in found.items()
-        if module not in sys.stdlib_module_names | own and _name(DISTRIBUTIONS.get(module, module)) not in _direct()
+        if module not in sys.stdlib_module_names | own | {"flwr"}
+        and _name(DISTRIBUTIONS.get(module, module)) not in _direct()
     }
     assert not missing
 

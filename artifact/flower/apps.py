@@ -1,0 +1,204 @@
+"""Flower's two apps around ``sides``: a strategy for the ServerApp, and the ClientApp that answers it."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
+from logging import INFO
+from typing import Any
+
+import torch
+from flwr.app import ArrayRecord, ConfigRecord, Context, Message, MetricRecord, RecordDict
+from flwr.clientapp import ClientApp
+from flwr.common.logger import log
+from flwr.serverapp import Grid
+from flwr.serverapp import strategy as flower
+from torch import Tensor, nn
+from torch.utils.data import Dataset as TorchDataset
+
+from artifact.base.errors import UserError
+from artifact.flower.sides import Answer, Client, Server, Task
+from artifact.interface.train import Loss, Pair, _config, _pair
+from artifact.training.config import RunConfig
+from artifact.training.trainer import Trainer
+
+#: what a node brings: its network and its data
+Node = Callable[[Context], tuple[nn.Module, Pair | TorchDataset]]
+#: key of the run's settings in a message
+RUN = "fedsharp"
+
+
+class Strategy(flower.Strategy):
+    """A method of the engine as a strategy of Flower.
+
+    model: the network; ``start`` wants its ``ArrayRecord(model.state_dict())``.
+    clients: nodes to wait for, each one client.  cohort: active clients of a round; by default all.
+    method: a name that ``python -m artifact list algorithms`` prints.
+    options: as for ``artifact.train``: local_epochs, batch_size, lr, seed, rho and other hyper-parameters.
+
+    Who takes part in a round is a function of the seed, and a client's number is its ``partition-id``. Therefore the
+    models are those of ``artifact.train`` on the same data. Evaluate them by ``start(..., evaluate_fn=...)``.
+    Raises UserError for an option that is not possible, and for a client that does not answer.
+    """
+
+    def __init__(self, model: nn.Module, *, clients: int, method: str, cohort: int | None = None, **options: Any):
+        self.model, self.config = model, _config(method, clients, cohort, options)
+        self.server: Server | None = None
+        self.nodes: list[int] = []
+        self.tasks: list[Task] = []
+        self.key = uuid.uuid4().hex  # what clients keep under it is theirs in this training alone
+
+    def summary(self) -> None:
+        config = self.config
+        log(INFO, "\t├──> Method: %s %s", config.algorithm, config.hyper)
+        log(INFO, "\t└──> Clients: %s, %s a round; seed %s", config.clients, config.cohort, config.seed)
+
+    def configure_train(
+        self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
+    ) -> Iterable[Message]:
+        if self.server is None:
+            _load(self.model, arrays)
+            self.server = Server(self.config, self.model, self._sizes(grid))
+        self.tasks, (_, *vectors) = self.server.begin()
+        shared = {"arrays": arrays, "vectors": _record(dict(enumerate(vectors)))}
+        run = self.config.model_dump_json()
+        messages = []
+        for task in self.tasks:
+            told = ConfigRecord(
+                {**config, "server-round": server_round, RUN: run, "task": json.dumps(asdict(task)), "kept": self.key}
+            )
+            content = RecordDict(shared | {"config": told})
+            messages.append(Message(content, dst_node_id=self.nodes[task.number], message_type="train"))
+        return messages
+
+    def _sizes(self, grid: Grid) -> list[int]:
+        """Samples of every client, in the order of their numbers; ``nodes`` takes their ids in this order."""
+        while len(nodes := sorted(grid.get_node_ids())) < self.config.clients:
+            time.sleep(0.2)
+        asked = [Message(RecordDict(), dst_node_id=node, message_type="query") for node in nodes]
+        said = {reply.metadata.src_node_id: _content(reply)["metrics"] for reply in grid.send_and_receive(asked)}
+        numbers = {said[node]["number"]: node for node in nodes if node in said}
+        if sorted(numbers) != [*range(self.config.clients)]:
+            raise UserError("clients", self.config.clients, f"the number of nodes, whose numbers are {sorted(numbers)}")
+        self.nodes = [numbers[i] for i in range(self.config.clients)]
+        return [int(said[node]["num-examples"]) for node in self.nodes]
+
+    def aggregate_train(
+        self, server_round: int, replies: Iterable[Message]
+    ) -> tuple[ArrayRecord | None, MetricRecord | None]:
+        assert self.server is not None
+        found = {reply.metadata.src_node_id: _content(reply) for reply in replies}
+        silent = [task.number for task in self.tasks if self.nodes[task.number] not in found]
+        if silent:
+            raise UserError("clients", silent, "clients that answer in every round")
+        answers = []
+        for task in self.tasks:
+            said = found[self.nodes[task.number]]
+            w, statistics = _flat(self.server, said["arrays"])
+            sums = {int(i): x for i, x in said["sums"].to_torch_state_dict().items()}
+            passes = int(said["metrics"]["gradients"])
+            answers.append(Answer(w, [sums.get(i) for i in range(int(said["metrics"]["sums"]))], statistics, passes))
+        self.server.finish(answers)
+        arrays = dict(self.model.state_dict()) | _named(self.server, self.server.w, self.server.statistics)
+        counted = {"clients": len(answers), "gradients": sum(answer.passes for answer in answers)}
+        return ArrayRecord(arrays), MetricRecord(counted)
+
+    def configure_evaluate(
+        self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
+    ) -> Iterable[Message]:
+        return []
+
+    def aggregate_evaluate(self, server_round: int, replies: Iterable[Message]) -> MetricRecord | None:
+        return None
+
+
+class FedSAM(Strategy):
+    """Qu et al. 2022; rho: perturbation radius. Other arguments: see ``Strategy``."""
+
+    def __init__(self, model: nn.Module, *, clients: int, rho: float = 0.5, **options: Any):
+        super().__init__(model, clients=clients, method="fedsam", rho=rho, **options)
+
+
+class FedSMOO(Strategy):
+    """Sun et al. 2023; rho: perturbation radius, lam: penalty 1/beta. Other arguments: see ``Strategy``."""
+
+    def __init__(self, model: nn.Module, *, clients: int, rho: float = 0.1, lam: float = 0.1, **options: Any):
+        super().__init__(model, clients=clients, method="fedsmoo", rho=rho, lam=lam, **options)
+
+
+class FedLESAM(Strategy):
+    """Fan et al. 2024; rho: perturbation radius. Other arguments: see ``Strategy``."""
+
+    def __init__(self, model: nn.Module, *, clients: int, rho: float = 0.01, **options: Any):
+        super().__init__(model, clients=clients, method="fedlesam", rho=rho, **options)
+
+
+def client_app(node: Node, loss: Loss | None = None) -> ClientApp:
+    """The ClientApp for every ``Strategy``; the strategy says which method and with which options.
+
+    node: Context -> (network, data), the data as one entry of ``artifact.train``'s ``clients``.
+    loss: (output, labels) -> mean loss of a minibatch; by default the cross-entropy.
+    A client's duals and what else it keeps between rounds stand in its Context's state.
+    """
+    app = ClientApp()
+
+    @app.query()
+    def query(message: Message, context: Context) -> Message:
+        _, data = node(context)
+        said = {"number": int(context.node_config["partition-id"]), "num-examples": len(_pair(data, "data")[1])}
+        return Message(RecordDict({"metrics": MetricRecord(said)}), reply_to=message)
+
+    @app.train()
+    def train(message: Message, context: Context) -> Message:
+        told = message.content["config"]
+        config, task = RunConfig.model_validate_json(told[RUN]), Task(**json.loads(told["task"]))
+        module, data = node(context)
+        _load(module.to(torch.float64 if config.dtype == "float64" else torch.float32), message.content["arrays"])
+        key = told["kept"]
+        kept = context.state[key].to_torch_state_dict() if key in context.state else {}
+        client = Client(config, module, _pair(data, "data"), loss, task, kept)
+        vectors = message.content["vectors"].to_torch_state_dict()
+        answer = client.play([client.w, *(vectors[str(i)] for i in range(len(vectors)))], client.statistics)
+        context.state[key] = _record(client.kept())
+        own = {i: x for i, x in enumerate(answer.sums) if x is not None}
+        counted = {"num-examples": len(client.data.train_y), "gradients": answer.passes, "sums": len(answer.sums)}
+        content = {
+            "arrays": ArrayRecord(_named(client, answer.w, answer.statistics)),
+            "sums": _record(own),
+            "metrics": MetricRecord(counted),
+        }
+        return Message(RecordDict(content), reply_to=message)
+
+    return app
+
+
+def _content(reply: Message) -> RecordDict:
+    """Raises UserError with the last line of what a client has said where it failed."""
+    if reply.has_error():
+        reason = reply.error.reason.strip().splitlines()
+        raise UserError("clients", reply.metadata.src_node_id, f"clients that do not fail ({' '.join(reason[-1:])})")
+    return reply.content
+
+
+def _record(tensors: dict[Any, Tensor]) -> ArrayRecord:
+    return ArrayRecord({str(name): tensor for name, tensor in tensors.items()})
+
+
+def _load(module: nn.Module, arrays: ArrayRecord) -> None:
+    module.load_state_dict(arrays.to_torch_state_dict())
+
+
+def _named(side: Trainer, w: Tensor, statistics: Tensor | None) -> dict[str, Tensor]:
+    """Parameters and running statistics by their names in the user's module."""
+    found = side.oracle.layout.views(w) | ({} if statistics is None else side.oracle.buffer_layout.views(statistics))
+    return {name.removeprefix("module."): tensor.contiguous() for name, tensor in found.items()}
+
+
+def _flat(side: Trainer, arrays: ArrayRecord) -> tuple[Tensor, Tensor | None]:
+    """Inverse of ``_named``."""
+    found = {f"module.{name}": tensor for name, tensor in arrays.to_torch_state_dict().items()}
+    statistics = None if side.statistics is None else side.oracle.buffer_layout.flatten(found)
+    return side.oracle.layout.flatten(found), statistics

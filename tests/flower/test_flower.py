@@ -1,0 +1,139 @@
+"""A round in two places is the engine's round: method by method without Flower, and in Flower's own simulation."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from flower_case import CLIENTS, COHORT, METHODS, ROUNDS, SETTING, data, network
+
+from artifact import algorithms
+from artifact.base import paths
+from artifact.base.errors import UserError
+from artifact.flower.sides import Client, Server
+from artifact.interface.train import _config, _Own
+
+#: (method, variant) -> what its refusal names
+REFUSED = {
+    ("fedrobust", "paper"): "its clients keep a map of their inputs",
+    ("globalfedsam", "paper"): "one exchange a round",
+    ("globalfedsam-norm", "paper"): "one exchange a round",
+    ("feddc", "released"): "its clients' sums alone",  # its server averages the drift of all clients, absent ones, too
+}
+FORMS = [
+    (name, variant)
+    for name in algorithms.ALGORITHMS
+    for variant in ("paper", "released")
+    if (name, variant) not in REFUSED and (variant == "paper" or algorithms.has_code(name))
+]
+
+
+def _engine(method: str, options: dict) -> list[dict[str, torch.Tensor]]:
+    """The server's parameters and running statistics before the first round and after every one, by name."""
+    trainer = _Own(_config(method, CLIENTS, COHORT, SETTING | options), network(), data(), None, None)
+    models = []
+    for t in range(ROUNDS + 1):
+        if t:
+            trainer.play_round()
+        views = trainer.oracle.layout.views(trainer.w) | trainer.oracle.buffer_layout.views(trainer.statistics)
+        models.append({name.removeprefix("module."): value.clone() for name, value in views.items()})
+    return models
+
+
+def _two_places(method: str, options: dict) -> tuple[Server, _Own]:
+    """A server and clients that are made anew every round, as on nodes; and the engine after the same rounds."""
+    config, clients = _config(method, CLIENTS, COHORT, SETTING | options), data()
+    server, trainer = (
+        Server(config, network(), [len(y) for _, y in clients]),
+        _Own(config, network(), clients, None, None),
+    )
+    kept: dict[int, dict] = {}
+    for _ in range(ROUNDS):
+        trainer.play_round()
+        tasks, sent = server.begin()
+        answers = []
+        for task in tasks:
+            client = Client(config, network(), clients[task.number], None, task, kept.get(task.number, {}))
+            answers.append(client.play([x.clone() for x in sent], server.statistics))
+            kept[task.number] = client.kept()
+        server.finish(answers)
+    return server, trainer
+
+
+@pytest.mark.parametrize(("method", "variant"), FORMS)
+def test_a_round_in_two_places_has_the_engines_bits(method, variant):
+    server, trainer = _two_places(method, {"variant": variant})
+    assert torch.isfinite(server.w).all()
+    assert torch.equal(server.w, trainer.w)
+    assert torch.equal(server.statistics, trainer.statistics)
+
+
+def test_the_mean_by_size_is_the_engines_too():
+    server, trainer = _two_places("fedsam", {"server_mean": "weighted", "dtype": "float64"})
+    assert server.w.dtype == torch.float64
+    assert torch.equal(server.w, trainer.w)
+
+
+@pytest.mark.parametrize(("method", "variant"), REFUSED)
+def test_a_method_that_does_not_fit_is_refused(method, variant):
+    with pytest.raises(UserError, match=REFUSED[method, variant]):
+        _two_places(method, {"variant": variant})
+
+
+def test_a_method_that_reads_what_was_not_sent_is_refused(monkeypatch):
+    """FedCM's momentum is the server's; a client that reads it without a broadcast has no number there."""
+    monkeypatch.setattr(
+        algorithms.ALGORITHMS["fedcm"], "begin", lambda self, state, w, C: {"momentum": state["momentum"]}
+    )
+    with pytest.raises(UserError, match="what is broadcast alone"):
+        _two_places("fedcm", {})
+
+
+def test_the_sums_travel_once():
+    """FedSAM sends its update alone, FedSMOO one vector more, as the engine counts it."""
+    for method, vectors in (("fedsam", 0), ("fedsmoo", 1)):
+        config, clients = _config(method, CLIENTS, COHORT, SETTING), data()
+        server = Server(config, network(), [len(y) for _, y in clients])
+        tasks, sent = server.begin()
+        assert len(sent) == 1 + vectors
+        client = Client(config, network(), clients[tasks[0].number], None, tasks[0], {})
+        answer = client.play(sent, server.statistics)
+        assert sum(x is not None for x in answer.sums) == vectors
+        assert answer.passes == 2 * tasks[0].steps
+
+
+@pytest.mark.skipif(importlib.util.find_spec("flwr") is not None, reason="flwr is installed")
+def test_without_flower_it_is_one_line():
+    import artifact.flower
+
+    with pytest.raises(UserError, match="flwr: 'not installed' is not possible"):
+        artifact.flower.FedSMOO  # noqa: B018
+
+
+@pytest.fixture(scope="module")
+def simulated(tmp_path_factory) -> dict[str, np.ndarray]:
+    if importlib.util.find_spec("flwr") is None:
+        pytest.skip("flwr is not installed; docs/yours.md, 'In Flower', says how to run this test")
+    file = tmp_path_factory.mktemp("flower") / "models.npz"
+    command = [sys.executable, Path(__file__).with_name("flower_case.py"), file]
+    done = subprocess.run(command, cwd=paths.ROOT, capture_output=True, text=True, check=False, timeout=900)
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert "ray" in done.stderr + done.stdout
+    return dict(np.load(file))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_flowers_trajectory_is_the_engines(simulated, method):
+    models = _engine(method, METHODS[method])
+    assert not torch.equal(models[0]["0.weight"], models[-1]["0.weight"])
+    worst = 0.0
+    for t, model in enumerate(models):
+        for name, value in model.items():
+            worst = max(worst, float(np.abs(simulated[f"{method}.{t}.{name}"] - value.numpy()).max()))
+    print(f"{method}: largest difference of a weight or statistic over {ROUNDS} rounds: {worst:.3g}")
+    assert worst <= 1e-6
