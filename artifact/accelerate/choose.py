@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import os
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -39,7 +40,7 @@ PROCESSOR_VARIABLE = "FEDSHARP_VECTOR_UNIT"
 
 
 @cache
-def _measured() -> dict[str, dict[str, str]]:
+def _measured() -> Mapping[str, Mapping[str, str]]:
     """Raises UserError, with the place, for an entry that names no backend."""
     try:
         content = tomllib.loads(read_file(TABLE).decode())

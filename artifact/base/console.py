@@ -33,7 +33,7 @@ def exit_code(command: Callable[[], object], interrupted: str = "interrupted") -
     except BrokenPipeError:  # the reader (head, less) has seen enough; the final flush must not complain either
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (click.ClickException, UserError, OSError) as error:
+    except (click.ClickException, UserError, OSError, MemoryError, ImportError) as error:
         print("error:", " ".join(_explain(error).split()), file=sys.stderr)
         return 2
     except (KeyboardInterrupt, click.Abort):
@@ -59,7 +59,7 @@ def _escape_what_cannot_be_shown() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _explain(error: click.ClickException | UserError | OSError) -> str:
+def _explain(error: Exception) -> str:
     """Field, value and what is allowed, also for what click and the operating system refuse."""
     if isinstance(error, click.NoSuchOption):
         known = [name for option in error.ctx.command.params for name in option.opts] if error.ctx else []
@@ -68,4 +68,7 @@ def _explain(error: click.ClickException | UserError | OSError) -> str:
         return error.format_message()
     if isinstance(error, UserError):
         return str(error)
-    return str(UserError("file", error.filename, f"a file or folder that can be used ({error.strerror or error})"))
+    if isinstance(error, OSError):
+        return str(UserError("file", error.filename, f"a file or folder that can be used ({error.strerror or error})"))
+    text = f"the packages of requirements.lock, and memory for them and for what they compute ({error})"
+    return str(UserError("environment", type(error).__name__, text))

@@ -27,6 +27,8 @@ ROOT = Path(__file__).resolve().parents[2]
 #: files of a finished run whose bytes never change again, and those that the seal vouches for
 NUMBERS = ("config.json", "metrics.jsonl")
 SEALED = ("config.json", "metrics.jsonl", "timings.jsonl", "environment.json", "done", "checkpoint.safetensors")
+#: how the system's loader and compiled libraries end a process that has no memory, before any Python can say so
+NATIVE = re.compile("cannot allocate memory for thread-local data: ABORT|LLVM ERROR: out of memory|std::bad_alloc")
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,7 @@ class Chamber:
         self.commands = 0
         self.files: dict[int, tuple[BinaryIO, BinaryIO]] = {}  # standard output and error by process
         self.program = [sys.executable, "-m", "artifact"]
+        self.heard: list[tuple[int, str]] = []  # (step, last line of standard error)
         self.grace = 20.0  # seconds in which what a process started has to end after it
 
     # ---- processes ---------------------------------------------------------------------------------------------------
@@ -131,7 +134,14 @@ class Chamber:
                 texts.append(file.read().decode(errors="replace"))
         ended = Ended(words, code, *texts)
         self._judge(ended)
+        if lines := ended.errors.strip().splitlines():
+            self._hear(lines[-1])
         return ended
+
+    def _hear(self, line: str) -> None:
+        """Keep what was said at this step, without what differs from one scenario to the next."""
+        line = re.sub(r"\b[0-9a-f]{16}\b", "KEY", line.replace(str(self.store), "STORE"))
+        self.heard.append((self.step, re.sub(r"(?<![\w.])[0-9]+(?![\w.])", "N", line)))
 
     def _judge(self, ended: Ended) -> None:
         """What holds for every process, whatever it was told."""
@@ -194,7 +204,9 @@ class Chamber:
 
     def scarce(self, method: str, limit: str, most: int, around: int) -> None:
         process = self.start(self.line(method, "0"), around, (limit, most))
-        self.allow(self.end(process, f"{self.line(method, '0')} with {limit} {most}"), 0, 2)
+        ended = self.end(process, f"{self.line(method, '0')} with {limit} {most}")
+        aborted = limit == "RLIMIT_AS" and NATIVE.search(ended.errors) is not None
+        self.allow(ended, 0, 2, *((127, -6) if aborted else ()))
 
     def damage(self, method: str, part: str, how: str, place: float, around: int) -> bool | None:
         folder = self.store / self.keys[method]
@@ -213,6 +225,9 @@ class Chamber:
             ended = self.end(self.start(f"store verify --out {self.store}"), "store verify")
             self.allow(ended, 1, 2)
             text = ended.said + ended.errors
+            for line in ended.said.splitlines():
+                if folder.name in line:
+                    self._hear(line)
             if ended.code == 0 or folder.name not in text:
                 self.broken("no record believed unchecked", f"{part}: {how} at {place}: {text[-300:]}")
         return None
@@ -273,7 +288,7 @@ class Chamber:
 
 
 def play(steps: list[Step], folder: Path, undisturbed: Path, keys: dict[str, str], patience: float):
-    """(violations, numbers of the steps that could be played, commands started)."""
+    """(violations, numbers of the steps that could be played, commands started, what was said at each step)."""
     folder.mkdir(parents=True)
     chamber = Chamber(folder, undisturbed, keys, patience)
     played = []
@@ -282,7 +297,7 @@ def play(steps: list[Step], folder: Path, undisturbed: Path, keys: dict[str, str
         if chamber.play(step):
             played.append(number)
     chamber.close()
-    return chamber.violations, played, chamber.commands
+    return chamber.violations, played, chamber.commands, chamber.heard
 
 
 # ---- of processes ----------------------------------------------------------------------------------------------------
