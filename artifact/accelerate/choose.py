@@ -71,7 +71,7 @@ def default_backend(model: str, device: torch.device, bfloat16: bool = False) ->
     'cropped'
     """
     table, section = _measured(), measured_for(device, os.environ.get(PROCESSOR_VARIABLE, ""))
-    entries = table.get(section.split()[0], {}) | table.get(section, {})
+    entries = {**table.get(section.split()[0], {}), **table.get(section, {})}
     fastest = entries.get(model) or entries.get(f"{model.split('-')[0]}-*") or entries["*"]
     return "loop" if bfloat16 and fastest in ("fourier", "tiles") else fastest
 

@@ -129,10 +129,11 @@ class Workshop:
 @click.option("--lines", type=click.IntRange(0), default=0, help="Command lines, each in a child of this process.")
 @click.option("--files", type=click.IntRange(0), default=0, help="Hostile files.")
 @click.option("--processes", type=click.IntRange(0), default=0, help="Command lines, each in a new interpreter.")
+@click.option("--first", type=click.IntRange(0), default=0, help="Number of the first attempt.")
 @click.option("--only", type=click.IntRange(0), help="Only the attempt with this number.")
 @click.option("--patience", default=20.0, show_default=True, help="Seconds in which an attempt has to end.")
 @click.option("--record", type=click.Path(dir_okay=False, path_type=Path), help="Write what was found to this file.")
-def main(seed, lines, files, processes, only, patience, record):
+def main(seed, lines, files, processes, first, only, patience, record):
     """Draw command lines and files from a seed, and print each that breaks a rule."""
     start, codes, broken = time.monotonic(), Counter(), []
     with tempfile.TemporaryDirectory(prefix="fuzz-") as scratch:
@@ -142,7 +143,7 @@ def main(seed, lines, files, processes, only, patience, record):
             ("files", shop.file, files),
             ("processes", shop.process, processes),
         ):
-            for number in range(count) if only is None or not count else [only]:
+            for number in range(first, first + count) if only is None or not count else [only]:
                 text, play = draw_one(seed, number)
                 ended = play()
                 late = ended.code is None

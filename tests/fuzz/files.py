@@ -99,7 +99,8 @@ class Sound:
 
     def draw(self, seed: int, number: int) -> Hostile:
         rng = random.Random(f"files/{seed}/{number}")
-        kind = rng.choice(sorted(self.kinds))
+        names = sorted(self.kinds)
+        (kind,) = rng.choices(names, [1 if name.startswith(SLOW) else 3 for name in names])
         return Hostile(kind, f"{seed}/{number}", rng.randrange(len(self.kinds[kind].read)))
 
     def lay(self, hostile: Hostile, folder: Path) -> Callable[[], int]:
@@ -149,6 +150,8 @@ class Sound:
         )
 
 
+#: kinds that are read by training, or lie among many folders
+SLOW = ("unfinished: ", "image", "annotations", "page")
 RECORD = (
     *("config.json", "metrics.jsonl", "timings.jsonl", "environment.json", "checkpoint.safetensors"),
     *("curvature.json", "done"),
