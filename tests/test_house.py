@@ -51,7 +51,7 @@ MOST = {
     "papers": 5_108,
     "bench": 808,
     "verdicts": 1_933,
-    "report": 3_572,
+    "report": 3_626,
     "audit": 400,
     "cli": 265,
     "__main__": 32,

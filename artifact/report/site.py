@@ -107,6 +107,7 @@ def navigation() -> list[tuple[str, str]]:
         ("figures.html", "Figures"),
         ("methods.html", "Methods"),
         ("discrepancies.html", "Discrepancies"),
+        ("genealogy.html", "Genealogy"),
         ("costs.html", "Costs"),
         ("provenance.html", "Provenance"),
         ("miniature.html", "Miniature runs"),

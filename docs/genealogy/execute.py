@@ -14,6 +14,7 @@ import csv
 import inspect
 import subprocess
 import sys
+import tomllib
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -36,12 +37,8 @@ from artifact.base.tables_as_text import markdown_table  # noqa: E402
 from artifact.diagnosis.report import Report  # noqa: E402
 from artifact.models.networks import build  # noqa: E402
 
-#: the faults, in the order of the page
-FAULTS = {
-    "flat index": "the update is one flat vector, and tensor j is shifted by its j-th entry (LESAM-1)",
-    "missing offset": "a flat vector is taken apart without moving on: every tensor gets its beginning (SMOO-11)",
-    "ramp": "a list of the server's radii goes on from the last entry of the clients' list",
-}
+#: the faults, in the order of the page, and what each one is
+FAULTS = {one["name"]: one["says"] for one in tomllib.loads((ROOT / "claims" / "faults.toml").read_text())["fault"]}
 TABLE = ROOT / "claims" / "genealogy.csv"
 RHO = 0.1
 #: the network of the papers' tables, beside the small one

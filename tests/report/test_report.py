@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import base64
+import csv
 import dataclasses
 import io
 import json
 import re
+import subprocess
+import sys
 from collections import Counter
 from html.parser import HTMLParser
 
@@ -16,6 +19,7 @@ from click.testing import CliRunner
 from stored import stores_now
 
 from artifact import algorithms
+from artifact.base import paths
 from artifact.base.errors import UserError
 from artifact.papers import experiments
 from artifact.report import charts, command, counterexamples, evidence, fingerprints, notebooks, settings
@@ -720,3 +724,49 @@ def test_a_verdict_in_training_that_is_not_final_says_so_beside_its_badge(site, 
     marked = {id for id, entry in entries.items() if ">provisional</span>" in entry}
     assert marked == {id for id, record in content.records.items() if record.provisional}
     assert 50 < len(marked) < len(content.records)
+
+
+# ---- faults that travel ----------------------------------------------------------------------------------------------
+
+WITH_AUDIT = """
+from pathlib import Path
+from artifact.papers.folders import open_audit
+open_audit(Path("audits/caldarola2025"))
+from artifact.report.content import Content
+from artifact.report.pages import genealogy
+from artifact.report.site import Site
+site = Site(Content())
+(page,) = genealogy.build(site)
+print(site.render(page))
+"""
+
+
+def _genealogy() -> list[dict[str, str]]:
+    with (paths.ROOT / "claims" / "genealogy.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_page_of_faults_names_every_repository_with_its_lines(site):
+    page = (site / "genealogy.html").read_text(encoding="utf-8")
+    rows = _genealogy()
+    for row in rows:
+        first, last = row["lines"].split("-")
+        assert f"/{row['repository']}/blob/{row['commit']}/{row['file']}#L{first}-L{last}" in page, row
+    assert page.count("<td>executed</td>") == sum(bool(row["measured"]) for row in rows) > 0
+    living = {row["repository"] for row in rows if row["verdict"] == "faulty" and not row["mended"]}
+    assert f"in {len(living)} repositories." in page
+
+
+def test_the_page_of_faults_shows_each_effect_as_the_tables_do():
+    """The table of docs/genealogy.md for two faults; for the third, eight pairs of the paper in its own folder."""
+    words = [sys.executable, "-c", WITH_AUDIT]
+    page = subprocess.run(words, cwd=paths.ROOT, capture_output=True, text=True, check=True).stdout
+    printed = (paths.DOCS / "genealogy.md").read_text(encoding="utf-8")
+    effects = re.findall(r"\| ([-+]\d+\.\d+ \[[-+]\d+\.\d+, [-+]\d+\.\d+\]) \(n=(\d+)\) \|", printed)
+    assert len(effects) == 3
+    for interval, n in effects:
+        assert f'<td>{interval}</td><td class="num">{n}</td>' in page
+    ramp = page[page.index('<h2 id="GLOSS-1">') :]
+    assert ramp.count('<td class="num">8</td>') == 2
+    assert "No runs of it" not in page
+    assert "--audit audits/caldarola2025 --profile laptop --lookup" in ramp

@@ -30,6 +30,7 @@ KINDS = (
     "methods.html",
     "method-fedsmoo.html",
     "discrepancies.html",
+    "genealogy.html",
     "costs.html",
     "provenance.html",
     "glossary.html",

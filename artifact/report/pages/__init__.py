@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
-from artifact.report.pages import choose, figures, front, methods, papers, reference, tables
+from artifact.report.pages import choose, figures, front, genealogy, methods, papers, reference, tables
 
-PAGES = (front.build, choose.build, papers.build, tables.build, figures.build, methods.build, reference.build)
+PAGES = (
+    front.build,
+    choose.build,
+    papers.build,
+    tables.build,
+    figures.build,
+    methods.build,
+    genealogy.build,
+    reference.build,
+)

@@ -1,0 +1,45 @@
+"""The page of faults that travel: which public repositories carry which one, and what each does to the accuracy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from artifact.papers import variants
+from artifact.papers.declared import read_csv, read_toml
+from artifact.report.site import Page, Site
+
+
+def build(site: Site) -> Iterator[Page]:
+    claims = site.content.root / "claims"
+    rows = [_row(row) for row in read_csv(claims / "genealogy.csv", ("repository", "fault", "verdict"))]
+    faults = [_fault(site, one, rows) for one in read_toml(claims / "faults.toml", "faults")["fault"]]
+    living = [row for row in rows if row["verdict"] == "faulty" and not row["mended"]]
+    context = {
+        "title": "Faults that travel",
+        "rows": rows,
+        "faults": faults,
+        "repositories": len({row["repository"] for row in rows}),
+        "living": len(living),
+        "carriers": len({row["repository"] for row in living}),
+        "executed": sum(row["how"] == "executed" for row in rows),
+    }
+    yield Page("genealogy.html", "genealogy.html", context)
+
+
+def _row(row: Mapping[str, str]) -> dict[str, str]:
+    """A row of the table with the address of its lines and how it was looked at."""
+    first, last = row["lines"].split("-")
+    address = f"https://github.com/{row['repository']}/blob/{row['commit']}/{row['file']}#L{first}-L{last}"
+    return {**row, "address": address, "how": "executed" if row["measured"] else "read only"}
+
+
+def _fault(site: Site, fault: Mapping[str, str], rows: list[dict[str, str]]) -> dict[str, Any]:
+    """The fault with its rows, faulty ones first, and with the paired effect of its switch, where runs are there."""
+    own = sorted((row for row in rows if row["fault"] == fault["name"]), key=lambda row: row["verdict"] == "clean")
+    at = next((t for t in site.numbers.tables if f"{t.table.paper}/{t.table.id}" == fault["table"] and t.runs), None)
+    effects = [] if at is None else [d for d in variants.compare(at.entries) if fault["switch"] in d.switches]
+    audit = f" --audit {fault['audit']}" if "audit" in fault else ""
+    profile = site.content.profile if at is None else at.profile
+    command = f"python -m artifact table {fault['table']}{audit} --profile {profile} --lookup"
+    return {**fault, "rows": own, "at": at, "effects": effects, "command": command}
