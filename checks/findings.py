@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,8 @@ import matplotlib.pyplot as plt
 from artifact.base.errors import UserError
 from artifact.base.files import write_atomic
 from artifact.base.tables_as_text import markdown_table
+from artifact.report.evidence import told
+from artifact.report.prose import paragraphs
 from artifact.verdicts import decide
 from artifact.verdicts.findings import PROFILE, Finding, load
 from artifact.verdicts.ledger import TITLES, Claim, select
@@ -138,25 +140,39 @@ def _section(number: int, finding: Finding, claims: Mapping[str, Claim], stored:
     trained = decide.decide_all([claims[name] for name in finding.claims], PROFILE) if finding.numbers else []
     lines = [
         f"## {number}. {finding.title}\n",
-        f"*{TITLES[claim.paper]}, {claim.location}.* {_statement(claim)}\n",
+        f"*{TITLES[claim.paper]}, {claim.location}.*\n",
+        *_broken(_statement(claim)),
         *(_trained_table(trained) if trained else _checked_table([(claims[n], stored[n]) for n in finding.claims])),
         "",
     ]
     if trained:
-        lines += _place(finding)
+        lines += _place(finding, stored)
         return "\n".join(lines)
     if first["repaired"]:
-        lines.append(f"Corrected statement: {first['repaired']}\n")
+        lines += _broken(f"Corrected statement: {first['repaired']}")
     lines += [f"{label}: {text}\n" for label, text in _backing(first["evidence"])]
-    return "\n".join([*lines, *_place(finding)])
+    return "\n".join([*lines, *_place(finding, stored)])
 
 
-def _place(finding: Finding) -> list[str]:
-    """What it means for a user, and the picture."""
+def _place(finding: Finding, stored: Mapping[str, Any]) -> list[str]:
+    """What it means for a user, the numbers below, and the picture."""
     picture = f"loss-{finding.figure}" if finding.figure in SCENARIOS else finding.picture
     own = finding.picture in registry.checks or finding.figure in SCENARIOS or finding.picture.startswith(DRAWN)
     folder = "findings" if own else "figures"
-    return [f"What it means for a user: {finding.text()}\n", f"![{finding.title}]({folder}/{picture}.png)\n"]
+    rows = [[f.label, told(f.value(stored[f.claim]["evidence"])), f"`{f.claim}`"] for f in finding.facts]
+    table = markdown_table(["number", "value", "evidence of"], rows) if rows else []
+    if finding.numbers:
+        table = markdown_table([f"number, profile {PROFILE}", "value"], list(map(list, finding.measured())))
+    meaning = _broken(f"What it means for a user: {finding.meaning}")
+    return [*meaning, *table, "", f"![{finding.title}]({folder}/{picture}.png)\n"]
+
+
+def _broken(text: str) -> Iterator[str]:
+    """A text as Markdown in paragraphs that can be read once."""
+    for line in filter(str.strip, text.splitlines()):
+        for paragraph, points in paragraphs(line):
+            yield from [f"{paragraph}\n"] * bool(paragraph)
+            yield from ["\n".join(f"- {point}" for point in points) + "\n"] * bool(points)
 
 
 def _checked_table(found: Sequence[tuple[Claim, Mapping[str, Any]]]) -> list[str]:

@@ -7,14 +7,16 @@ import multiprocessing
 import re
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from artifact.base import paths
 from artifact.base.errors import UserError
+from artifact.report.prose import fits
 from artifact.verdicts.decide import decide_all
-from artifact.verdicts.findings import Finding, load
+from artifact.verdicts.findings import Fact, Finding, load
 from checks import drawings, findings, repeats, runner
 from checks.conftest import LEDGER
 from theory.kit.verdict import registry
@@ -44,10 +46,10 @@ def test_page_is_up_to_date():
 def test_theorems_stand_first_and_nothing_is_longer_than_six_lines():
     text = findings.theorems_section()
     assert len(re.findall(r"^\*\*.*\*\* ", text, re.M)) == 7 and all(len(line) <= 720 for line in text.splitlines())
-    assert all(len(finding.text()) <= 720 for finding in FINDINGS)
+    assert all(fits(finding.meaning) and len(finding.meaning) <= 720 for finding in FINDINGS)
     papers = [bool(finding.numbers) for finding in FINDINGS]
     assert papers == sorted(papers)  # training last
-    assert "images" in FINDINGS[-1].text()[:60]  # its scale comes first
+    assert "images" in FINDINGS[-1].meaning[:60]  # its scale comes first
 
 
 def test_repeated_cells_stand_side_by_side():
@@ -80,7 +82,7 @@ def test_two_numbers_of_one_name_are_refused():
 
 
 def picture(finding):
-    (target,) = re.findall(r"^!\[.*\]\((.*)\)$", findings._place(finding)[1].strip())
+    (target,) = re.findall(r"^!\[.*\]\((.*)\)$", findings._place(finding, runner.stored())[-1].strip())
     return findings.DOCS / target
 
 
@@ -98,15 +100,60 @@ def test_the_training_finding_says_what_its_numbers_say():
         "FedSAM minus FedAvg (cifar10, dirichlet 0.1, 10 of 100 clients, 5 local epochs)",
         "FedSMOO minus FedAvg (cifar10, dirichlet 0.1, 10 of 200 clients, 5 local epochs)",
     }
-    assert all(f"{d.mean:+.1f} [{d.low:+.1f}, {d.high:+.1f}]" in finding.text() for d in found.values())
-    at_full_length = [float(x) for x in re.findall(r"([+-]\d+\.\d) \(n=1\)", finding.text())]
+    shown = [value for _, value in finding.measured()]
+    assert all(f"{d.mean:+.1f} [{d.low:+.1f}, {d.high:+.1f}] (95 %, n={d.n})" in shown for d in found.values())
+    at_full_length = [float(value.split()[0]) for value in shown if value.endswith("(n=1)")]
     assert 0 < at_full_length[0] < at_full_length[1], "FedDyn, FedSMOO, which are no part of the figure"
 
 
 def test_a_number_without_runs_is_refused():
-    finding = Finding("t", ("man-eq6",), "{x}", numbers={"x": "sun2023/1/fedsam/cifar-100-nowhere/accuracy"})
+    finding = Finding("t", ("man-eq6",), "m", numbers={"x": "sun2023/1/fedsam/cifar-100-nowhere/accuracy"})
     with pytest.raises(UserError, match="cifar-100-nowhere"):
-        finding.text()
+        finding.measured()
+
+
+@pytest.mark.parametrize("at", [("sides", "middle"), ("sides", "left", "x"), ("rows", "99", "4"), ("rows", "a")])
+def test_a_fact_without_evidence_is_refused(at):
+    evidence = {"sides": {"left": 1}, "rows": [[1]]}
+    with pytest.raises(UserError, match="fact of man-eq6"):
+        Fact("l", "man-eq6", at).value(evidence)
+
+
+def test_every_measured_number_of_a_finding_comes_from_a_program():
+    """What is left in the words are symbols and what a title or a setting states."""
+    for finding in FINDINGS:
+        assert finding.facts or finding.numbers, finding.title
+        assert not re.search(r"\d\.\d|\d{4}", finding.meaning.replace("5,000", "")), finding.title
+    values = {(f.claim, f.at): f.value(runner.stored()[f.claim]["evidence"]) for one in FINDINGS for f in one.facts}
+    assert values["qu22-thmD.4", ("without_perturbation", "start")] == "97/5" and len(values) > 30
+
+
+def test_the_words_of_the_theory_findings_say_what_their_numbers_say():
+    value = {
+        f.label: float(Fraction(f.value(runner.stored()[f.claim]["evidence"])))
+        for one in FINDINGS
+        for f in one.facts
+        if not isinstance(f.value(runner.stored()[f.claim]["evidence"]), list)
+    }
+    fedsam = value["rounds until FedSAM's gradient is down to 1/1000 and stays there"]
+    assert all(v > fedsam for k, v in value.items() if k.startswith("the same for MoFedSAM"))
+    assert value["its top eigenvalue"] * 10 < value["bound on the top eigenvalue of a trained digits network"]
+    assert value["penalty after it"] < value["penalty before the rescaling of the counterexample"]
+    assert value["trace of the Hessian after it"] > value["trace of the Hessian before it"]
+    assert value["smallest squared gradient in them"] > value["the printed bound on it"]
+    assert min(v for k, v in value.items() if k.startswith("smallest value, of")) > 1
+    assert value["error of a memorising network"] > value["the printed bound on it, with the constant 100"]
+    assert value["mean |r_k| in its last round"] < value["mean |r_k| in the first round of a run"]
+    assert value["the experiments' beta = 10 over the printed limit (Dirichlet-0.6, 10 of 100 clients)"] > 10_000
+
+
+def test_the_finding_on_the_released_code_says_what_its_numbers_say():
+    (finding,) = [f for f in FINDINGS if f.claims[0] == "fan24-vasso"]
+    found = dict(finding.measured())
+    lengths = [float(value) for label, value in found.items() if label.startswith("length of the perturbation")]
+    assert len(lengths) == 3 and 80 < sum(lengths) / 3 < 125, "about a hundred radii"
+    below = {label.split(" minus ")[0] for label, d in finding.differences().items() if d.high < 0}
+    assert len(below) == 2 and all("-S" in label or "-D" in label for label in below)
 
 
 def test_page_needs_stored_evidence(tmp_path):
@@ -168,7 +215,7 @@ def test_a_process_that_has_registered_no_check_draws_a_claim(tmp_path):
 
 def test_a_verdict_in_training_that_is_not_final_is_marked():
     page = (paths.DOCS / "findings.md").read_text(encoding="utf-8")
-    rows = [line.split(" | ") for line in page.splitlines() if " | " in line and ", n=" in line]
+    rows = [line.split(" | ") for line in page.splitlines() if line.startswith("| `") and ", n=" in line]
     assert rows
     for row in rows:
         (verdict,) = decide_all([LEDGER[row[0].strip("|` ")]])

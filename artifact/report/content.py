@@ -76,14 +76,25 @@ class Record:
 class Finding:
     """One entry of ``claims/findings.toml``; the first claim's statement is shown, ``picture`` names the figure.
 
-    trained: whether it is about what the stored runs say of its claims.
+    numbers: (what it is, stored value, record that holds it or None). trained: whether it is about what the stored runs
+    say of its claims.
     """
 
     title: str
     records: tuple[Record, ...]
     meaning: str
     picture: str
+    numbers: tuple[tuple[str, Any, Record | None], ...] = ()
     trained: bool = False
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An author's answer, shown as it stands. about: ids of claims or discrepancies. by: who, when and where."""
+
+    about: tuple[str, ...]
+    by: str
+    text: str
 
 
 @dataclass(frozen=True)
@@ -156,11 +167,31 @@ class Content:
         return [self._finding(entry) for entry in declared.load(self.root / "claims" / "findings.toml")]
 
     def _finding(self, entry: declared.Finding) -> Finding:
-        unknown = [name for name in entry.claims if name not in self.records]
+        unknown = [name for name in (*entry.claims, *(f.claim for f in entry.facts)) if name not in self.records]
         if unknown:
             raise UserError("findings.toml", unknown[0], "ids of the ledger")
         records = tuple(self.records[name] for name in entry.claims)
-        return Finding(entry.title, records, entry.text(self.root), entry.picture, bool(entry.numbers))
+        facts = [(f.label, f.value(self.records[f.claim].evidence), self.records[f.claim]) for f in entry.facts]
+        measured = [(label, value, None) for label, value in entry.measured(self.root)]
+        numbers = (*facts, *measured)
+        return Finding(entry.title, records, entry.meaning, entry.picture, numbers, bool(entry.numbers))
+
+    @cached_property
+    def replies(self) -> dict[str, list[Reply]]:
+        """Id of a claim or discrepancy -> the authors' answers about it, of ``claims/replies.toml``.
+
+        Raises UserError for an entry that lacks a field, or is about nothing that the report shows.
+        """
+        found: dict[str, list[Reply]] = {}
+        known = {*self.records, *(row["id"] for row in self.discrepancies)}
+        for entry in read_toml(self.root / "claims" / "replies.toml", "replies").get("reply", []):
+            if not isinstance(entry, dict) or set(entry) != {"about", "by", "text"} or not entry["about"]:
+                raise UserError("replies.toml", str(entry)[:80], "[[reply]] with the fields about, by and text")
+            for id in entry["about"]:
+                if id not in known:
+                    raise UserError("replies.toml: about", id, "ids of claims and of discrepancies")
+                found.setdefault(id, []).append(Reply(tuple(entry["about"]), entry["by"], entry["text"]))
+        return found
 
     @cached_property
     def runs(self) -> list[tuple[str, Run]]:

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from artifact.base.stats import Interval
 from artifact.papers import table_results
 from artifact.report import charts
 from artifact.report.content import Record
+from artifact.verdicts.decide import level_text
 from artifact.verdicts.printed_numbers import as_float, comparisons, labels
 
 SYMBOLS = {
@@ -53,6 +55,13 @@ LEADS = {
     "direction-only": "Training runs agree with the claim's direction at the stated profile, not with its size.",
     "inconclusive": "The intervals of the training runs do not decide the claim.",
     "contradicted": "Training runs disagree with the claim at the stated profile.",
+}
+#: a verdict of the stored runs in words
+OUTCOMES = {
+    "reproduced": "As claimed, at this scale.",
+    "direction-only": "The sign is as claimed at this scale, the size is not.",
+    "inconclusive": "These runs cannot tell: the interval that decides lies on both sides of its limit.",
+    "contradicted": "Against the claim, at this scale.",
 }
 READING = "The paper does not contain this sentence: it is the ledger's own reading, and its verdict is counted apart."
 ASSUMPTION = "An assumption is not wrong. This one cannot hold for {}. What can be assumed instead is given."
@@ -127,13 +136,16 @@ def experiment(record: Record) -> list[Part]:
     found = record.experiment
     if found is None:
         return []
-    parts = [Part(text=text) for text in (found["says"], found["text"]) if text]
+    parts = [Part(text=f"Tested: {found['says']}.")] if found["says"] else []
+    parts.append(Part(text=headline(found)))
     if found["setting"]:
-        parts.append(Part(text=f"Run here: {found['setting']}."))
+        parts.append(Part(text=f"At this scale: {found['setting']}."))
     if found["provisional"]:
         parts.append(Part(text=f"Provisional: {'; '.join(found['provisional'])}."))
     if found["omitted"]:
         parts.append(Part(text=f"Left out, since they did not learn: {', '.join(found['omitted'])}."))
+    if found["interval"] is not None:
+        parts.append(_decisive(found))
     rows: list[tuple[str, ...]] = []
     for comparison in found["comparisons"]:
         ends = {name: "open" for name in ("low", "high") if comparison[name] is None}
@@ -152,6 +164,34 @@ def experiment(record: Record) -> list[Part]:
     if found["missing"]:
         parts.append(Part("Missing", code=tuple(map(str, found["missing"][:ROWS])), folded=True))
     return parts
+
+
+def headline(found: Mapping[str, Any]) -> str:
+    """A verdict in training in words: which way it went, and how many comparisons go which way, each alone."""
+    if found["interval"] is None:
+        return str(found["text"])
+    text = OUTCOMES[found["verdict"]]
+    known = [row for row in found["comparisons"] if None not in (row["low"], row["high"])]
+    if len(known) < 2:
+        return text
+    above, below = sum(r["low"] > r["margin"] for r in known), sum(r["high"] < r["margin"] for r in known)
+    rest = len(known) - above - below
+    sides = f"{above or 'none'} on the claim's side, {below or 'none'} against it" + f", {rest} open" * (rest > 0)
+    return f"{text} Of {len(known)} comparisons, each alone at 95 %: {sides}."
+
+
+def _decisive(found: Mapping[str, Any]) -> Part:
+    """The comparison that decided, with its interval and level, and what the paper states beside it."""
+    one, size = found["interval"], found["size"]
+    ends = ("open" if one[end] is None else f"{one[end]:+.3g}" for end in ("low", "high"))
+    level = level_text(Interval(**one), len(found["comparisons"]))
+    row = (found["decided_by"], f"{one['mean']:+.3g}", *ends, level, str(one["n"]), f"{found['limit']:g}")
+    stated = [v for v in (size["claimed"], size["printed"]) if v is not None] if size else []
+    text = f"In {found['unit']}." if found["unit"] else ""
+    if stated:
+        text += f" The paper states {stated[-1]:+.3g}."
+    head = ("comparison", "mean", "low", "high", "level", "n", "must exceed")
+    return Part("What decided", text.strip(), head=head, rows=(row,))
 
 
 def _tally(comparisons: Sequence[Mapping[str, Any]]) -> Part:
@@ -302,6 +342,11 @@ def value(entry: Any) -> str:
         shown = between.join(value(item) for item in entry[:LIST])
         return f"{shown}, ... ({len(entry)} in all)" if len(entry) > LIST else shown
     return "" if entry is None else str(entry)
+
+
+def told(entry: Any) -> str:
+    """A stored number of a finding: six digits, or a list of such."""
+    return ", ".join(map(number, entry)) if isinstance(entry, list | tuple) else number(entry)
 
 
 def _short(text: str, length: int = 40) -> str:

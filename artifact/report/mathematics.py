@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 import latex2mathml.converter
 from markupsafe import Markup, escape
 
+from artifact.report.prose import paragraphs
+
 MATH = "{http://www.w3.org/1998/Math/MathML}"
 DOLLAR = re.compile(r"(\$\$.*?\$\$|(?<!\\)\$.*?(?<!\\)\$)", re.S)
 #: formulas of more characters may scroll inside their own box
@@ -81,9 +83,16 @@ class Converter:
     converted: int = 0
 
     def html(self, text: str, source: str = "") -> Markup:
-        """Text with ``$...$`` formulas and line breaks as HTML paragraphs. source: named in ``failures``."""
-        paragraphs = [self.inline(part, source) for part in re.split(r"\n\s*\n|\n", text.strip()) if part.strip()]
-        return Markup("").join(Markup("<p>{}</p>\n").format(part) for part in paragraphs)
+        """Text with ``$...$`` formulas as HTML paragraphs, broken so that each fits. source: named in ``failures``."""
+        lines = (part for part in re.split(r"\n\s*\n|\n", mended(text).strip()) if part.strip())
+        shown = Markup("")
+        for paragraph, points in (found for line in lines for found in paragraphs(line)):
+            if paragraph:
+                shown += Markup("<p>{}</p>\n").format(self.inline(paragraph, source))
+            if points:
+                listed = (Markup("<li>{}</li>").format(self.inline(point, source)) for point in points)
+                shown += Markup('<ul class="points">{}</ul>\n').format(Markup("").join(listed))
+        return shown
 
     def inline(self, text: str, source: str = "") -> Markup:
         """The same without paragraphs; text in backticks becomes code."""

@@ -1,10 +1,11 @@
-"""The findings that matter most to a user: a list written by hand, with numbers that come from the stored runs."""
+"""The findings that matter most to a user: a list written by hand, with numbers from stored evidence and runs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
+from typing import Any
 
 from pydantic import ConfigDict, ValidationError
 from pydantic.dataclasses import dataclass
@@ -25,28 +26,49 @@ NORM = "#norm"
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
+class Fact:
+    """A number that a check stored. label: what it is. claim: id. at: the way to it in the claim's evidence."""
+
+    label: str
+    claim: str
+    at: tuple[str, ...]
+
+    def value(self, evidence: Mapping[str, Any]) -> Any:
+        """The number in the claim's evidence. Raises UserError where the way leads nowhere."""
+        found: Any = evidence
+        try:
+            for key in self.at:
+                found = found[int(key)] if isinstance(found, list) else found[key]
+        except (KeyError, IndexError, TypeError, ValueError):
+            raise UserError(f"fact of {self.claim}", "/".join(self.at), "keys of the stored evidence") from None
+        return found
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class Finding:
-    """title: one line. claims: ids, the first one's statement is shown. meaning: for a user of the method.
+    """title: one line. claims: ids, the first one's statement is shown. meaning: for a user of the method, in words.
 
     figure: the claim whose figure is shown (the first one by default), a counter-example loss, or the stem of a picture
     in docs/figures or, drawn from the numbers, docs/findings.
-    numbers: name -> cell of a table, of which ``{name}`` in the meaning shows the paired difference to the row that the
-    cell is held against, with its 95 % interval; with ``#norm``, the norm of the perturbation over its radius.
+    facts: numbers below the meaning, from stored evidence. numbers: the same from the stored runs, name -> cell of a
+    table, whose paired difference to the row that it is held against is shown with its 95 % interval; with ``#norm``,
+    the norm of the perturbation over its radius.
     """
 
     title: str
     claims: tuple[str, ...]
     meaning: str
     figure: str = ""
+    facts: tuple[Fact, ...] = ()
     numbers: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def picture(self) -> str:
         return self.figure or self.claims[0]
 
-    def text(self, root: Path = experiments.ROOT) -> str:
-        """The meaning with its numbers. Raises UserError where a number has no runs."""
-        return self.meaning.format(**{name: text_of(cell, root) for name, cell in self.numbers.items()})
+    def measured(self, root: Path = experiments.ROOT) -> list[tuple[str, str]]:
+        """(what it is, its value) of every number of the stored runs. Raises UserError where one has no runs."""
+        return [(label_of(cell, root), text_of(cell, root)) for cell in self.numbers.values()]
 
     def differences(self, root: Path = experiments.ROOT) -> dict[str, Interval]:
         """``row minus reference (setting)`` -> paired difference, of numbers over seeds.
@@ -100,8 +122,16 @@ def _difference_label(entry: Entry, comparison: Comparison) -> str:
     return f"{entry.cell.row.label} minus {comparison.against} ({where})"
 
 
+def label_of(cell: str, root: Path = experiments.ROOT) -> str:
+    """What a number of a finding is: who minus whom and where, or whose perturbation."""
+    entry, comparison = _compared(cell.removesuffix(NORM), root)
+    if cell.endswith(NORM):
+        return f"length of the perturbation over its radius, {entry.cell.row.label}"
+    return f"{_difference_label(entry, comparison)}, {entry.cell.configs[0].rounds} rounds"
+
+
 def text_of(cell: str, root: Path = experiments.ROOT) -> str:
-    """A number as a finding shows it: the paired difference with its interval, or the norm over the radius."""
+    """A number as a finding shows it: a paired difference in points with its interval, or the norm over the radius."""
     entry, comparison = _compared(cell.removesuffix(NORM), root)
     if cell.endswith(NORM):
         runs = table_results.by_seed(entry)
@@ -109,4 +139,4 @@ def text_of(cell: str, root: Path = experiments.ROOT) -> str:
     difference = comparison.difference
     if difference.n == 1:
         return f"{difference.mean:+.1f} (n=1)"
-    return f"{difference.mean:+.1f} [{difference.low:+.1f}, {difference.high:+.1f}]"
+    return f"{difference.mean:+.1f} [{difference.low:+.1f}, {difference.high:+.1f}] (95 %, n={difference.n})"

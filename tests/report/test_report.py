@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import csv
 import dataclasses
+import html
 import io
 import json
 import re
@@ -12,6 +13,7 @@ import subprocess
 import sys
 from collections import Counter
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,16 +24,16 @@ from artifact import algorithms
 from artifact.base import paths
 from artifact.base.errors import UserError
 from artifact.papers import experiments
-from artifact.report import charts, command, counterexamples, evidence, fingerprints, notebooks, settings
+from artifact.report import charts, command, counterexamples, evidence, fingerprints, notebooks, prose, settings
 from artifact.report.build import build
 from artifact.report.command import report_command
 from artifact.report.content import ROOT, Content, Record
 from artifact.report.mathematics import Converter, mathml, mended, typeset
-from artifact.report.pages import figures
+from artifact.report.pages import figures, papers
 from artifact.report.pages.choose import direction
 from artifact.report.pages.papers import statement_parts
 from artifact.report.pictures import Pictures
-from artifact.report.site import Site
+from artifact.report.site import Page, Site
 from artifact.report.terms import Linker
 from artifact.verdicts import ledger
 
@@ -224,7 +226,7 @@ def test_an_interval_with_an_open_end_is_told_and_not_drawn(content):
     assert "told: 1 from 0.5 to 1.5" in drawn and "untold" not in drawn
     record = next(iter(content.records.values()))
     found = dict.fromkeys(("says", "text", "setting"), "") | dict.fromkeys(("cells", "missing", "provisional"), ())
-    found |= {"unit": "rounds", "comparisons": [untold], "omitted": ()}
+    found |= {"unit": "rounds", "comparisons": [untold], "omitted": (), "interval": None}
     (rows,) = (part.rows for part in evidence.experiment(dataclasses.replace(record, experiment=found)) if part.rows)
     assert rows == (("untold", "1", "open", "open", "0"),)
 
@@ -295,7 +297,9 @@ def test_a_training_verdict_names_the_level_of_its_interval_and_its_scale(conten
 def test_no_interval_of_a_card_stands_without_its_level(content):
     for record in content.records.values():
         for part in evidence.experiment(record):
-            if part.chart or "low" in " ".join(part.head):
+            if part.heading == "What decided":
+                assert all(re.match(r"9\d(\.\d+)? %", row[part.head.index("level")]) for row in part.rows)
+            elif part.chart or "low" in " ".join(part.head):
                 assert "95 %" in part.heading + part.text + " ".join(part.head) + part.chart, record.claim.id
 
 
@@ -309,6 +313,102 @@ def test_a_card_counts_against_the_margin_and_not_against_zero():
     row = {"label": "A - B", "mean": -1.36, "low": -1.9, "high": -0.8, "margin": -2.0}
     part = evidence._tally([row, row | {"mean": -2.5, "low": -3.0, "high": -2.1}])
     assert part.rows == (("A - B", "1 of 2", "1", "1"),) and part.head[2] == "95 % interval above -2"
+
+
+# ---- paragraphs that can be read once --------------------------------------------------------------------------------
+
+
+class Prose(HTMLParser):
+    """The paragraphs and list items of a report's cards and findings: (card, text).
+
+    Left out is what is looked at: formulas, code, tables, charts, headings, the line of the place and the links.
+    """
+
+    BLOCKS = re.compile("p|li|dd|dt|div|figcaption|h[1-4]|[uod]l|table|details|summary|figure|article|form")
+    LOOKED_AT = re.compile("math|code|svg|table|script|style|select|su[pb]|h[1-4]|fieldset|dl")
+    VOID = {"img", "br", "input", "meta", "link", "hr"}
+
+    def __init__(self, page: str):
+        super().__init__()
+        self.found: list[tuple[str, str]] = []
+        self.open: list[tuple[str, bool]] = []
+        self.card, self.depth, self.text = "", 0, ""
+        self.feed(page)
+
+    def _end(self):
+        if self.card and self.text.strip():
+            self.found.append((self.card, " ".join(self.text.split())))
+        self.text = ""
+
+    def handle_starttag(self, tag, attributes):
+        found = dict(attributes)
+        if self.BLOCKS.fullmatch(tag):
+            self._end()
+        if not self.card and (tag == "article" or (found.get("id") or "").startswith("finding-")):
+            self.card, self.depth = found["id"], len(self.open)
+        if tag not in self.VOID:
+            apart = self.LOOKED_AT.fullmatch(tag) or found.get("class") in ("where", "links")
+            self.open.append((tag, apart and found.get("class") != "glossary"))
+
+    def handle_endtag(self, tag):
+        if self.BLOCKS.fullmatch(tag):
+            self._end()
+        while self.open and self.open.pop()[0] != tag:
+            pass
+        if self.card and len(self.open) <= self.depth:
+            self.card = ""
+
+    def handle_data(self, data):
+        index = bool(self.open) and self.open[-1][0] in ("sup", "sub")
+        self.text += "" if index else " " if any(apart for _, apart in self.open) else data
+
+
+def test_no_paragraph_of_a_card_or_of_a_finding_is_too_long_or_full_of_numbers(site, content):
+    """At most 90 words and six numbers, in every card of every paper and every finding of the front page."""
+    found = [
+        (card, text)
+        for path in [site / "index.html", *sorted(site.glob("paper-*-*.html"))]
+        for card, text in Prose(path.read_text(encoding="utf-8")).found
+    ]
+    assert [(card, prose.counts(text), text) for card, text in found if not prose.fits(text)] == []
+    assert len({card for card, _ in found}) == len(content.records) + len(content.findings) and len(found) > 5_000
+
+
+def test_a_long_paragraph_of_a_card_is_seen():
+    short = f"<p>{'1 ' * 7}</p><ul><li>1 2 <b>3</b> 4 5 6 7</li></ul><p>ok</p></article>"
+    page = f'<article id="a"><p>{"word " * 91}</p>{short}'
+    wrong = [text for _, text in Prose(page + f"<p>{'word ' * 99}</p>").found if not prose.fits(text)]
+    assert len(wrong) == 3 and len(Prose(page).found) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Short.", [("Short.", ())]),
+        (f"{'a ' * 60}end. {'B ' * 60}end.", [(f"{'a ' * 60}end.", ()), (f"{'B ' * 60}end.", ())]),
+        (
+            "Cost: A 1, B 2, C 3, D 4, E 5, F 6, G 7.",
+            [("Cost:", ("A 1,", "B 2,", "C 3,", "D 4,", "E 5,", "F 6,", "G 7."))],
+        ),
+        ("A 1, 2 and 3; b (4, 5; 6), 7.", [("", ("A 1, 2 and 3;", "b (4, 5; 6), 7."))]),
+        ("See Sec. 5 and $1, 2; 3, 4, 5, 6, 7$.", [("See Sec. 5 and $1, 2; 3, 4, 5, 6, 7$.", ())]),
+        ("1 2 3 4 5 6 7", [("1 2 3 4 5 6 7", ())]),
+    ],
+)
+def test_prose_is_broken_where_it_pauses(text, shown):
+    assert list(prose.paragraphs(text)) == shown
+
+
+def test_breaking_keeps_every_word():
+    for claim in LEDGER:
+        for line in (claim.statement + "\n" + claim.how_to_check).splitlines():
+            parts = [part for paragraph, points in prose.paragraphs(line) for part in (paragraph, *points)]
+            assert " ".join(parts).split() == line.split(), claim.id
+
+
+def test_numbers_are_counted_as_a_reader_meets_them():
+    assert prose.counts("5,000 images, -0.3 [1e-3, 1/10] and w^2 of L2") == (9, 4)
+    assert prose.counts("$1+2$ `3` CIFAR-10") == (1, 1)
 
 
 # ---- miniatures ------------------------------------------------------------------------------------------------------
@@ -480,11 +580,75 @@ def test_the_overview_of_training_has_one_row_a_claim_with_the_verdict_of_its_ca
             assert direction(record.experiment) == wanted, record.claim.id
 
 
-def test_every_card_says_in_words_what_was_found_and_how_to_contest_it(site, content):
-    text = "".join(path.read_text(encoding="utf-8") for path in site.glob("paper-*.html"))
-    assert text.count("<summary>Contest this</summary>") == len(content.records)
+def test_every_card_says_in_words_what_was_found(content):
     told = [id for id in content.records if len(notebooks.explained(id).split()) > 10]
     assert set(content.records) - set(told) == set()
+
+
+#: what a reader needs who holds a verdict to be wrong
+CONTEST = ("Assumptions", "Decide it again", "Evidence", "How to answer", "Where an author's reply stands")
+
+
+def test_every_card_says_how_to_contest_it(site, content):
+    """Each of the five answers is there and not empty, and names the claim's own command, evidence and entry."""
+    cards = [
+        (found[1], found[0])
+        for path in site.glob("paper-*.html")
+        for found in re.finditer(r'<article id="([^"]*)" class="claim".*?</article>', path.read_text("utf-8"), re.S)
+    ]
+    assert sorted(id for id, _ in cards) == sorted(content.records)
+    for id, card in cards:
+        record, box = content.records[id], re.search(r"<summary>Contest this</summary>(.*?)</details>", card, re.S)[1]
+        found = re.findall("<dt>(.*?)</dt><dd>(.*?)</dd>", box, re.S)
+        answers = {head: html.unescape(re.sub("<[^>]*>", "", text)) for head, text in found}
+        assert tuple(answers) == CONTEST and all(map(str.strip, answers.values())), id
+        assert record.command in answers["Decide it again"], id
+        assert f"claims/{record.claim.paper}.toml" in answers["How to answer"] and id in answers["How to answer"]
+        files = re.findall(r"results/[\w/.-]+\.json", answers["Evidence"])
+        assert all((ROOT / file).is_file() for file in files), id
+        assert files or record.experiment or record.verdict == "not-run", id
+        assert "none yet" in answers["Where an author's reply stands"]
+
+
+def test_every_discrepancy_says_how_to_contest_it(site, content):
+    page = (site / "discrepancies.html").read_text(encoding="utf-8")
+    assert page.count('<dt><a href="#contest">Contest this</a></dt>') == len(content.discrepancies) > 100
+    box = page[page.index('<h2 id="contest">') : page.index('<h2 id="list-of-discrepancies">')]
+    assert tuple(re.findall("<dt>(.*?)</dt>", box)) == CONTEST
+
+
+def with_replies(content: Content, folder: Path, text: str) -> Content:
+    """The same content with the authors' replies of a text."""
+    (folder / "claims").mkdir()
+    (folder / "claims" / "replies.toml").write_text(text, encoding="utf-8")
+    changed = dataclasses.replace(content, root=folder)
+    changed.__dict__.update({"records": content.records, "discrepancies": content.discrepancies})
+    return changed
+
+
+def test_an_authors_reply_stands_on_the_card_and_is_known_to_the_discrepancy(content, tmp_path):
+    entry = "[[reply]]\nabout = ['man-eq6', 'LESAM-1']\nby = 'A. Author, 2026-12-01'\ntext = 'We read $x\\le1$ so.'\n"
+    changed = with_replies(content, tmp_path, entry)
+    (reply,) = changed.replies["man-eq6"]
+    assert changed.replies["LESAM-1"] == [reply] and reply.about == ("man-eq6", "LESAM-1")
+    site = Site(changed)
+    article = papers._article(site, content.records["man-eq6"], []) | {"links": []}
+    section = next(one for one in content.sections if "man-eq6" in one.claims)
+    given = {"title": "", "paper": section.paper, "section": section, "records": [article], "around": (None, None)}
+    page = site.render(Page(section.page, "section.html", given | {"settings": []}))
+    assert "<h4>Reply of A. Author, 2026-12-01</h4><p>We read <math" in page and "none yet" not in page
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ("[[reply]]\nabout = ['nothing']\nby = 'A'\ntext = 't'", "about"),
+        ("[[reply]]\nabout = ['man-eq6']\nby = 'A'", "fields about, by and text"),
+    ],
+)
+def test_a_reply_to_nothing_is_refused(content, tmp_path, entry, said):
+    with pytest.raises(UserError, match=said):
+        _ = with_replies(content, tmp_path, entry).replies
 
 
 # ---- command ---------------------------------------------------------------------------------------------------------

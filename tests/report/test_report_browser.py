@@ -233,7 +233,13 @@ def test_the_form_answers_what_the_table_of_budgets_says(visit, site):
     best = re.findall(r"<strong>([^<]*)</strong> ([0-9.]+) %", text)
     page.select_option("select[name=split]", "Dirichlet-0.6")
     assert page.inner_text("#answer strong") == best[0][0] and f"{best[0][1]} [" in page.inner_text("#answer p")
-    page.fill("input[name=passes]", "300")  # FedAvg's 60 rounds
+    shown = {key: page.get_attribute(f"input[name={key}]", "placeholder") for key in ("passes", "models")}
+    assert shown == {"passes": "e.g. 300 passes", "models": "e.g. 120 models"}, "FedAvg's 60 rounds, with the unit"
+    assert "60 rounds of FedAvg cost 300 passes and 120 models" in page.inner_text("#unit")
+    page.fill("input[name=models]", "120")
+    assert page.inner_text("#answer strong") == best[2][0] and f"{best[2][1]} [" in page.inner_text("#answer p")
+    page.fill("input[name=models]", "")
+    page.fill("input[name=passes]", "300")
     assert page.inner_text("#answer strong") == best[1][0] and f"{best[1][1]} [" in page.inner_text("#answer p")
     page.fill("input[name=passes]", "1")
     assert page.inner_text("#answer").startswith("No method plays")

@@ -173,7 +173,7 @@ def squared_estimation_bias() -> Verdict:
     Assumptions: as Theorem 2.
     Method: kappa <= 1, exact gradients: proved with 2 kappa^2. For 1 < kappa < 2/sqrt(3) a step on F = w^2/2 passes the
     minimum and the left side is 4 (exact). With multiplicative noise (sigma_l' = 0, factor 20 with probability 1/40)
-    kappa = 1/10 already gives 4 P(turn) = 1/10 > 3/100.
+    kappa = 1/10 already gives `4 P(turn) = 1/10 > 3/100`.
     Verdict: repaired: kappa <= 1 for exact gradients; with noise kappa^2 is multiplied by E|g|^2/|grad F|^2.
     Reference: Fan et al. 2024, App. B.4, definition of error and last display.
     """

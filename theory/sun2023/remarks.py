@@ -186,7 +186,7 @@ def local_consistency() -> Verdict:
     Assumptions: those of Theorem 4.1.
     Method: two equal clients, n = m = 2, noisy steps: the fresh noise of a round keeps E|w_1^t - w_bar|^2 above a
         positive constant for all t. For exact solves, r = 0 and the repaired theorem's conditions, Lemmas C.5 and C.6
-        give delta^t <= (A + 36 b^2 B/(1 - 12 b^2)) delta^{t-1} + const E||grad f||^2 with a factor below 1 at b =
+        give `delta^t <= (A + 36 b^2 B/(1 - 12 b^2)) delta^{t-1} + const E||grad f||^2` with a factor below 1 at b =
         theta/24.
     Verdict: repaired.
     Reference: Sun et al. 2023, Remark 4.3.

@@ -9,6 +9,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from artifact.report import evidence
 from artifact.report.content import Content, Finding, Record
 from artifact.report.mathematics import typeset
 from artifact.report.pages.papers import statement_parts
@@ -65,10 +66,11 @@ def _finding(site: Site, finding: Finding) -> dict[str, Any]:
         "records": finding.records,
         "trained": finding.trained,
         "verdicts": [r.in_training if finding.trained else r.on_paper for r in finding.records],
+        "numbers": [(typeset(label), evidence.told(value), record) for label, value, record in finding.numbers],
         "meaning": _linked(typeset(finding.meaning), {row["id"] for row in site.content.discrepancies}),
         "short": len(statement) <= SHORT,
         "statement": site.converter.html(statement, first.claim.id),
-        "repaired": site.converter.inline(first.repaired, first.claim.id) if first.repaired else "",
+        "repaired": site.converter.html(first.repaired, first.claim.id) if first.repaired else "",
         "picture": picture,
         "caption": _caption(finding, drawn, site),
         "alt": f"Figure to the finding: {finding.title}. It shows the evidence of {drawn.id}: {drawn.title}.",

@@ -114,9 +114,12 @@ def _article(site: Site, record: Record, settings: list[str]) -> dict[str, Any]:
         "heading": "",
         "setting": settings.index(setting) + 1 if setting else None,
         "statement": convert.html(statement, claim.id),
-        "note": convert.inline(claim.note, f"note of {claim.id}") if claim.note else "",
+        "note": convert.html(claim.note, f"note of {claim.id}") if claim.note else "",
         "repaired": convert.html(record.repaired, f"repair of {claim.id}") if record.repaired else "",
-        "told": convert.inline(notebooks.explained(claim.id), f"explanation of {claim.id}"),
+        "told": convert.html(notebooks.explained(claim.id), f"explanation of {claim.id}"),
+        "replies": [
+            (r.by, convert.html(r.text, f"reply to {claim.id}")) for r in site.content.replies.get(claim.id, [])
+        ],
         "evidence_file": f"{_evidence(claim.paper)}/{claim.id}.json" if claim.decided_by == "checks" else "",
         "how": convert.html(claim.how_to_check, f"check of {claim.id}"),
         "parts": evidence.parts(record),

@@ -35,6 +35,8 @@ def build(site: Site) -> Iterator[Page]:
 def _discrepancies(site: Site) -> Page:
     profile, comparisons = _compared(site)
     rows = [_discrepancy(row, comparisons) for row in site.content.discrepancies]
+    for row in rows:
+        row["replies"] = [(r.by, site.converter.inline(r.text)) for r in site.content.replies.get(row["id"], [])]
     context = {
         "title": "Discrepancies between papers and code",
         "rows": rows,
@@ -85,7 +87,8 @@ def _discrepancy(row: Mapping[str, str], comparisons: list[Any]) -> dict[str, An
     else:
         effect = f"Switch {', '.join(switches)}; part of the released forms below, which differ from the paper's by:"
     named = {key: NUMBER.sub(lambda found: NAMES[found[1]], text) for key, text in row.items()}
-    return named | {"effect": effect, "measured": measured}
+    command = "python -m artifact variants" if switches else "python -m artifact list discrepancies"
+    return named | {"effect": effect, "measured": measured, "command": command}
 
 
 #: how the list of discrepancies cites the papers

@@ -101,6 +101,7 @@
   // ---- a method for a budget
   const choose = document.getElementById("choose");
   if (choose) {
+    const unit = document.getElementById("unit");
     const field = choose.elements, asked = new URLSearchParams(location.search);
     const narrow = () => {
       options(field.data, distinct(settings.map((s) => s.data)), field.data.value || asked.get("data"));
@@ -112,6 +113,13 @@
     };
     const show = () => {
       const s = narrow();
+      const base = s.lines.FedAvg ? "FedAvg" : Object.keys(s.lines)[0];
+      const cost = (rate) => Number((s.horizon * s.lines[base][rate]).toFixed(2));
+      field.passes.placeholder = "e.g. " + cost("passes") + " passes";
+      field.models.placeholder = "e.g. " + cost("models") + " models";
+      unit.textContent = "An empty field sets no limit. One pass is the gradient of every sample of a client once; one model is all weights sent once. " +
+        s.horizon + " rounds of " + base + " cost " + cost("passes") + " passes and " + cost("models") + " models.";
+      unit.hidden = false;
       const passes = field.passes.value === "" ? Infinity : Number(field.passes.value);
       const models = field.models.value === "" ? Infinity : Number(field.models.value);
       const found = Object.entries(s.lines).map(([label, line]) => {

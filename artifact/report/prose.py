@@ -1,0 +1,78 @@
+"""Paragraphs that can be read once: at most so many words and numbers; what is longer is broken where it pauses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+#: words and numbers of a paragraph at most
+WORDS, NUMBERS = 90, 6
+#: a number as a reader meets it: 5,000 is one, and so are -0.3, 1e-3 and 1/10; an index or exponent is none
+NUMBER = re.compile(r"(?<![\w^])[-+]?\d(?:[\d,]*\d)?(?:\.\d+)?(?:e[-+]?\d+|/\d+)?(?!\w)")
+#: formulas and code, which are looked at rather than read
+APART = re.compile(r"\$\$.*?\$\$|(?<!\\)\$.*?(?<!\\)\$|`[^`]*`", re.S)
+#: a sentence ends here, and not after an abbreviation
+ABBREVIATED = "".join(rf"(?<!{name}\.)" for name in (r"e\.g", r"i\.e", "Sec", "Secs", "App", "Fig", "eq", "Thm", "vs"))
+END = re.compile(rf"(?<=[.!?]){ABBREVIATED} +(?=[A-Z(\"“`$])")
+
+
+def counts(text: str) -> tuple[int, int]:
+    """(words, numbers) of a text without its formulas and code."""
+    plain = APART.sub(" ", text)
+    return len(plain.split()), len(NUMBER.findall(plain))
+
+
+def fits(text: str) -> bool:
+    words, numbers = counts(text)
+    return words <= WORDS and numbers <= NUMBERS
+
+
+def paragraphs(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """(paragraph, points below it) of a text, whose words stay: each paragraph and each point fits.
+
+    Sentences that fit together stay together. A sentence that does not fit becomes points at its semicolons, or at its
+    commas outside brackets; one without either stays whole.
+    """
+    waiting: list[str] = []
+    for sentence in _cut(text, END.finditer):
+        if waiting and not fits(" ".join([*waiting, sentence])):
+            yield " ".join(waiting), ()
+            waiting = []
+        if fits(sentence):
+            waiting.append(sentence)
+        else:
+            yield _points(sentence)
+    if waiting:
+        yield " ".join(waiting), ()
+
+
+def _points(sentence: str) -> tuple[str, tuple[str, ...]]:
+    """A sentence as a lead and points; the sentence and no points where no pause makes them fit."""
+    lead, rest = "", sentence
+    head = _cut(sentence, _pauses(": "))
+    if len(head) == 2 and fits(head[0]):  # several colons belong to the points
+        lead, rest = head
+    by_semicolon = _cut(rest, _pauses("; "))
+    cuts = (by_semicolon, _cut(rest, _pauses(", ")), [p for part in by_semicolon for p in _cut(part, _pauses(", "))])
+    found = next((points for points in cuts if len(points) > 1 and all(map(fits, points))), None)
+    return (lead, tuple(found)) if found else (sentence, ())
+
+
+def _pauses(pause: str) -> Callable[[str], Iterator[re.Match[str]]]:
+    """Finds a pause outside brackets."""
+
+    def find(masked: str) -> Iterator[re.Match[str]]:
+        for found in re.finditer(rf"(?<={pause[0]}) +", masked):
+            before = masked[: found.start()]
+            if all(before.count(a) <= before.count(b) for a, b in ("()", "[]", "{}")):
+                yield found
+
+    return find
+
+
+def _cut(text: str, find: Callable[[str], Iterator[re.Match[str]]]) -> Sequence[str]:
+    """The parts of a text between the places that are found outside formulas and code."""
+    masked = APART.sub(lambda formula: "$" * len(formula[0]), text)
+    ends = [(found.start(), found.end()) for found in find(masked)]
+    starts = [0, *(end for _, end in ends)]
+    return [text[a:b].strip() for a, b in zip(starts, [*(start for start, _ in ends), len(text)], strict=True)]
