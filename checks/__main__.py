@@ -27,6 +27,7 @@ from checks import report, runner
 @click.option("--figures", type=Place(file_okay=False), help="Draw one PNG per claim into this folder.")
 @click.option("--draw", is_flag=True, help="Draw the figures that the report shows, as far as they are out of date.")
 @click.option("--readme", is_flag=True, help="Print the README's table of verdicts from the stored evidence.")
+@click.option("--labels", is_flag=True, help="Print how each verdict was decided; with --readme the counts.")
 @click.option("--findings", is_flag=True, help="Write docs/findings.md and its figures from the stored evidence.")
 @click.option("--mutations", is_flag=True, help="Mutate every proved theorem, write docs/proofs; --claim names some.")
 @click.option(
@@ -38,7 +39,7 @@ from checks import report, runner
 )
 @click.option("--workers", type=click.IntRange(1), default=runner.WORKERS, show_default=True, help="Processes.")
 @click.option("--store/--no-store", default=True, show_default=True, help="Write evidence files to results/checks.")
-def main(ids, papers, as_json, figures, draw, readme, findings, mutations, limit, workers, store):
+def main(ids, papers, as_json, figures, draw, readme, labels, findings, mutations, limit, workers, store):
     """Decide claims; exit code 0 only if every verdict equals the ledger's and nothing was skipped unseen."""
     if math.isnan(limit):  # click's ranges let it pass
         raise UserError("limit", limit, "a positive number of seconds")
@@ -51,6 +52,13 @@ def main(ids, papers, as_json, figures, draw, readme, findings, mutations, limit
     claims = select(ledger, ids, papers)
     if figures is not None:
         require_writable(figures)
+    if labels:
+        from checks import labels as found  # loads sympy
+
+        known = runner.stored()
+        lines = [] if readme else [*found.listing(claims, known), ""]
+        click.echo("\n".join([*lines, found.table(claims, known)]))
+        return
     if readme:
         click.echo(report.readme(ledger, runner.stored()), nl=False)
         return

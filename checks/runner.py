@@ -215,8 +215,9 @@ def _program() -> str:
 
 def _decide(job: Job, limit: float) -> dict[str, Any]:
     """The check's verdict as plain data, or the text of what went wrong."""
+    from checks import labels
     from theory.kit.certificates import MissingSolver
-    from theory.kit.verdict import registry
+    from theory.kit.verdict import DECIDED, registry
 
     check = registry.checks[job.claims[0]]
     start = time.perf_counter()
@@ -227,6 +228,7 @@ def _decide(job: Job, limit: float) -> dict[str, Any]:
         result |= {"verdict": verdict.verdict, "evidence": plain(verdict.evidence), "repaired": verdict.repaired}
         if job.scale is None:  # a changed constant may be refuted by an instance that the replay does not know
             result["evidence"] |= contest(check, verdict.verdict, result["evidence"])
+            result["evidence"] |= labels.labelled(verdict.verdict, result["evidence"], DECIDED)
         result["margin"] = plain(None if verdict.margin is None else float(verdict.margin))
     except MissingSolver as error:
         result |= {"verdict": "not-run", "evidence": {"reason": str(error)}, "skipped": str(error)}
@@ -243,11 +245,12 @@ def contest(check: Any, verdict: str, evidence: Mapping[str, Any]) -> dict[str, 
     """What an author needs to contest a refutation: the instance in words, its assumptions, both sides from the replay.
 
     instance: losses, start, cohort and steps, as the check's docstring states them. assumptions: name -> "tested" or
-    ``BY_CONSTRUCTION``. sides: left, right and the relation that fails.
+    ``BY_CONSTRUCTION``. sides: left, right and the relation that fails. refutation: its label.
     """
     if verdict not in ("refuted", "repaired") or check.replay is None or "counterexample" not in evidence:
         return {}
     from checks.figures import sections
+    from checks.labels import of_refutation
 
     replay = check.replay(evidence)
     tested = {
@@ -257,7 +260,8 @@ def contest(check: Any, verdict: str, evidence: Mapping[str, Any]) -> dict[str, 
     sides = {"left": replay.left, "right": replay.right, "relation": replay.relation}
     words = sections(check)
     instance = f"Assumptions: {words['Assumptions']} Method: {words['Method']}"
-    return plain({"instance": instance, "assumptions": tested, "sides": sides})
+    label = of_refutation((replay.left, replay.right), tested)
+    return plain({"instance": instance, "assumptions": tested, "sides": sides, "refutation": label})
 
 
 def _draw_all(job: Job, result: Mapping[str, Any], folder: Path, limit: float) -> dict[str, str]:

@@ -63,7 +63,9 @@ def _outcome(verdict="proved", **more):
 
 def test_execute_returns_plain_data(registered):
     result = runner.execute(registered(passing))
-    assert (result["verdict"], result["evidence"], result["margin"]) == ("proved", {"certificate": "1 = 1"}, 0.5)
+    words = {"by_program": {}, "same": 0, "in_words": ["1 = 1"]}
+    evidence = {"certificate": "1 = 1", "label": "derived", "parts": words}
+    assert (result["verdict"], result["evidence"], result["margin"]) == ("proved", evidence, 0.5)
     json.dumps(result["evidence"])
 
 

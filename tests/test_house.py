@@ -51,13 +51,13 @@ MOST = {
     "papers": 5_108,
     "bench": 808,
     "verdicts": 1_963,
-    "report": 3_796,
+    "report": 3_822,
     "audit": 400,
     "cli": 265,
     "__main__": 32,
 }
 #: lines of Python in theory/ at most; the aim is 17,000. It goes up only in a commit that names the new theorem
-THEORY = 28_766
+THEORY = 28_442
 #: a string that names a module or the beginning of its name, and a module that a command line starts
 MODULE = re.compile(r"(?:artifact|theory|checks|notebooks)\.[\w.]*(?::\w+)?")
 STARTED = re.compile(r"-m ((?:artifact|theory|checks|notebooks)\.[\w.]+)")

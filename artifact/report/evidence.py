@@ -70,10 +70,24 @@ REFUTES = {
     "proof": "Refuted is the proof as printed, not the inequality for the algorithm: the instance takes values "
     "that the algorithm does not produce, although the proof allows them.",
 }
+LABELS = {
+    "machine": "Proof objects show it: a program replays every step from named facts.",
+    "computed": "Identities, exact arithmetic or a solver show it, without a step in words. "
+    "That they give the statement is for a reader to see: no proof object says so.",
+    "derived": "A program decides parts of it. The steps below are in words, and a reader has to follow them.",
+    "trivial": "Both sides are one expression as they are written: a program had nothing to reduce.",
+    "tested": "A search, runs or machine numbers speak for it. Nothing is proved.",
+    "arithmetic": "Printed numbers were compared with numbers that are computed from them.",
+}
+REPLAYED = {
+    "machine": "The counterexample is replayed exactly, and each of its assumptions was tested.",
+    "derived": "The counterexample is replayed exactly. It meets some assumptions by construction.",
+    "tested": "The counterexample is replayed in machine numbers.",
+}
 RELATIONS = {"<=": "at most", ">=": "at least", "==": "equal to", "<": "less than", ">": "greater than"}
 SEARCH = ("evaluations", "worst_ratio", "function_class", "seed", "argument", "history", "quantiles")
 SAID = {"counterexample", "repair", "sides", "certificate", "reason", "printed", "derived", "rows", "disagreeing"}
-SAID |= {"instance", "assumptions", *SEARCH, "constant_that_covers_it"}
+SAID |= {"label", "parts", "refutation", "instance", "assumptions", *SEARCH, "constant_that_covers_it"}
 ROWS, LIST, LONG = 60, 12, 280
 #: heads of the comparisons' columns
 LEVELS = {"low": "low (95 %)", "high": "high (95 %)", "p_holm": "p after Holm"}
@@ -110,6 +124,7 @@ def parts(record: Record) -> list[Part]:
         found = [Part(text=lead), *([] if assumption else [Part(text=REFUTES[record.claim.refutes])])]
     if record.claim.reading:
         found.insert(0, Part(text=READING))
+    found += _decided(evidence)
     found += _measured(evidence)
     if "reason" in evidence:
         found.append(Part("Reason" if verdict == "not-run" else "Why", str(evidence["reason"])))
@@ -215,6 +230,17 @@ def _tally(comparisons: Sequence[Mapping[str, Any]]) -> Part:
     limit = f"{margins.pop():g}" if len(margins) == 1 else "its margin"
     head = ("claimed", f"mean above {limit}", f"95 % interval above {limit}", f"95 % interval below {limit}")
     return Part("On which side", head=head, rows=tuple(counted[:ROWS]), folded=len(counted) > 14)
+
+
+def _decided(evidence: Mapping[str, Any]) -> Iterator[Part]:
+    """How the verdict was decided, and which steps are in words."""
+    label, refutation = evidence.get("label"), evidence.get("refutation")
+    said = [LABELS[label]] if label else []
+    said += [REPLAYED[refutation]] if refutation else []
+    if said:
+        yield Part(f"How it was decided: {label}", " ".join(said))
+    if words := tuple(evidence.get("parts", {}).get("in_words", ())):
+        yield Part(f"Steps in words: {len(words)}", code=words, folded=True)
 
 
 def _measured(evidence: Mapping[str, Any]) -> Iterator[Part]:

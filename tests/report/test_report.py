@@ -244,6 +244,23 @@ def test_labels_that_differ_at_the_end_are_drawn_whole():
     assert heights[2] < dots[0] < heights[3] and heights[5] < dots[1]
 
 
+def test_a_card_says_how_the_verdict_was_decided_and_which_steps_are_in_words():
+    """Every label that a stored claim has stands on its card, with each step that no program decides."""
+    seen = set()
+    for claim in LEDGER:
+        path = ROOT / "results" / "checks" / f"{claim.id}.json"
+        stored = json.loads(path.read_text(encoding="utf-8")) if claim.decided_by == "checks" else {"evidence": {}}
+        if label := stored["evidence"].get("label"):
+            parts = evidence.parts(Record(claim, stored["verdict"], stored["evidence"]))
+            (how,) = (part for part in parts if part.heading.startswith("How it was decided"))
+            assert how.heading.endswith(label) and evidence.LABELS[label] in how.text
+            words = stored["evidence"].get("parts", {}).get("in_words", [])
+            assert [list(p.code) for p in parts if p.heading.startswith("Steps in words")] == [words] * bool(words)
+            assert label != "derived" or words or stored["verdict"] in ("refuted", "vacuous")
+            seen.add(label)
+    assert seen == set(evidence.LABELS)
+
+
 def test_every_stored_piece_of_evidence_is_put_into_words(content):
     for record in content.records.values():
         shown = [*evidence.parts(record), *evidence.experiment(record)]

@@ -10,7 +10,7 @@ from theory.fan2024.common import proved, refuted, repaired
 from theory.fan2024.runs import evaluation_offsets, largest_difference, path, quadratic_clients
 from theory.kit.exact import fractions_of
 from theory.kit.symbolic import identity
-from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
+from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, always, check
 
 
 @check("fan24-alg1-fedavg")
@@ -122,7 +122,10 @@ def _replay_local(evidence) -> Replay:
     gradient = c["w"]  # F = w^2/2, rho = 0
     printed = c["w"] - c["eta"] * (gradient / gradient)
     return Replay(
-        {"gradient is not 0": gradient != 0, "eta > 0": c["eta"] > 0}, printed, c["w"] - c["eta"] * gradient, "=="
+        {"gradient is not 0": always(gradient != 0), "eta > 0": c["eta"] > 0},
+        printed,
+        c["w"] - c["eta"] * gradient,
+        "==",
     )
 
 

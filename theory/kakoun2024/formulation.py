@@ -9,7 +9,7 @@ import sympy as sp
 from theory.kakoun2024.common import Statement, decide
 from theory.kit.losses import Well, Wells
 from theory.kit.symbolic import decide_identity, identity, lagrange
-from theory.kit.verdict import Verdict, check
+from theory.kit.verdict import Verdict, always, check
 
 
 @check("thesis-eq3.1", mutations=((0.9, "refuted"), (1.1, "refuted")))
@@ -174,8 +174,8 @@ def _penalised(rho, power):
     """F + rho|F'|^power at the broad well against the narrow well, both shifted by 2."""
     (flat, flat_slope, flat_h), (sharp, sharp_slope, sharp_h) = (TWO_WELLS.exact([Fraction(c)]) for c in (0, 10))
     fits = {
-        "both points stationary": flat_slope == [0] and sharp_slope == [0],
-        "the second is sharper and the global minimum": sharp_h[0][0] > flat_h[0][0] and sharp < flat,
+        "both points stationary": always(flat_slope == [0] and sharp_slope == [0]),
+        "the second is sharper and the global minimum": always(sharp_h[0][0] > flat_h[0][0] and sharp < flat),
         "rho > 0": rho > 0,
     }
     left = flat + rho * abs(flat_slope[0]) ** int(power)

@@ -19,7 +19,7 @@ from theory.kakoun2024.runs import direction_cosines
 from theory.kit.exact import fractions_of, is_positive_semidefinite, matvec, plain
 from theory.kit.search import worst_ratio
 from theory.kit.symbolic import decide_identity, identity, total
-from theory.kit.verdict import Replay, Verdict, check
+from theory.kit.verdict import Replay, Verdict, always, check
 
 
 def run_quadratics(
@@ -125,7 +125,11 @@ def expansion_inner(h: Sequence, g1: Sequence, g2: Sequence):
 def _expansion(hx, hy, b):
     """-<.,.> <= 0 is the claim; g_1 = (1, 0), g_2 = (1, b)."""
     inner = expansion_inner((hx, hy), (Fraction(1), Fraction(0)), (1, b))
-    return -inner, 0 * b, {"convex clients: H_1 = h h^T, H_2 = 0": hx * hx + hy * hy > 0, "g_k not 0": 1 + b * b > 0}
+    return (
+        -inner,
+        0 * b,
+        {"convex clients: H_1 = h h^T, H_2 = 0": always(hx * hx + hy * hy > 0), "g_k not 0": always(1 + b * b > 0)},
+    )
 
 
 EXPANSION = Statement(("hx", "hy", "b"), _expansion)
@@ -245,7 +249,7 @@ def first_round_radius(instance) -> Replay:
     theta, rho = Fraction(instance["theta0"]), Fraction(instance["rho"])
     gradient = theta
     ratio = gradient * gradient / abs(gradient)
-    return Replay({"rho > 0": rho > 0, "gradient not 0": gradient != 0}, rho * ratio, rho, "==")
+    return Replay({"rho > 0": rho > 0, "gradient not 0": always(gradient != 0)}, rho * ratio, rho, "==")
 
 
 @check("thesis-alg3-r0", replay=lambda evidence: first_round_radius(evidence["counterexample"]))
@@ -291,8 +295,10 @@ def _growth(eps, rho, eta):
     image = [a - eta * (b + rho * c) for a, b, c in zip(w, pulled, moved, strict=True)]
     fits = {
         "H_k >= eps I, eps > 0": eps > 0 and all(is_positive_semidefinite(H) for H in saddle_clients(0)[0]),
-        "gradients at theta* sum to 0 and are not 0": [sum(g[i] for g in gradients) for i in range(2)] == [0, 0],
-        "w is an eigenvector": image[0] == -image[1],
+        "gradients at theta* sum to 0 and are not 0": always(
+            [sum(g[i] for g in gradients) for i in range(2)] == [0, 0]
+        ),
+        "w is an eigenvector": always(image[0] == -image[1]),
         "eta <= 1/(2L(K+1))": 8 * eta * (5 + eps) <= 1 and eta > 0,
     }
     return abs(image[0]), 1, fits

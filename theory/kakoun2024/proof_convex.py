@@ -15,7 +15,7 @@ from theory.kit.second_certificate import (
     second_certificate,
 )
 from theory.kit.symbolic import MEAN_SQUARE, decide_identity, identity, lagrange, total
-from theory.kit.verdict import Verdict, check
+from theory.kit.verdict import Verdict, always, check
 
 
 def enumerate_cross_term(point: Fraction, step: Fraction) -> Fraction:
@@ -111,7 +111,7 @@ def _gap_at_optimum(c, x, L):
     """Clients L/2 (x -+ c)^2 with weights 1/2, so theta* = 0; client 1 at x."""
     left = (L * (x - c)) ** 2
     right = 2 * L * (L * (x - c) ** 2 / 2 - L * c * c / 2)
-    return left, right, {"L>0": L > 0, "theta* = 0 minimises F": L * (0 - c) / 2 + L * (0 + c) / 2 == 0}
+    return left, right, {"L>0": L > 0, "theta* = 0 minimises F": always(L * (0 - c) / 2 + L * (0 + c) / 2 == 0)}
 
 
 GAP = Statement(("c", "x", "L"), _gap_at_optimum)
@@ -202,7 +202,11 @@ def convexity_at_perturbed_point(scale: float = 1.0) -> Verdict:
 def _weights_squared(c, x):
     """p = (1/4, 3/4), F_1 = (u-3c)^2/2, F_2 = (u+c)^2/2, so theta* = 0; client 1 at x, client 2 at theta*."""
     p1, gap = Fraction(1, 4), (x - 3 * c) ** 2 / 2 - (3 * c) ** 2 / 2
-    return 2 * p1 * p1 * gap, 2 * p1 * gap, {"theta* = 0 minimises F": p1 * (0 - 3 * c) + (1 - p1) * (0 + c) == 0}
+    return (
+        2 * p1 * p1 * gap,
+        2 * p1 * gap,
+        {"theta* = 0 minimises F": always(p1 * (0 - 3 * c) + (1 - p1) * (0 + c) == 0)},
+    )
 
 
 WEIGHTS = Statement(("c", "x"), _weights_squared)

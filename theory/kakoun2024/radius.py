@@ -12,7 +12,7 @@ from theory.kakoun2024.formulation import double_sum_grows, linear_in_v
 from theory.kakoun2024.runs import radii_in_training, radii_of_run
 from theory.kit.exact import plain
 from theory.kit.symbolic import decide_identity, identity, lagrange
-from theory.kit.verdict import Replay, Verdict, check
+from theory.kit.verdict import Replay, Verdict, always, check
 
 
 def share_of_negative_radii(clients: int, dimension: int, common: float, seed: int = 0, draws: int = 400) -> float:
@@ -127,8 +127,8 @@ def _dissimilar(big, small):
     g = [(big, 0 * big), (0 * small, small), (0 * small, small)]
     mean = (big / 3, 2 * small / 3)
     fits = {
-        "client 1 is orthogonal to both others": dot(g[0], g[1]) == 0 == dot(g[0], g[2]),
-        "clients 2 and 3 agree with each other": dot(g[1], g[2]) ** 2 == dot(g[1], g[1]) * dot(g[2], g[2]),
+        "client 1 is orthogonal to both others": always(dot(g[0], g[1]) == 0 == dot(g[0], g[2])),
+        "clients 2 and 3 agree with each other": always(dot(g[1], g[2]) ** 2 == dot(g[1], g[1]) * dot(g[2], g[2])),
         "gradients not 0": big > 0 and small > 0,
     }
     return dot(mean, g[0]) ** 2 / dot(g[0], g[0]), dot(mean, g[1]) ** 2 / dot(g[1], g[1]), fits

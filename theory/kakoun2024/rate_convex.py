@@ -12,7 +12,7 @@ from theory.kakoun2024.proof_convex import GAP
 from theory.kakoun2024.runs import corrected_theorem1_ratio, error_curves, recursion_search
 from theory.kit.exact import plain
 from theory.kit.symbolic import decide_identity, identity, nonnegative
-from theory.kit.verdict import Replay, Verdict, check
+from theory.kit.verdict import Replay, Verdict, always, check
 
 #: the corrected one-step recursion, proved in ``recursion_certificate``
 RECURSION = (
@@ -231,9 +231,9 @@ def theorem1_sides(instance) -> Replay:
     right = L / (T + gamma) * (gamma + 1) * abs(start)
     assumptions = {
         "K >= 1; E = 1 and rho = sigma = 0, so xi = 0 and A3, A4 hold": K >= 1,
-        "eta^(0) <= 1/(2L(K+1))": beta / gamma <= 1 / (2 * L * (K + 1)),
-        "gradients bounded by G = |x0| along the iterates": abs(L * x) <= abs(start),
-        "beta > 2K/mu": beta > 2 * K,
+        "eta^(0) <= 1/(2L(K+1))": always(beta / gamma <= 1 / (2 * L * (K + 1))),
+        "gradients bounded by G = |x0| along the iterates": always(abs(L * x) <= abs(start)),
+        "beta > 2K/mu": always(beta > 2 * K),
     }
     return Replay(assumptions, L / 2 * x * x, right)
 
@@ -373,7 +373,7 @@ def _floor(a1, a2, c, rho):
     balance = (a1 * (limit - c - rho) + a2 * (limit + c + rho)) / 2
     fits = {
         "strongly convex": min(a1, a2) > 0,
-        "fixed point": balance == 0,
+        "fixed point": always(balance == 0),
         "between the optima": -c < limit < c,
         "rho>0": rho > 0,
     }

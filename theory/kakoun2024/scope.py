@@ -10,7 +10,7 @@ from theory.kakoun2024.common import Statement, decide
 from theory.kakoun2024.methods import run_quadratics
 from theory.kakoun2024.rate_convex import RECURSION, recursion_certificate
 from theory.kit.symbolic import identity
-from theory.kit.verdict import Verdict, check
+from theory.kit.verdict import Verdict, always, check
 
 
 def _partial(c, eta):
@@ -21,7 +21,7 @@ def _partial(c, eta):
     gradient = 0 - c
     moved = 0 - eta * gradient
     fits = {
-        "start at theta*": (0 - c) / 2 + (0 + c) / 2 == 0,
+        "start at theta*": always((0 - c) / 2 + (0 + c) / 2 == 0),
         "E = 1, rho = sigma = 0, so xi = 0; A4 holds": eta > 0,
         "eta <= 1/(2L(K+1)), L = 1, K = 2": 6 * eta <= 1,
         "heterogeneous": c != 0,

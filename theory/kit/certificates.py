@@ -19,6 +19,7 @@ import sympy as sp
 
 from theory.kit.exact import is_positive_semidefinite
 from theory.kit.symbolic import NotProved
+from theory.kit.verdict import decided
 
 SOLVERS = {"z3": "z3-solver", "cvxpy": "cvxpy", "PEPit": "PEPit"}
 
@@ -95,7 +96,8 @@ def z3_implies(premises: Iterable[Any], conclusion: Any, *, timeout_seconds: flo
     statement = f"{', '.join(map(str, premises))} imply {conclusion}"
     if outcome == z3.unsat:
         solver_name = f"z3 {z3.get_version_string()}"
-        return f"{statement}: premises and negated conclusion are unsatisfiable over the reals ({solver_name})"
+        text = f"{statement}: premises and negated conclusion are unsatisfiable over the reals ({solver_name})"
+        return decided(text, "z3")
     point = None
     if outcome == z3.sat:
         model = solver.model()
@@ -135,7 +137,8 @@ def sum_of_squares(polynomial: Any, *, denominator: int = 10**6, basis: Sequence
         raise NotProved(f"{polynomial}: the rounded Gram matrix is not positive semidefinite", poly.as_expr())
     names = [str(m.as_expr()) for m in monomials]
     rows = "; ".join("[" + ", ".join(map(str, row)) + "]" for row in gram)
-    return f"{polynomial} = z^T Q z with z = {names}, Q = {rows}, positive semidefinite by exact elimination"
+    text = f"{polynomial} = z^T Q z with z = {names}, Q = {rows}, positive semidefinite by exact elimination"
+    return decided(text, "sum of squares")
 
 
 def _monomials(symbols: Sequence[sp.Symbol], degree: int) -> list[sp.Expr]:

@@ -32,6 +32,8 @@ from typing import Any
 
 import sympy as sp
 
+from theory.kit.verdict import decided
+
 SIGNS = {"real": {"real": True}, "nonnegative": {"nonnegative": True}, "positive": {"positive": True}}
 RELATIONS = (">=", ">", "==")
 
@@ -386,10 +388,11 @@ class Proof:
         last = list(self.steps.values())[-1]
         facts = sorted({step.rule for step in self.steps.values()} - {"hypothesis", "combination"})
         given = "; ".join(f"{s.slack} {s.relation} 0 ({s.why})" for s in self.steps.values() if s.rule == "hypothesis")
-        return (
+        text = (
             f"machine: {self.title}: {last.slack} {last.relation} 0, {len(self.steps)} steps replayed exactly from "
             f"named facts ({', '.join(facts)}) and from: {given or 'nothing else'}"
         )
+        return decided(text, "proof object")
 
     def outline(self) -> list[str]:
         """One line per step for a reader."""

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from theory.kit.proof import Proof, Rejected
 from theory.kit.prover import Prover
+from theory.kit.verdict import decided
 
 Run = Mapping[str, float]
 
@@ -298,7 +299,7 @@ def backing(*statements: Statement) -> dict[str, Any]:
 def _certificate(entry: Mapping[str, Any]) -> str:
     runs, file = entry["runs"], f"docs/proofs/{entry['name']}.json"
     constants = ", ".join(_sharpness(constant) for constant in entry["constants"])
-    return "; ".join(
+    text = "; ".join(
         (
             f"{entry['label']} ({entry['scope']}; keeps {', '.join(entry['keeps'])})",
             f"{entry['steps']} steps from named facts ({', '.join(entry['facts'])}), replayed exactly",
@@ -309,6 +310,7 @@ def _certificate(entry: Mapping[str, Any]) -> str:
             f"constants of the terms in their order: {constants}",
         )
     )
+    return decided(text, "proof object")
 
 
 def _sharpness(constant: Mapping[str, Any]) -> str:

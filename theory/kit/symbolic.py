@@ -12,7 +12,7 @@ from typing import Any
 
 import sympy as sp
 
-from theory.kit.verdict import Verdict
+from theory.kit.verdict import Verdict, decided
 
 
 class NotProved(ValueError):
@@ -60,7 +60,8 @@ def identity(lhs: Any, rhs: Any, *, substitute: Mapping | None = None, label: st
     name = f"{label}: " if label else ""
     if difference == 0:
         given = f", with {dict(substitute)}" if substitute else ""
-        return f"{name}({lhs}) - ({rhs}) reduces to 0{given} (sympy {sp.__version__}: expand, together, simplify)"
+        text = f"({lhs}) - ({rhs}) reduces to 0{given} (sympy {sp.__version__}: expand, together, simplify)"
+        return name + decided(text, "identity", before == 0)
     raise NotProved(f"{name}the sides differ by {difference}", difference, _witness(difference))
 
 
@@ -75,11 +76,12 @@ def lagrange(reading: str) -> str:
     step = identity(
         grown, A * b**2 - 2 * mixed * a * b + B * a**2, label="A, B, I: the sums so far; one more term (a, b)"
     )
-    return (
+    text = (
         "Lagrange: sum a_i^2 sum b_i^2 - (sum a_i b_i)^2 = sum over pairs of (a_i b_j - a_j b_i)^2 >= 0 for any number "
         f"of terms, by induction: both sides are 0 for one term; {step}, which is sum_i (a_i b - b_i a)^2, the new "
-        f"pairs; {reading}"
+        "pairs"
     )
+    return f"{decided(text, 'induction')}; {reading}"
 
 
 #: readings of Lagrange's identity
@@ -158,7 +160,8 @@ def nonnegative(expression: Any, *, shift: Mapping | None = None) -> str:
         if any(not value.is_nonnegative for value in values):
             raise NotProved(f"{part} has a negative coefficient", part)
     given = f" with {dict(shift)}" if shift else ""
-    return f"{expression} = ({top}) / ({bottom}){given}: every coefficient is non-negative for non-negative symbols"
+    text = f"{expression} = ({top}) / ({bottom}){given}: every coefficient is non-negative for non-negative symbols"
+    return decided(text, "signs of coefficients")
 
 
 def implies(premise: Any, conclusion: Any, symbols: Iterable[sp.Symbol]) -> str:
@@ -170,5 +173,6 @@ def implies(premise: Any, conclusion: Any, symbols: Iterable[sp.Symbol]) -> str:
     inside = sp.solveset(premise, symbol, sp.S.Reals)
     outside = inside - sp.solveset(conclusion, symbol, sp.S.Reals)
     if outside == sp.S.EmptySet:
-        return f"{premise} implies {conclusion}: the solution set {inside} minus that of the conclusion is empty"
+        text = f"{premise} implies {conclusion}: the solution set {inside} minus that of the conclusion is empty"
+        return decided(text, "solution sets")
     raise NotProved(f"{premise} does not imply {conclusion}: left over {outside}", outside)

@@ -31,6 +31,15 @@ VERDICTS: dict[str, tuple[str, ...]] = {
 }
 MINIMUM_EVALUATIONS = 1000
 
+#: parts of certificates that a program has decided in this process: text -> (how, whether nothing was left to reduce)
+DECIDED: dict[str, tuple[str, bool]] = {}
+
+
+def decided(text: str, how: str, same: bool = False) -> str:
+    """The text, noted as decided by a program; how: by what. same: both sides were one expression as they stood."""
+    DECIDED[text] = how, same
+    return text
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -64,6 +73,11 @@ class Verdict:
 
 #: in place of True for an assumption that an instance fulfils by how it is written: a replay has nothing to test
 BY_CONSTRUCTION = "by construction"
+
+
+def always(holds: bool) -> bool | str:
+    """An assumption that no number of the instance can break: by construction, unless it does not even hold."""
+    return BY_CONSTRUCTION if holds else False
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 import sympy as sp
 
 from theory.kit.statement import Statement, backing, corrected
-from theory.kit.verdict import Replay, Verdict
+from theory.kit.verdict import Replay, Verdict, decided
 
 
 def proved(certificate: str, margin: float | None = None, **numbers: Any) -> Verdict:
@@ -63,13 +63,14 @@ def require(condition: bool, statement: str) -> str:
     """Return ``statement`` for a certificate; raise ``ArithmeticError`` when the computation does not support it."""
     if not bool(condition):
         raise ArithmeticError(f"a step of a certificate fails: {statement}")
-    return statement
+    return decided(statement, "exact arithmetic")
 
 
 def require_identity(left: sp.Expr, right: sp.Expr, name: str) -> str:
     """Certificate text of ``left == right`` after ``sympy.simplify(left - right)`` gave zero."""
     difference = sp.simplify(sp.expand(left - right))
-    return require(difference == 0, f"{name}: {left} - ({right}) expands to 0")
+    text = require(difference == 0, f"{left} - ({right}) expands to 0")
+    return f"{name}: {decided(text, 'identity', left == right)}"
 
 
 def evaluate(expression: sp.Expr, values: Mapping[str, Any]) -> sp.Expr:

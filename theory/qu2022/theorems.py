@@ -13,7 +13,7 @@ from fractions import Fraction
 import sympy as sp
 
 from theory.inexact import statements
-from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
+from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, always, check
 from theory.qu2022 import corrected, numerics
 from theory.qu2022.common import instance, proved_instead, ratio, repaired, require, require_identity
 from theory.qu2022.recursions import Stall, fedsam_round, mofedsam_round, plateau, quadratic, shoulder, shoulder_loss
@@ -61,13 +61,13 @@ def _conditions_b(v, sides) -> dict[str, bool]:
     smooth = Stall.smoothness
     positivity = Fraction(1, 2) - 30 * sides["x"] ** 2 - sides["step"] / 8 * (3 + 180 * sides["x"] ** 2)
     return {
-        "A1: quadratics with curvature at most L = 3": smooth == 3,
-        "A2: sigma_g^2 is the largest deviation at the only iterate": Stall(v["rho"]).heterogeneity() > 0,
+        "A1: quadratics with curvature at most L = 3": always(smooth == 3),
+        "A2: sigma_g^2 is the largest deviation at the only iterate": always(Stall(v["rho"]).heterogeneity() > 0),
         "A3: deterministic gradients, sigma_l = 0": BY_CONSTRUCTION,
         "eta_l <= 1/(10KL)": 10 * sides["x"] <= 1,
         "eta_g eta_l <= 1/(KL)": sides["step"] <= 1,
         "C below both positivity conditions": positivity > C_FULL,
-        "the server iterate never moves (exact round)": Stall(v["rho"]).stands_still(v["eta_l"], v["eta_g"]),
+        "the server iterate never moves (exact round)": always(Stall(v["rho"]).stands_still(v["eta_l"], v["eta_g"])),
     }
 
 
@@ -219,9 +219,9 @@ def _replay_rate(name: str):
         sides = _sides_rate(v)
         conditions = {
             "A1: L = 3, A3: deterministic": BY_CONSTRUCTION,
-            "A2 at the only iterate": Stall(1 / v["root_R"]).heterogeneity() > 0,
+            "A2 at the only iterate": always(Stall(1 / v["root_R"]).heterogeneity() > 0),
             "R large: eta_l = 1/(sqrt(R)KL) <= 1/(10KL), eta_g eta_l <= 1/(KL)": v["root_R"] >= 10,
-            "the server iterate never moves (exact round)": sides["still"],
+            "the server iterate never moves (exact round)": always(sides["still"]),
             "reading (P) fails as well": sides["perturbed"] > v["c"] * sides[name],
         }
         if name == "full":
@@ -384,7 +384,7 @@ def _conditions_d(v, sides) -> dict[str, bool]:
         "eta_l <= 1/(30 beta K L)": 30 * beta * eta <= 1,
         "eta_g <= S/(2 beta L (S-1)) and eta_g <= 1/(beta L)": 2 * beta * server * (v["S"] - 1) <= v["S"],
         "C below 3/4 minus every printed subtraction": Fraction(3, 4) - lost > v["C"],
-        "the server iterate never moves (exact round)": sides["still"],
+        "the server iterate never moves (exact round)": always(sides["still"]),
     }
 
 
@@ -449,8 +449,8 @@ def _replay_d(name: str):
         conditions = _conditions_d(v, sides)
         if name == "right":
             cycle = _cycle(200)
-            conditions["rho = 0: the cycling orbit violates the bound as well"] = cycle["left"] > cycle["right"]
-            conditions["rho = 0: C = 1/2 is admissible"] = cycle["C_bound"] > Fraction(1, 2)
+            conditions["rho = 0: the cycling orbit violates the bound as well"] = always(cycle["left"] > cycle["right"])
+            conditions["rho = 0: C = 1/2 is admissible"] = always(cycle["C_bound"] > Fraction(1, 2))
         return Replay(conditions, sides["left"], sides[name])
 
     return replay

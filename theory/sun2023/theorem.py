@@ -11,7 +11,7 @@ import sympy as sp
 
 from theory.kit.exact import fractions_of, mp, mpf
 from theory.kit.symbolic import identity, nonnegative
-from theory.kit.verdict import BY_CONSTRUCTION, Verdict, check
+from theory.kit.verdict import BY_CONSTRUCTION, Verdict, always, check
 from theory.sun2023 import lyapunov
 from theory.sun2023.common import Clients, State, averaged, repaired, replay_of, virtual_models
 from theory.sun2023.constants import (
@@ -203,7 +203,7 @@ def _stationary_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fract
         "beta within Theorem 4.1": 216 * beta**2 <= 1,
         "zeta > 0": zeta > 0,
         "||s_hat|| <= r": BY_CONSTRUCTION,
-        "fixed point": stays,
+        "fixed point": always(stays),
     }
     return assumptions, clients.gradient(-r) ** 2, right
 
@@ -253,7 +253,7 @@ def _scaled_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fraction]
     assumptions = {
         "beta within Theorem 4.1": 216 * b**2 <= 1,
         "0 < zeta <= proof's zeta": 0 < zeta <= proof_zeta,
-        "kappa_f = 0": found.kappa == 0,
+        "kappa_f = 0": always(found.kappa == 0),
     }
     return assumptions, sum(found.slopes) / example["T"], right
 

@@ -11,7 +11,7 @@ import sympy as sp
 from theory.kit.exact import fractions_of, mp, mpf
 from theory.kit.search import worst_ratio
 from theory.kit.symbolic import identity, total
-from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
+from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, always, check
 from theory.yashwanth2023.common import Array, decide_bound, exact, refuted, repaired, softmax, vacuous
 from theory.yashwanth2023.kronecker import kronecker_entries
 from theory.yashwanth2023.networks import Mlp, digit_batch, trained_mlp
@@ -95,7 +95,9 @@ def _one_class(evidence) -> Replay:
     classes = int(evidence["counterexample"]["classes"])
     p = [Q(1, classes)] * classes  # softmax of equal logits; the only distribution on one class
     spread = max(p[i] - sum(q * q for q in p) for i in range(classes))  # top eigenvalue of diag(p) - p p^T there
-    return Replay({"a classifier has a class": classes >= 1, "softmax sums to 1": sum(p) == 1}, 0, spread, "<")
+    return Replay(
+        {"a classifier has a class": always(classes >= 1), "softmax sums to 1": always(sum(p) == 1)}, 0, spread, "<"
+    )
 
 
 @check("man-alpha-positive", replay=_one_class)
@@ -322,7 +324,7 @@ def _replay_mechanism(evidence) -> Replay:
     c = fractions_of(evidence["counterexample"])
     before, after = two_unit_network(c["c_before"]), two_unit_network(c["c_after"])
     ok = {
-        "same logits, hence same loss": before["logit_gap"] == after["logit_gap"] == 0,
+        "same logits, hence same loss": always(before["logit_gap"] == after["logit_gap"] == 0),
         "activation norms fell": after["penalty"] < before["penalty"],
         "mean residual 0 (both labels once), so H >= 0 and lambda_max(H) <= trace": BY_CONSTRUCTION,
     }

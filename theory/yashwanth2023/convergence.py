@@ -12,7 +12,7 @@ from theory.kit.exact import fractions_of, mp, mpf
 from theory.kit.search import worst_ratio
 from theory.kit.statement import backing, corrected
 from theory.kit.symbolic import identity
-from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
+from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, always, check
 from theory.yashwanth2023.common import Array, exact, refuted, repaired
 
 
@@ -163,7 +163,7 @@ def _replay_proposition(evidence) -> Replay:
         "A2 with G = 0, B = 1 (one client)": BY_CONSTRUCTION,
         "gradient variance sigma^2 = M^2": BY_CONSTRUCTION,
         "F = f(w0) - min f = 1": BY_CONSTRUCTION,
-        "corrected form with constant 1 holds": left <= repaired_right,
+        "corrected form with constant 1 holds": always(left <= repaired_right),
     }
     return Replay(ok, left, printed)
 
@@ -294,10 +294,10 @@ def _replay_rounds(evidence) -> Replay:
     gradient = (slope * v + 2 * zeta * w) ** 2 + (slope * w) ** 2
     along = zeta * 2 * curvature * (w**2 - v**2)  # derivative of l~ along (w, -v)
     ok = {
-        "loss stationary in v w": abs(slope) < mp.mpf(10) ** -45,
+        "loss stationary in v w": always(abs(slope) < mp.mpf(10) ** -45),
         "unit open": w > 0,
         "||grad f||^2 <= eps": gradient <= epsilon,
-        "top eigenvalue simple (the other one is 0)": curvature * (w**2 + v**2) > 0,
+        "top eigenvalue simple (the other one is 0)": always(curvature * (w**2 + v**2) > 0),
     }
     return Replay(ok, along**2 / (w**2 + v**2), epsilon)
 

@@ -137,7 +137,7 @@ def _replay_unbounded_below(evidence) -> Replay:
     c = fractions_of(evidence["counterexample"])
     t, eigenvalue = c["t"], c["eigenvalue"]
     assumptions = {
-        "symmetric": True,
+        "symmetric": BY_CONSTRUCTION,
         "entries bounded above by B": max(Q(0), -t) <= c["B"],
         "eigenpair": -t * c["vector"][1] == eigenvalue * c["vector"][0]
         and -t * c["vector"][0] == eigenvalue * c["vector"][1],

@@ -9,7 +9,7 @@ import sympy as sp
 
 from theory.kit.exact import fractions_of
 from theory.kit.symbolic import VARIANCE, decide_identity, identity, lagrange
-from theory.kit.verdict import Replay, Verdict, check
+from theory.kit.verdict import Replay, Verdict, always, check, decided
 from theory.yashwanth2023.common import exact, proved, refuted, repaired, top_eigenvalue
 from theory.yashwanth2023.networks import ACTIVATIONS, Mlp, digit_batch, random_batch, random_mlp, trained_mlp
 
@@ -25,7 +25,8 @@ def entrywise(label: str, left: sp.Matrix, right: sp.Matrix) -> str:
         raise ValueError(f"{label}: shapes {left.shape} and {right.shape}")
     if any(entry != 0 for entry in sp.expand(left - right)):
         raise ValueError(f"{label}: the matrices differ")
-    return f"{label}: all {left.rows * left.cols} entries of the difference expand to 0 (sympy {sp.__version__})"
+    text = f"all {left.rows * left.cols} entries of the difference expand to 0 (sympy {sp.__version__})"
+    return f"{label}: {decided(text, 'identity', left == right)}"
 
 
 def _replay_eq19(evidence) -> Replay:
@@ -33,7 +34,7 @@ def _replay_eq19(evidence) -> Replay:
     x, v = c["x"], c["eigenvector"]
     inner = sum(a * b for a, b in zip(x, v, strict=True))
     pair = all(a * inner == c["eigenvalue"] * b for a, b in zip(x, v, strict=True))
-    assumptions = {"x in R^d": len(x) == 2, "eigenpair of x x^T": pair and any(v)}
+    assumptions = {"x in R^d": always(len(x) == 2), "eigenpair of x x^T": pair and any(v)}
     return Replay(assumptions, c["eigenvalue"], sum(a * a for a in x), "==")
 
 
@@ -167,7 +168,7 @@ def _replay_eq41(evidence) -> Replay:
     assumptions = {
         "pre-activations positive, so ReLU is the identity nearby": min(a) > 0,
         "softmax of equal logits": logits[0] == logits[1] and p == [Q(1, 2), Q(1, 2)],
-        "same shape, d_l = C": len(a) == len(p),
+        "same shape, d_l = C": always(len(a) == len(p)),
     }
     return Replay(assumptions, H[0][0], true, "==")
 
