@@ -25,9 +25,13 @@ from artifact.runs.processes import uninterrupted
 
 
 def _of_checkout(module: str) -> Any:
-    """A module beside the package; an editable install finds it there from whatever folder it is started in."""
-    if not paths.INSTALLED and str(paths.ROOT) not in sys.path:
-        sys.path.insert(0, str(paths.ROOT))
+    """A module beside the package; an editable install finds it there from whatever folder it is started in.
+
+    A wheel has the kit of the proofs and the runner of checks inside, in a folder that no other program looks in.
+    """
+    beside = str(paths.PACKAGE / "beside" if paths.INSTALLED else paths.ROOT)
+    if beside not in sys.path:
+        sys.path.insert(0, beside)
     try:
         return import_module(module)
     except ModuleNotFoundError as error:

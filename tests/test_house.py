@@ -53,7 +53,7 @@ MOST = {
     "verdicts": 1_963,
     "report": 3_822,
     "audit": 400,
-    "cli": 265,
+    "cli": 269,
     "__main__": 32,
 }
 #: lines of Python in theory/ at most; the aim is 17,000. It goes up only in a commit that names the new theorem

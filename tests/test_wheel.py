@@ -16,7 +16,8 @@ import pytest
 from artifact.base import paths
 
 #: what a wheel is built from
-SOURCES = ("artifact", "claims", "experiments", "pyproject.toml", "setup.py", "README.md", "LICENSE")
+SOURCES = ("artifact", "checks", "claims", "experiments", "theory")
+SOURCES += ("pyproject.toml", "setup.py", "README.md", "LICENSE")
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "-q")
 
 
@@ -68,6 +69,10 @@ def test_the_wheel_holds_the_package_the_ledger_and_the_experiments(wheel):
     template = [path for path in (paths.PACKAGE / "audit" / "template").rglob("*") if path.is_file()]
     assert {path.relative_to(paths.ROOT).as_posix() for path in template} <= set(names)
     assert "artifact/py.typed" in names
+    beside = {name.removeprefix("artifact/beside/") for name in names if name.startswith("artifact/beside/")}
+    kit = {path.relative_to(paths.ROOT).as_posix() for path in (paths.ROOT / "theory" / "kit").glob("*.py")}
+    runner = {f"checks/{name}.py" for name in ("__init__", "runner", "figures", "text")}
+    assert beside == kit | runner | {"theory/__init__.py"}  # the runner and no proof of a paper
 
 
 def test_a_script_of_twenty_lines_trains_a_network_of_its_own(python, tmp_path):
@@ -76,7 +81,13 @@ def test_a_script_of_twenty_lines_trains_a_network_of_its_own(python, tmp_path):
     assert len([line for line in script.splitlines() if line.strip()]) <= 20
     (tmp_path / "train.py").write_text(script, encoding="utf-8")
     lines = _run(python, "train.py", cwd=tmp_path).splitlines()
-    assert [line.split(":")[0] for line in lines] == ["fedavg", "fedsmoo", "fedlesam"]
+    shown = r"(\w+): accuracy (\S+), largest eigenvalue (\S+), bound / curvature by layer (\S+) (\S+)"
+    found = [re.fullmatch(shown, line).groups() for line in lines]
+    assert [method for method, *_ in found] == ["fedavg", "fedsmoo", "fedlesam"]
+    for _, accuracy, top, *loose in found:
+        assert float(accuracy) > 0.6
+        assert float(top) > 0
+        assert all(float(one) >= 1 - 1e-3 for one in loose)  # the theorem's bound holds
 
 
 def test_the_package_comes_from_the_wheel_and_imports_nothing_heavy(python, tmp_path):
@@ -105,3 +116,41 @@ def test_what_needs_a_checkout_says_so_in_one_line(python, tmp_path):
     assert done.returncode == 2
     assert "a checkout" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.fixture(scope="module")
+def audited(python, tmp_path_factory) -> tuple[Path, str]:
+    """The folder of a paper of one's own, as ``init`` writes it, and what its first ``run`` says."""
+    folder = tmp_path_factory.mktemp("audit")
+    _run(python, "-m", "artifact", "audit", "init", "half2025", cwd=folder)
+    return folder, _run(python, "-m", "artifact", "audit", "run", "half2025", "--quiet", cwd=folder)
+
+
+def test_an_audit_is_decided_without_a_checkout(audited):
+    """The statement by its check, the table by its runs; the report says what it needs."""
+    folder, said = audited
+    assert len(re.findall(r"^ok half2025-\S+ +proved +check: right minus left is", said, re.M)) == 1, said
+    assert len(re.findall(r"^ok half2025-\S+ +reproduced +laptop runs: ", said, re.M)) == 1, said
+    assert "2 verdicts held to what claims.toml expects, 0 differ" in said
+    assert "report: none, since it is built in a checkout" in said
+    assert {path.name for path in folder.iterdir()} == {"half2025"}
+
+
+def test_a_planted_false_claim_is_caught_without_a_checkout(python, audited):
+    """The statement with twice the descent, then the table's claim the other way round."""
+    folder, _ = audited
+    statement, claims = folder / "half2025" / "statements.py", folder / "half2025" / "claims.toml"
+    text, printed = statement.read_text(encoding="utf-8"), claims.read_text(encoding="utf-8")
+    statement.write_text(text.replace("scale * eta / 2", "scale * eta"), encoding="utf-8")
+    right, wrong = 'order = ["Mine", "FedAvg"]', 'order = ["FedAvg", "Mine"]'
+    assert right in printed
+    claims.write_text(printed.replace(right, wrong), encoding="utf-8")
+    command = [str(python), "-m", "artifact", "audit", "run", "half2025", "--lookup"]
+    done = subprocess.run(command, cwd=folder, env={"PATH": ""}, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    caught = [line for line in done.stderr.splitlines() if line.startswith("unexpected: ")]
+    assert [re.search(r", the ([^,]+) says (\w+)", line).groups() for line in caught] == [
+        ("check", "refuted"),
+        ("laptop runs", "contradicted"),
+    ]
+    assert all(re.search(r"claims\.toml, line \d+\)$", line) for line in caught)

@@ -149,10 +149,10 @@ def _by_runs(claims: Sequence[Claim], audit: Audit, profile: str) -> list[Decide
     return found
 
 
-def _report(out: Path) -> str | None:
-    """Where the report is. An installed package has no stores and pages that it could be built from."""
+def _report(out: Path) -> str:
+    """Where the report is; an installed package has no stores and pages that it could be built from."""
     if paths.INSTALLED:
-        return None
+        return "none, since it is built in a checkout, from the stores and pages there"
     from artifact.report.build import build
     from artifact.report.content import Content
 
