@@ -47,7 +47,7 @@ MOST = {
     "flower": 440,
     "optim": 228,
     "losses": 31,
-    "runs": 3_859,
+    "runs": 3_973,
     "papers": 5_108,
     "bench": 808,
     "verdicts": 1_963,

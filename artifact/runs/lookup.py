@@ -5,12 +5,14 @@ Neither the data nor the hardware that a run was made with are needed to find it
 
 from __future__ import annotations
 
-import itertools
+import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from artifact.runs.store import Run, dumps, finished, unfinished
+from artifact.runs.index import signed
+from artifact.runs.seal import believed
+from artifact.runs.store import Run, dumps, unfinished
 from artifact.training.config import RunConfig
 
 #: signature of a config -> the finished runs of it
@@ -42,8 +44,12 @@ def signature(run_config: RunConfig) -> str:
     """
     text = run_config.model_dump_json()
     if text not in _signatures:
-        _signatures[text] = identity(run_config.settings(), without=("probes",))
+        _signatures[text] = _sign(run_config.settings())
     return _signatures[text]
+
+
+def _sign(canonical: Mapping[str, Any]) -> str:
+    return hashlib.sha256(identity(canonical, without=("probes",)).encode()).hexdigest()[:32]
 
 
 def stores(store: Path) -> list[Path]:
@@ -54,8 +60,9 @@ def stores(store: Path) -> list[Path]:
 def finished_runs(store: Path) -> dict[str, list[Run]]:
     """Finished runs of a store by the signature of their config."""
     found: dict[str, list[Run]] = {}
-    for run in itertools.chain.from_iterable(map(finished, stores(store))):
-        found.setdefault(identity(run.config(), without=("probes",)), []).append(run)
+    for place in stores(store):
+        for name, run in signed(place, _sign):
+            found.setdefault(name, []).append(run)
     return found
 
 
@@ -70,8 +77,8 @@ def find_run(run_config: RunConfig, stored: Stored) -> Run | None:
     A run that was made again for a probe keeps its earlier twin, whose model may have been measured since. A record
     that is not as it was sealed is left out.
     """
-    asked = set(run_config.probes)
-    candidates = stored.get(signature(run_config), [])
+    asked, name = set(run_config.probes), signature(run_config)
+    candidates = [run for run in stored.get(name, ()) if believed(run.config) and _sign(run.config()) == name]
     serving = [run for run in candidates if asked <= set(run.config().get("probes", ()))]
     in_order = sorted(serving, key=lambda run: len(run.config().get("probes", ())))
     return next((run for run in in_order if run.intact), None)

@@ -87,7 +87,7 @@ def execute(
         _sweep(run)
         with _nothing_left(run):
             if run.started:
-                run.config()  # a damaged one would leave a finished run that no command can read
+                run.require_own()  # else it would end as a finished run that no command can read
             else:
                 _create(run, record(config, dataset, trainer), trainer)
             _restore(run, trainer)

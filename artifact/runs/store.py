@@ -127,11 +127,32 @@ class Run:
     """One run's folder."""
 
     def __init__(self, root: Path, key: str):
-        self.key, self.folder = key, Path(root) / key
-        self.config_file, self.metrics_file = self.folder / "config.json", self.folder / "metrics.jsonl"
-        self.timings_file = self.folder / "timings.jsonl"
-        self.checkpoint_file, self.done_file = self.folder / "checkpoint.safetensors", self.folder / "done"
+        self.key, self.root = key, root
         self._saved = ""  # digest of the model that this process has saved last
+
+    @cached_property
+    def folder(self) -> Path:  # a store may have tens of thousands of runs, most of which nobody opens
+        return Path(self.root) / self.key
+
+    @property
+    def config_file(self) -> Path:
+        return self.folder / "config.json"
+
+    @property
+    def metrics_file(self) -> Path:
+        return self.folder / "metrics.jsonl"
+
+    @property
+    def timings_file(self) -> Path:
+        return self.folder / "timings.jsonl"
+
+    @property
+    def checkpoint_file(self) -> Path:
+        return self.folder / "checkpoint.safetensors"
+
+    @property
+    def done_file(self) -> Path:
+        return self.folder / "done"
 
     @property
     def done(self) -> bool:
@@ -307,19 +328,20 @@ class Run:
         return self._entries(self.metrics_file, schema.Round)
 
     def verify(self) -> bool:
-        """True where every part but the model is as it was sealed. Raises UserError for the first that is not.
+        """True where every part but the model is as it was sealed. Raises UserError for the first that is not."""
+        self.require_own()
+        self.metrics()
+        self.seconds()
+        self.curvature()
+        return True
 
-        The key is verified too: it is the hash of the config.
-        """
+    def require_own(self) -> None:
+        """Raises UserError where config and environment are not those of the run with this key, the config's hash."""
         config, numbers = self.config(), self.environment().get("numbers", NUMBERS)
         known = "added" in config or config["algorithm"] in algorithms.ALGORITHMS  # else the text of the method is not
         own = hashed(config, config["data_fingerprint"], numbers, config.get("added"))
         if known and own != self.key:
             raise _damaged(self.config_file, f"the config of {self.key}, not of {own}")
-        self.metrics()
-        self.seconds()
-        self.curvature()
-        return True
 
     @property
     def intact(self) -> bool:

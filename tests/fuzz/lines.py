@@ -207,6 +207,8 @@ def draw(seed: int, number: int, known: dict[str, list[click.Parameter]]) -> lis
     if rng.random() < 0.1:
         words.insert(rng.randrange(len(words) + 1), rng.choice(HOSTILE))
     given = {word.partition("=")[0] for word in words}
+    if name == "figure":  # all of them, or a paper's, are drawn for minutes
+        words = ["qu2022/fig3" if word in ("all", "qu2022", "sun2023") else word for word in words]
     end = ENDS.get(name, "").split()
     pairs = [end[i : i + 2] for i in range(0, len(end), 2)] if name not in ("audit run",) else [end]
     return [*name.split(), *words, *(word for pair in pairs if pair[0] not in given or name != "run" for word in pair)]

@@ -163,3 +163,19 @@ def test_a_changed_tensor_is_noticed(tmp_path, capsys):
     assert Finished(tmp_path, run.key).model()[1] == metadata
     assert main(["store", "verify", "--out", str(tmp_path)]) == 0
     capsys.readouterr()
+
+
+@pytest.mark.parametrize(("name", "text"), [("environment.json", "[]"), ("config.json", None), ("config.json", "{")])
+def test_an_unfinished_run_with_a_damaged_part_is_refused_before_it_goes_on(name, text, tmp_path, capsys):
+    words = (
+        "run --algorithm fedavg --model mlp-8 --clients 2 --cohort 2 --train-size 40 --test-size 20 --rounds 1 --quiet"
+    )
+    words = [*words.split(), "--resume", "--out", str(tmp_path)]
+    assert main(words) == 0
+    (run,) = finished(tmp_path)
+    run.done_file.unlink()
+    path = run.folder / name
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"seed": 9}) if text is None else text)
+    capsys.readouterr()
+    assert main(words) == 2
+    assert "delete the folder" in capsys.readouterr().err and not run.done_file.exists()
