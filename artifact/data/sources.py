@@ -27,7 +27,7 @@ from artifact.base.files import read_file
 from artifact.base.lazy import torch
 from artifact.base.random import numpy_stream
 from artifact.data import folders
-from artifact.data.arrays import read_arrays
+from artifact.data.arrays import MOST_ARRAYS, read_arrays
 from artifact.data.dataset import Dataset, apportion
 from artifact.data.folders import Arrays
 
@@ -426,6 +426,8 @@ def _verify(path: Path) -> None:
     expected = read_file(sums, "data file", 1 << 16).decode(errors="replace").split() if sums.is_file() else []
     if not expected:
         raise UserError("data file", str(path), f"{remedy} (the checksum file is missing or empty)")
+    if path.stat().st_size > MOST_ARRAYS:
+        raise UserError("data file", str(path), f"a file of at most {MOST_ARRAYS} bytes")
     if _sha256(path) != expected[0]:
         raise UserError("data file", str(path), f"{remedy} (the checksum differs)")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -47,7 +48,8 @@ def read(name: str, folder: Path = FOLDER) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError) as error:  # a folder, no UTF-8, no JSON, too deep
         raise UserError("notebook", str(path), f"a JSON file in UTF-8 that can be read ({error})") from None
     try:
-        nbformat.validate(content)
+        with warnings.catch_warnings(action="ignore"):  # of what a later version of the format will refuse
+            nbformat.validate(content)
     except Exception as error:  # nbformat raises whatever the first wrong entry leads to
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise UserError("notebook", str(path), f"a notebook in the format nbformat 4 ({reason})") from None

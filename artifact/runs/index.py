@@ -74,7 +74,7 @@ def place(root: Path) -> Path:
 
 
 def _known(root: Path, defaults: str) -> dict[str, Entry]:
-    """Entries of the index; none where it is missing, damaged, or was made with other settings. defaults: their signature."""
+    """Entries of the index; none where it is missing, damaged, or was made with other settings. defaults: signed."""
     try:
         content = parsed(read_file(place(root)))
         entries = content["runs"] if content["defaults"] == defaults else {}

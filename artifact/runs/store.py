@@ -112,6 +112,14 @@ def _valid(model: type[BaseModel], content: Any, path: Path, line: int = 0) -> A
     return content
 
 
+def _fits(model: type[BaseModel], content: Any) -> bool:
+    try:
+        model.model_validate(content)
+    except ValidationError:
+        return False
+    return True
+
+
 def diverged(lines: Sequence[Mapping[str, Any]]) -> bool:
     """Whether the run of these metrics lines ended because its numbers were finite no more."""
     return bool(lines) and "diverged" in lines[-1]
@@ -213,7 +221,9 @@ class Run:
         paths = [path for path in (self.metrics_file, self.timings_file) if path.exists() or rounds]
         kept = {path: _lines(path)[0][:rounds] for path in paths}
         for path, lines in kept.items():
-            if len(lines) != rounds or [entry["round"] for entry, _ in lines] != list(range(1, rounds + 1)):
+            model = schema.Round if path == self.metrics_file else schema.Seconds
+            fitting = [entry["round"] for entry, _ in lines if _fits(model, entry)]
+            if fitting != list(range(1, rounds + 1)):
                 raise _damaged(
                     path, f"an intact line for each of the {rounds} rounds that the checkpoint has behind it"
                 )

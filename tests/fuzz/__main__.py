@@ -11,7 +11,8 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -101,9 +102,7 @@ class Workshop:
     def _judged(self, call: Callable[[], int], before: set[Path]) -> Ended:
         ended = attempt(call, self.place, self.patience)
         left = sorted(str(path.relative_to(self.place)) for path in set(self.place.rglob("*")) - before)
-        if ended.code == 2 and left:
-            return Ended(ended.code, ended.said, f"{ended.errors}\nleft behind: {' '.join(left)}", ended.seconds)
-        return ended
+        return replace(ended, left=" ".join(left))
 
     def process(self, seed: int, number: int) -> tuple[str, Callable[[], Ended]]:
         """A command line in a process as a user starts it."""
@@ -148,17 +147,21 @@ def main(seed, lines, files, processes, first, only, patience, record):
                 ended = play()
                 late = ended.code is None
                 if late:  # once more, with patience, to tell a loaded machine from a hang
-                    shop.patience, ended = 10 * patience, play()
-                    shop.patience = patience
+                    shop.patience = 10 * patience
+                    ended, shop.patience = play(), patience
                 codes[f"{sort}: {'late' if late else ended.code}"] += 1
-                for rule in rules(ended):
+                for rule in ended.broken():
                     broken.append({"sort": sort, "number": number, "rule": rule, "text": text})
-                    click.echo(f"broken: {rule}: {sort} {number}: {text!r}: {ended.code}: {ended.errors[-700:]}")
+                    click.echo(
+                        f"broken: {rule}: {sort} {number}: {text!r}: {ended.code}: {ended.errors[-700:]} {ended.left}"
+                    )
                 if late:
                     click.echo(
                         f"late: {sort} {number}: {text!r}: then {ended.seconds:.1f} s of processor time, {ended.code}"
                     )
-                if number % 500 == 499:
+                if record is not None:
+                    _write(record, seed, first, codes, broken)
+                if number % 100 == 99:
                     click.echo(f"{sort}: {number + 1}, {len(broken)} broken, {time.monotonic() - start:.0f} s")
     for name, times in sorted(codes.items()):
         click.echo(f"{times:6d}  {name}")
@@ -166,18 +169,12 @@ def main(seed, lines, files, processes, first, only, patience, record):
     click.echo(
         f"{lines} command lines, {files} files, {processes} processes in {minutes} min: {len(broken)} broken rules"
     )
-    if record is not None:
-        content = {"seed": seed, "lines": lines, "files": files, "processes": processes, "minutes": minutes}
-        record.write_text(
-            json.dumps(content | {"ended": dict(sorted(codes.items())), "broken": broken}, indent=1) + "\n"
-        )
     sys.exit(1 if broken else 0)
 
 
-def rules(ended: Ended) -> Iterator[str]:
-    yield from ended.broken()
-    if "\nleft behind: " in ended.errors:
-        yield "nothing left behind"
+def _write(record: Path, seed: int, first: int, codes: Counter[str], broken: list[dict]) -> None:
+    content = {"seed": seed, "first": first, "ended": dict(sorted(codes.items())), "broken": broken}
+    record.write_text(json.dumps(content, indent=1) + "\n")
 
 
 if __name__ == "__main__":

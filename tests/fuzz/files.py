@@ -109,9 +109,9 @@ class Sound:
         kind = self.kinds[hostile.kind]
         path = kind.make(folder)
         for _ in range(rng.choice((1, 1, 1, 2, 4))):
-            if path.is_file() and not path.is_symlink() and path.lstat().st_size < 1 << 28:
+            if _small(path):
                 _change(path, rng)
-        if hostile.kind == "stored npz" and path.is_file() and not path.is_symlink() and rng.random() < 0.8:
+        if hostile.kind == "stored npz" and _small(path) and rng.random() < 0.8:
             _summed(path)
         if hostile.kind.startswith("record: ") and rng.random() < 0.5:
             _sealed_again(path, rng)
@@ -299,6 +299,10 @@ VALUES = [
         "-0.0",
     ),
 ]
+
+
+def _small(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink() and path.lstat().st_size < 1 << 28
 
 
 def _change(path: Path, rng: random.Random) -> None:

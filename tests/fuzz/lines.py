@@ -210,8 +210,10 @@ def draw(seed: int, number: int, known: dict[str, list[click.Parameter]]) -> lis
     if name == "figure":  # all of them, or a paper's, are drawn for minutes
         words = ["qu2022/fig3" if word in ("all", "qu2022", "sun2023") else word for word in words]
     end = ENDS.get(name, "").split()
-    pairs = [end[i : i + 2] for i in range(0, len(end), 2)] if name not in ("audit run",) else [end]
-    return [*name.split(), *words, *(word for pair in pairs if pair[0] not in given or name != "run" for word in pair)]
+    flags = [end.pop(0)] if end[:1] in (["--lookup"], ["--dry-run"]) else []  # before an option that lacks its value
+    pairs = [end[i : i + 2] for i in range(0, len(end), 2)]
+    last = [word for pair in pairs if pair[0] not in given or name != "run" for word in pair]
+    return [*name.split(), *flags, *words, *last]
 
 
 def _value(parameter: click.Parameter, rng: random.Random) -> str:

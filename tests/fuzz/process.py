@@ -22,12 +22,16 @@ MEMORY = 12 << 30
 
 @dataclass(frozen=True)
 class Ended:
-    """code: None where it had not ended in time, negative for a signal.  seconds: of its processor time."""
+    """code: None where it had not ended in time, negative for a signal.  seconds: of its processor time.
+
+    left: files that were not there before.
+    """
 
     code: int | None
     said: str
     errors: str
     seconds: float = 0.0
+    left: str = ""
 
     def broken(self) -> list[str]:
         """Rules that this end breaks."""
@@ -42,6 +46,8 @@ class Ended:
         helped = self.said.startswith("Usage: ") and not lines  # a group without a command shows its help
         if self.code == 2 and not helped and (len(lines) != 1 or not lines[0].startswith("error: ")):
             found.append("one line and code 2")
+        if self.code == 2 and self.left:
+            found.append("nothing left behind")
         return found
 
 

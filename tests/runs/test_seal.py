@@ -165,7 +165,16 @@ def test_a_changed_tensor_is_noticed(tmp_path, capsys):
     capsys.readouterr()
 
 
-@pytest.mark.parametrize(("name", "text"), [("environment.json", "[]"), ("config.json", None), ("config.json", "{")])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("environment.json", "[]"),
+        ("config.json", None),
+        ("config.json", "{"),
+        ("timings.jsonl", '{"round": 1}\n'),
+        ("metrics.jsonl", '{"round": 1, "cohort": 2}\n'),
+    ],
+)
 def test_an_unfinished_run_with_a_damaged_part_is_refused_before_it_goes_on(name, text, tmp_path, capsys):
     words = (
         "run --algorithm fedavg --model mlp-8 --clients 2 --cohort 2 --train-size 40 --test-size 20 --rounds 1 --quiet"
