@@ -16,18 +16,20 @@ BESIDE = {
     "artifact.beside.theory.kit": "theory/kit",
     "artifact.beside.checks": "checks",
 }
-#: package of the wheel -> the modules that it takes from its folder; others take all
-MODULES = {"artifact.beside.theory": ("__init__",), "artifact.beside.checks": ("__init__", "runner", "figures", "text")}
 
 
-class SomeModules(build_py):
+class WithoutTests(build_py):
+    """Of the proofs themselves, whose folder holds the kit, only the name; of the runner's folder no tests."""
+
     def find_package_modules(self, package, package_dir):
         found = super().find_package_modules(package, package_dir)
-        return [one for one in found if package not in MODULES or one[1] in MODULES[package]]
+        if package == "artifact.beside.theory":
+            return [one for one in found if one[1] == "__init__"]
+        return [one for one in found if not one[1].startswith("test_") and one[1] != "conftest"]
 
 
 setup(
-    cmdclass={"build_py": SomeModules},
+    cmdclass={"build_py": WithoutTests},
     packages=[*find_packages(include=["artifact*"]), *(f"artifact.{name}" for name in DECLARED), *BESIDE],
     package_dir={f"artifact.{name}": name for name in DECLARED} | BESIDE,
     package_data={f"artifact.{name}": ["*.toml", "*.csv", "*/*.csv"] for name in DECLARED}
