@@ -48,7 +48,7 @@ MOST = {
     "optim": 228,
     "losses": 31,
     "runs": 3_983,
-    "papers": 5_108,
+    "papers": 5_115,
     "bench": 808,
     "verdicts": 1_963,
     "report": 3_824,

@@ -125,9 +125,21 @@ def _by_checks(claims: Sequence[Claim], audit: Audit) -> list[Decided]:
         if outcome.skipped:
             found.append(Decided(outcome.claim, outcome.verdict, "check", outcome.skipped, held=False))
             continue
-        text = str(outcome.evidence.get("error", "") or outcome.evidence.get("certificate", ""))
-        found.append(Decided(outcome.claim, outcome.verdict, "check", text + _line_in(audit, outcome.evidence)))
+        found.append(
+            Decided(
+                outcome.claim, outcome.verdict, "check", _said(outcome.evidence) + _line_in(audit, outcome.evidence)
+            )
+        )
     return found
+
+
+def _said(evidence: Any) -> str:
+    """What decided a check, in one line: the error, the certificate, the instance that refutes, or the reason."""
+    instance = evidence.get("counterexample")
+    if isinstance(instance, dict):
+        instance = "counterexample " + ", ".join(f"{name} {value}" for name, value in instance.items())
+    found = (evidence.get("error"), instance, evidence.get("certificate"), evidence.get("reason"))
+    return " ".join(str(next(filter(None, found), "")).split())
 
 
 def _line_in(audit: Audit, evidence: Any) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from artifact.algorithms import hyperparameters
+from artifact.algorithms import ALGORITHMS, hyperparameters
 from artifact.base import paths
 from artifact.base.cache import cache
 from artifact.base.errors import UserError
@@ -198,8 +198,16 @@ def _nested(values: Settings) -> Settings:
     if not isinstance(values.get("algorithm"), str):
         raise UserError("algorithm", values.get("algorithm"), "the name of a method, in the settings of a row or table")
     own = hyperparameters(values["algorithm"])
+    for name in values.keys() - RunConfig.model_fields - own.keys() - _of_any(tuple(ALGORITHMS)):
+        raise UserError(name, values[name], f"an option of a run or of {values['algorithm']}: {', '.join(own)}")
     known = {name: value for name, value in values.items() if name in RunConfig.model_fields}
     return known | {"hyper": {name: value for name, value in values.items() if name in own}}
+
+
+@cache
+def _of_any(methods: tuple[str, ...]) -> frozenset[str]:
+    """Hyper-parameters that one of the methods has at least."""
+    return frozenset(name for method in methods for name in hyperparameters(method))
 
 
 # ---- what is declared ------------------------------------------------------------------------------------------------

@@ -97,7 +97,7 @@ def test_the_released_form_of_the_folders_method_is_a_variant(folder, capsys):
 @pytest.mark.parametrize(
     ("name", "old", "new", "said"),
     [
-        ("statements.py", "scale * eta / 2 * gradient", "3 * eta / 2 * gradient", "half2025-step.*refuted"),
+        ("statements.py", "scale * eta / 2 * gradient", "3 * eta / 2 * gradient", "half2025-step.*refuted: counter"),
         ("claims.toml", '["Mine", "FedAvg"]', '["FedAvg", "Mine"]', "half2025-better.*contradicted"),
         ("claims.toml", "margin = 1.0", "margin = 40.0", "half2025-better.*(direction-only|contradicted)"),
         ("claims.toml", 'expected = "proved"', 'expected = "refuted"', "half2025-step.*proved"),
@@ -132,6 +132,7 @@ def test_a_planted_false_claim_is_caught(folder, name, old, new, said, capsys):
         ("experiments.toml", "clients = 20", "clients = 0", "clients"),
         ("experiments.toml", 'algorithm = "fedavg"', 'algorithm = "fedavgg"', "fedavgg"),
         ("experiments.toml", "factor = 2.0", "factor = -2.0", "factor"),
+        ("experiments.toml", "factor = 2.0", "factr = 2.0", "factr"),
         ("experiments.toml", 'csv = "table1.csv"', 'csv = "table2.csv"', "table2.csv"),
         ("experiments.toml", "lr = 0.01", "lr = ", "TOML"),
         ("experiments.toml", 'location = "Table 1"', 'where = "Table 1"', "where|location"),
