@@ -17,6 +17,7 @@ from artifact.base.errors import UserError
 from artifact.report import evidence
 from artifact.report.content import Record
 from artifact.report.pages.papers import statement_parts
+from artifact.runs.seal import believed, read_sealed
 from artifact.verdicts.ledger import Claim, load, select
 from checks import runner
 from checks.text import margin_text
@@ -54,8 +55,8 @@ def show(claim_id: str, profile: str = "laptop", **changed: str | float) -> Card
     seconds to minutes once. profile: of that table or figure.
 
     changed: values in place of those of the claim's counterexample, as in ``show("fan24-thm1", rho=0.1)``. Both sides
-    of the printed statement are computed at them, exactly, and the figure is drawn from them; the verdict stays that
-    of the check. A number is taken as it is written, a text may be a fraction.
+    of the printed statement are computed at them now, exactly, and the figure is drawn from them; the verdict is the
+    stored one, so that moving a number takes seconds. A number is taken as it is written, a text may be a fraction.
 
     Raises UserError for an unknown id or profile and for a name that the counterexample has not, CheckFailed for a
     check that ends in an error.
@@ -93,7 +94,8 @@ def _checked(claim: Claim, changed: Mapping[str, str | float]) -> tuple[str, lis
     if claim.id not in registry.checks:
         raise CheckFailed(f"{claim.id}: {errors.get(claim.paper, 'no check decides it')}")
     check = registry.checks[claim.id]
-    result = _result(tuple(name for name, other in registry.checks.items() if other.function is check.function))
+    together = tuple(name for name, other in registry.checks.items() if other.function is check.function)
+    result = (_stored(claim) if changed else None) or _result(together)
     if result["verdict"] == "error":
         raise CheckFailed(f"{claim.id}: {result['evidence']['error']}")
     record = Record(claim, result["verdict"], result["evidence"], result.get("margin"), result.get("repaired"))
@@ -105,6 +107,12 @@ def _checked(claim: Claim, changed: Mapping[str, str | float]) -> tuple[str, lis
         parts.append(_drawn(record, check))
     parts += [render.part(piece, claim.id) for piece in evidence.parts(record)]
     return record.verdict, [*parts, _measure(record, result["seconds"])]
+
+
+def _stored(claim: Claim) -> Mapping[str, Any] | None:
+    """What the last run of a claim's check stored; None where nothing is."""
+    path = runner.STORE / f"{claim.id}.json"
+    return believed(lambda: read_sealed(path)) if path.is_file() else None
 
 
 def _at(record: Record, check: Check, changed: Mapping[str, str | float]) -> Record:

@@ -122,6 +122,12 @@ def test_a_claims_instance_is_moved_and_its_figure_with_it(stored):
     assert {card.verdict for card in (printed, near, far)} == {"repaired"}
 
 
+def test_a_moved_instance_needs_no_check(monkeypatch):
+    """The check of this claim replays its proofs for a third of a minute."""
+    monkeypatch.setattr(cards.runner, "execute", lambda job: pytest.fail("a check ran"))
+    assert "the printed statement holds" in cards.show("fan24-thm1", rho=0.1)._repr_html_()
+
+
 def test_an_assumption_that_the_moved_instance_breaks_is_named(stored):
     assert "Not met there: T &gt;= 100 and T &gt;= EN" in cards.show("fan24-thm1", T=90)._repr_html_()
 
