@@ -104,8 +104,14 @@ def _scale() -> str:
 
 
 def sentences() -> str:
-    """Five numbered sentences or two, each with at most one interval, and a table of counts by paper."""
-    records = list(Content().records.values())
+    """Five numbered lines, each with at most one interval, and a table of counts by paper."""
+    text = [f"{number}. **{about}.** {said}" for number, (about, said) in enumerate(said_in_five(Content()), 1)]
+    return "\n".join([*text, "", *_papers(), "", *_picture()])
+
+
+def said_in_five(content: Content) -> list[tuple[str, str]]:
+    """(what about, what came out), five of them, for README and the front page."""
+    records = list(content.records.values())
     paper = Counter(v for record in records if (v := record.counted("on_paper")))
     trained = Counter(record.in_training for record in records if record.in_training)
     provisional = sum(record.provisional for record in records if record.in_training)
@@ -113,20 +119,27 @@ def sentences() -> str:
     above = {gain.label: gain for gain in gains()}
     proofs = sum(r.claim.refutes == "proof" and r.on_paper in ("refuted", "repaired") for r in records)
     settings = above["FedDyn"].columns
-    lines = [
-        f"**Theory.** A program decides {paper.total()} statements. It proves {paper['proved']} as printed. It refutes "
-        f"{wrong} (of {proofs} only the proof), and corrects {paper['repaired']} of these.",
-        f"**Training.** Our runs judge {trained.total()} claims at a small scale. They reproduce "
-        f"{trained['reproduced']}, contradict {trained['contradicted']} and cannot tell for {trained['inconclusive']}. "
-        f"{provisional} of these verdicts are provisional.",
-        f"**What gains accuracy.** FedDyn beats FedAvg in {above['FedDyn'].above} of the plot's {settings} settings, "
-        f"FedSMOO in {above['FedSMOO'].above}, FedSAM in {above['FedSAM'].above} (95 % intervals without zero).",
-        f"**FedSAM at home.** In a small version of its own paper's setting FedSAM gains {text_of(OWN)} points on "
-        "FedAvg.",
-        f"**Released code.** FedLESAM's released code perturbs the weights by {text_of(RELEASED)} radii, not by one.",
+    own, released = text_of(OWN), text_of(RELEASED)
+    return [
+        (
+            "Theory",
+            f"A program decides {paper.total()} statements. It proves {paper['proved']} as printed. It refutes "
+            f"{wrong} (of {proofs} only the proof), and corrects {paper['repaired']} of these.",
+        ),
+        (
+            "Training",
+            f"Our runs judge {trained.total()} claims at a small scale. They reproduce "
+            f"{trained['reproduced']}, contradict {trained['contradicted']} and cannot tell for "
+            f"{trained['inconclusive']}. {provisional} of these verdicts are provisional.",
+        ),
+        (
+            "What gains accuracy",
+            f"FedDyn beats FedAvg in {above['FedDyn'].above} of the plot's {settings} settings, "
+            f"FedSMOO in {above['FedSMOO'].above}, FedSAM in {above['FedSAM'].above} (95 % intervals without zero).",
+        ),
+        ("FedSAM at home", f"In a small version of its own paper's setting FedSAM gains {own} points on FedAvg."),
+        ("Released code", f"FedLESAM's released code perturbs the weights by {released} radii, not by one."),
     ]
-    text = [f"{number}. {line}" for number, line in enumerate(lines, 1)]
-    return "\n".join([*text, "", *_papers(), "", *_picture()])
 
 
 def _papers() -> list[str]:
@@ -163,13 +176,17 @@ def _numbers(gain: Gain) -> str:
     return ours if gain.printed is None else f"{ours}, paper {gain.printed:+.1f}"
 
 
+def height() -> int:
+    """Of the plot, in pixels."""
+    return TOP + ROW * len(gains()) + BELOW
+
+
 def forest() -> str:
     """The plot as SVG: a row for every method, our interval and the paper's mark on one axis."""
     found = gains()
     values = [v for gain in found for v in (gain.mean.low, gain.mean.high, gain.printed or 0.0)]
     low, high = 2 * np.floor(min(values) / 2), 2 * np.ceil(max(values) / 2)
-    height = TOP + ROW * len(found) + BELOW
-    bottom = height - BELOW + 6
+    bottom = height() - BELOW + 6
 
     def at(value: float) -> float:
         return LEFT + (RIGHT - LEFT) * (value - low) / (high - low)
@@ -190,13 +207,13 @@ def forest() -> str:
         if gain.printed is not None:
             body.append(_diamond(at(gain.printed), y))
         body.append(_text(RIGHT + 14, y + 4, _numbers(gain).split(", paper")[0], 'class="quiet"'))
-    y = height - 14
+    y = height() - 14
     body += [f'<circle class="ours" cx="{LEFT}" cy="{y - 4}" r="3.5"/>', _diamond(LEFT + 310, y - 4)]
     body.append(_text(LEFT + 10, y, f"ours, mean over {found[0].columns} settings, 95 % interval"))
     body.append(_text(LEFT + 322, y, "printed in the paper, full-size runs"))
     said = Markup.escape("; ".join(f"{gain.label} {_numbers(gain)}" for gain in found))
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height()}" width="{WIDTH}" height="{height()}" '
         f'role="img">\n<title>Test accuracy minus FedAvg\'s, in points: {said}</title>\n<style>{STYLE}\n</style>\n'
         + "\n".join(body)
         + "\n</svg>\n"

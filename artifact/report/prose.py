@@ -33,29 +33,39 @@ def paragraphs(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     Sentences that fit together stay together. A sentence that does not fit becomes points at its semicolons, or at its
     commas outside brackets; one without either stays whole.
     """
-    waiting: list[str] = []
+    together: list[str] = []
     for sentence in _cut(text, END.finditer):
-        if waiting and not fits(" ".join([*waiting, sentence])):
-            yield " ".join(waiting), ()
-            waiting = []
         if fits(sentence):
-            waiting.append(sentence)
+            together.append(sentence)
+            continue
+        yield from ((paragraph, ()) for paragraph in _grouped(together))
+        together = []
+        yield _points(sentence)
+    yield from ((paragraph, ()) for paragraph in _grouped(together))
+
+
+def _grouped(parts: Sequence[str]) -> list[str]:
+    """Parts that follow each other, as many together as fit."""
+    found: list[str] = []
+    for part in parts:
+        joined = f"{found[-1]} {part}" if found else ""
+        if joined and fits(joined):
+            found[-1] = joined
         else:
-            yield _points(sentence)
-    if waiting:
-        yield " ".join(waiting), ()
+            found.append(part)
+    return found
 
 
 def _points(sentence: str) -> tuple[str, tuple[str, ...]]:
     """A sentence as a lead and points; the sentence and no points where no pause makes them fit."""
-    lead, rest = "", sentence
     head = _cut(sentence, _pauses(": "))
-    if len(head) == 2 and fits(head[0]):  # several colons belong to the points
-        lead, rest = head
-    by_semicolon = _cut(rest, _pauses("; "))
-    cuts = (by_semicolon, _cut(rest, _pauses(", ")), [p for part in by_semicolon for p in _cut(part, _pauses(", "))])
-    found = next((points for points in cuts if len(points) > 1 and all(map(fits, points))), None)
-    return (lead, tuple(found)) if found else (sentence, ())
+    for lead, rest in ([tuple(head)] if len(head) == 2 and fits(head[0]) else []) + [("", sentence)]:
+        by_semicolon = _cut(rest, _pauses("; "))
+        by_comma = [_cut(part, _pauses(", ")) for part in by_semicolon]
+        for parts in (by_semicolon, [p for part in by_comma for p in _grouped(part)], [p for q in by_comma for p in q]):
+            if len(parts) > 1 and all(map(fits, parts)):
+                return lead, tuple(parts)
+    return sentence, ()
 
 
 def _pauses(pause: str) -> Callable[[str], Iterator[re.Match[str]]]:

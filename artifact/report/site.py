@@ -89,6 +89,11 @@ class Site:
             return None
         return f"notebooks/{place[0]}.html#{place[1]}" if place and place[0] in self.notebooks else None
 
+    def plot(self, svg: str, name: str = "static/forest.svg") -> str:
+        """The place of a plot that the page shows as a picture of its own."""
+        self.files[name] = svg.encode()
+        return name
+
     def render(self, page: Page) -> str:
         template = self.environment.get_template(page.template)
         html = template.render(page=page.name, **{"description": ""} | dict(page.context))

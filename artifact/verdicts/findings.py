@@ -68,7 +68,9 @@ class Finding:
 
     def measured(self, root: Path = experiments.ROOT) -> list[tuple[str, str]]:
         """(what it is, its value) of every number of the stored runs. Raises UserError where one has no runs."""
-        return [(label_of(cell, root), text_of(cell, root)) for cell in self.numbers.values()]
+        cells = [(cell, _compared(cell.removesuffix(NORM), root)[1].difference.n) for cell in self.numbers.values()]
+        levels = ("" if cell.endswith(NORM) or n == 1 else f" (95 %, n={n})" for cell, n in cells)
+        return [(label_of(c, root), text_of(c, root) + level) for (c, _), level in zip(cells, levels, strict=True)]
 
     def differences(self, root: Path = experiments.ROOT) -> dict[str, Interval]:
         """``row minus reference (setting)`` -> paired difference, of numbers over seeds.
@@ -139,4 +141,4 @@ def text_of(cell: str, root: Path = experiments.ROOT) -> str:
     difference = comparison.difference
     if difference.n == 1:
         return f"{difference.mean:+.1f} (n=1)"
-    return f"{difference.mean:+.1f} [{difference.low:+.1f}, {difference.high:+.1f}] (95 %, n={difference.n})"
+    return f"{difference.mean:+.1f} [{difference.low:+.1f}, {difference.high:+.1f}]"
