@@ -45,5 +45,5 @@ def main(grid, context):
     strategy.start(grid, ArrayRecord(model.state_dict()), num_rounds=rounds, evaluate_fn=evaluate)
 
 
-if __name__ == "__main__":  # or, by Flower's own command: flwr run examples/flower
+if __name__ == "__main__":
     run_simulation(server, client, num_supernodes=10)
