@@ -109,10 +109,16 @@ def test_nothing_but_a_file_is_replaced(make, tmp_path):
 
 @pytest.mark.parametrize(
     ("words", "field"),
-    [(["report", "--out", "x"], "out"), (["landscape", "nothing", "--folder", "new"], "checkpoint")],
+    [
+        (["report", "--out", "x"], "out"),
+        (["landscape", "nothing", "--folder", "new"], "checkpoint"),
+        (["audit", "init", "x", "--key", "author2025"], "file"),
+        (["audit", "init", "x"], "file"),
+        (["table", "qu2022/1", "--lookup", "--out", "x"], "out"),
+    ],
 )
 def test_a_refused_command_leaves_nothing_behind(words, field, tmp_path, monkeypatch, capsys):
-    """Of a report on a loop of links; of a landscape without a model."""
+    """Of a report, an audit or a table on a loop of links; of a landscape without a model."""
     monkeypatch.chdir(tmp_path)
     Path("x").symlink_to("x")
     assert main(words) == 2

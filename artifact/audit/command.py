@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 import time
@@ -37,7 +38,9 @@ def audit_group() -> None:
 @click.option("--key", help="Key of the paper, such as author2025.  [default: the folder's name]")
 @click.option("--title", default="My method (Author et al., VENUE 2025)", help="Name of the paper.")
 def init_command(folder: Path, key: str | None, title: str) -> None:
-    for path in files.write(folder, key or re.sub(r"[^a-z0-9]", "", folder.resolve().name.lower()), title):
+    for path in files.write(
+        folder, key or re.sub(r"[^a-z0-9]", "", os.path.basename(os.path.realpath(folder)).lower()), title
+    ):
         click.echo(str(path))
     click.echo(f"next: python -m artifact audit run {folder}")
 

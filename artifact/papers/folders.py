@@ -7,6 +7,7 @@ from there. The lists below grow then, so other modules hold them and no copies.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -130,7 +131,7 @@ def open_audit(folder: Path) -> Audit:
 
     folder = Path(folder)
     for audit in AUDITS.values():
-        if audit.folder.resolve() == folder.resolve():
+        if os.path.realpath(audit.folder) == os.path.realpath(folder):
             return audit
     if not (folder / "claims.toml").is_file():
         allowed = "a folder with claims.toml, such as `python -m artifact audit init FOLDER` writes"

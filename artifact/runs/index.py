@@ -70,7 +70,7 @@ def _stamp(folder: str) -> list[int] | None:
 def place(root: Path) -> Path:
     """The index of a store."""
     caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return caches / "fedsharp" / f"{hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:16]}.json"
+    return caches / "fedsharp" / f"{hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:16]}.json"
 
 
 def _known(root: Path, defaults: str) -> dict[str, Entry]:

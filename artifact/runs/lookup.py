@@ -6,6 +6,7 @@ Neither the data nor the hardware that a run was made with are needed to find it
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -54,7 +55,7 @@ def _sign(canonical: Mapping[str, Any]) -> str:
 
 def stores(store: Path) -> list[Path]:
     """The store and the stores of open audits, each once."""
-    return list({place.resolve(): place for place in (*ALSO, store)}.values())
+    return list({os.path.realpath(place): place for place in (*ALSO, store)}.values())
 
 
 def finished_runs(store: Path) -> dict[str, list[Run]]:

@@ -270,7 +270,10 @@ class Run:
         """Content of a part. Raises UserError where it is not what the mark of the finished run vouches for."""
         path = self.folder / name
         mark = self.mark() if self.done else None  # before it is read: the run may end meanwhile
-        content = read_file(path, most=MOST)
+        try:
+            content = read_file(path, most=MOST)
+        except UserError as error:  # no regular file, or none
+            raise _damaged(path, error.allowed) from None
         if mark is not None and mark["parts"].get(name) != digest(content):
             raise _damaged(path, "the file as it was sealed; it was changed since")
         return content

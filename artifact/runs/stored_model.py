@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,12 +44,12 @@ def find(reference: str, store: Path) -> tuple[Path, Run | None]:
     """Checkpoint file of a run folder, a run's key in the store, or a checkpoint file. Raises UserError for others."""
     path = Path(reference)
     if path.is_file():
-        folder = path.resolve().parent
+        folder = Path(os.path.realpath(path)).parent
         own = path.name == "checkpoint.safetensors" and (folder / "config.json").exists()
         return path, Run(folder.parent, folder.name) if own else None
     for folder in (path, store / reference):
         if (folder / "config.json").exists():
-            whole = folder.resolve()  # a link or "." has another name than the run
+            whole = Path(os.path.realpath(folder))  # a link or "." has another name than the run
             run = Run(whole.parent, whole.name)
             if not run.checkpoint_file.exists():
                 raise UserError("checkpoint", str(run.checkpoint_file), "a run whose checkpoint is still there")

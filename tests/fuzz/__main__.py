@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shlex
 import shutil
 import subprocess
@@ -24,7 +25,7 @@ from artifact.training import trainer  # noqa: F401, which every attempt would l
 from artifact.verdicts import ledger
 from tests.fuzz.files import Sound
 from tests.fuzz.lines import draw, grammar
-from tests.fuzz.process import Ended, attempt
+from tests.fuzz.process import MEMORY, Ended, attempt
 from tests.torture.damage import KINDS as DAMAGE
 from tests.torture.scenarios import RUN, SWEEP
 
@@ -135,6 +136,7 @@ class Workshop:
 def main(seed, lines, files, processes, first, only, patience, record):
     """Draw command lines and files from a seed, and print each that breaks a rule."""
     start, codes, broken = time.monotonic(), Counter(), []
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     with tempfile.TemporaryDirectory(prefix="fuzz-") as scratch:
         shop = Workshop(Path(scratch), patience)
         for sort, draw_one, count in (

@@ -21,6 +21,7 @@ from artifact.__main__ import main
 from artifact.accelerate import choose
 from artifact.base import paths
 from artifact.base.console import exit_code
+from artifact.base.files import read_file
 from artifact.bench import results
 from artifact.models import networks
 from artifact.papers import costs, experiments, folders
@@ -421,7 +422,7 @@ def _sealed_again(path: Path, rng: random.Random) -> None:
     """As somebody would who edits a record and forges its seal, and its key."""
     run = Run(path.parent.parent, path.parent.name)
     try:
-        run.finish(json.loads(run.done_file.read_text())["rounds"])
+        run.finish(json.loads(read_file(run.done_file, most=1 << 20))["rounds"])
     except Exception:  # what cannot be sealed stays as it is
         return
     if rng.random() < 0.5:

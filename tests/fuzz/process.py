@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 CODES = (0, 1, 2, 130)
-#: bytes of memory that an attempt may ask for
-MEMORY = 12 << 30
+#: bytes of memory that the fuzzer and its attempts may ask for
+MEMORY = 6 << 30
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,6 @@ def _child(call: Callable[[], int], folder: Path, said: int, errors: int) -> Non
     try:
         os.setsid()
         os.chdir(folder)
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         for stream, file in enumerate((os.open(os.devnull, os.O_RDONLY), said, errors)):
             os.dup2(file, stream)

@@ -173,6 +173,7 @@ def test_a_changed_tensor_is_noticed(tmp_path, capsys):
         ("config.json", "{"),
         ("timings.jsonl", '{"round": 1}\n'),
         ("metrics.jsonl", '{"round": 1, "cohort": 2}\n'),
+        ("environment.json", Path("/dev/zero")),
     ],
 )
 def test_an_unfinished_run_with_a_damaged_part_is_refused_before_it_goes_on(name, text, tmp_path, capsys):
@@ -184,7 +185,11 @@ def test_an_unfinished_run_with_a_damaged_part_is_refused_before_it_goes_on(name
     (run,) = finished(tmp_path)
     run.done_file.unlink()
     path = run.folder / name
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"seed": 9}) if text is None else text)
+    if isinstance(text, Path):
+        path.unlink()
+        path.symlink_to(text)
+    else:
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"seed": 9}) if text is None else text)
     capsys.readouterr()
     assert main(words) == 2
     assert "delete the folder" in capsys.readouterr().err and not run.done_file.exists()
