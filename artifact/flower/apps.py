@@ -64,7 +64,7 @@ class Strategy(flower.Strategy):
             self.server = Server(self.config, self.model, self._sizes(grid))
         self.tasks, (_, *vectors) = self.server.begin()
         shared = {"arrays": arrays, "vectors": _record(dict(enumerate(vectors)))}
-        run = self.config.model_dump_json()
+        run = self.server.config.model_dump_json()
         messages = []
         for task in self.tasks:
             told = ConfigRecord(

@@ -105,12 +105,16 @@ class Server(Trainer):
     """The engine without data: of its clients it knows the numbers of samples.
 
     module: the network; its weights are the first server model.  sizes: [m], samples of each client.
+    config: as it is sent to the clients: what travels lies in the memory of the host, so all compute on the CPU.
     """
 
     def __init__(self, config: RunConfig, module: nn.Module, sizes: Sequence[int]):
         if config.algorithm == "fedrobust":
             raise UserError("method", config.algorithm, "another method; its clients keep a map of their inputs")
-        self.config, self.device, self.statistics = config, torch.device("cpu"), None
+        if config.device not in ("auto", "cpu"):
+            raise UserError("device", config.device, "cpu, on which the nodes of Flower compute")
+        self.config = config = config.model_copy(update={"device": "cpu"})
+        self.device, self.statistics = torch.device("cpu"), None
         self.dtype = torch.float64 if config.dtype == "float64" else torch.float32
         self.model = OwnModel(module, None, self.device, self.dtype)
         self.oracle = Oracle(self.model, backend="loop")

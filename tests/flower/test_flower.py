@@ -94,6 +94,14 @@ def test_a_method_that_reads_what_was_not_sent_is_refused(monkeypatch):
         _two_places("fedcm", {})
 
 
+def test_nodes_compute_on_the_cpu():
+    config, sizes = _config("fedsam", CLIENTS, COHORT, SETTING), [len(y) for _, y in data()]
+    assert config.device == "auto"
+    assert Server(config, network(), sizes).config.device == "cpu"
+    with pytest.raises(UserError, match="device: 'cuda' is not possible; allowed: cpu"):
+        Server(config.model_copy(update={"device": "cuda"}), network(), sizes)
+
+
 def test_the_sums_travel_once():
     """FedSAM sends its update alone, FedSMOO one vector more, as the engine counts it."""
     for method, vectors in (("fedsam", 0), ("fedsmoo", 1)):
