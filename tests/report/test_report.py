@@ -311,6 +311,24 @@ def test_a_training_verdict_names_the_level_of_its_interval_and_its_scale(conten
     assert len(provisional) > 10 and all(one["setting"].endswith("not yet flat") for one in provisional)
 
 
+def test_a_verdict_in_training_is_told_in_words_and_counts_every_comparison_once(content):
+    """R-U4: the answer first, without an interval; what decided it stands in a table below."""
+    seen = set()
+    for id, record in content.records.items():
+        if record.in_training in ("", "not-run"):
+            continue
+        parts = evidence.experiment(record)
+        told = next(part.text for part in parts if part.text.startswith(evidence.OUTCOMES[record.in_training]))
+        assert "[" not in told and sum(part.heading == "What decided" for part in parts) == 1, id
+        if counted := re.search(r"Of (\d+) comparisons, each alone at 95 %: (.*)\.", told):
+            sides = [int(found) for found in re.findall(r"(\d+) (?:on|against|open)", counted[2])]
+            assert sum(sides) == int(counted[1]), id
+        seen.add(record.in_training)
+    assert {"reproduced", "inconclusive", "contradicted"} <= seen
+    tab1 = evidence.headline(content.records["sun23-tab1"].experiment)
+    assert re.match(r"These runs cannot tell.* Of 56 comparisons", tab1)
+
+
 def test_no_interval_of_a_card_stands_without_its_level(content):
     for record in content.records.values():
         for part in evidence.experiment(record):
