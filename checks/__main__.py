@@ -30,6 +30,7 @@ from checks import report, runner
 @click.option("--labels", is_flag=True, help="Print how each verdict was decided; with --readme the counts.")
 @click.option("--findings", is_flag=True, help="Write docs/findings.md and its figures from the stored evidence.")
 @click.option("--mutations", is_flag=True, help="Mutate every proved theorem, write docs/proofs; --claim names some.")
+@click.option("--worst-cases", is_flag=True, help="Solve the theorems' exact worst cases, write docs/proofs.")
 @click.option(
     "--limit",
     type=click.FloatRange(0, 86400, min_open=True),  # a day; a timer takes no number of any size
@@ -39,7 +40,7 @@ from checks import report, runner
 )
 @click.option("--workers", type=click.IntRange(1), default=runner.WORKERS, show_default=True, help="Processes.")
 @click.option("--store/--no-store", default=True, show_default=True, help="Write evidence files to results/checks.")
-def main(ids, papers, as_json, figures, draw, readme, labels, findings, mutations, limit, workers, store):
+def main(ids, papers, as_json, figures, draw, readme, labels, findings, mutations, worst_cases, limit, workers, store):
     """Decide claims; exit code 0 only if every verdict equals the ledger's and nothing was skipped unseen."""
     if math.isnan(limit):  # click's ranges let it pass
         raise UserError("limit", limit, "a positive number of seconds")
@@ -48,6 +49,11 @@ def main(ids, papers, as_json, figures, draw, readme, labels, findings, mutation
 
         outcomes = mutate(ids, each=click.echo)
         sys.exit(any(row["result"] == "survives" for rows in outcomes.values() for row in rows))
+    if worst_cases:
+        from checks.worst_cases import measure  # loads torch
+
+        measure(each=click.echo)
+        return
     ledger = load()
     claims = select(ledger, ids, papers)
     if figures is not None:

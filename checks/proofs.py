@@ -23,6 +23,7 @@ what the runs measure and what the mutations change. `python docs/proofs/verify.
 exported proofs without the package. A mutation tightens one constant, drops one term or moves one exponent by one. It
 is rejected (the proof fails and a known run violates it), unproved (the proof fails, no known run violates it) or it
 survives (the proof's facts give it as well, which is an error). [Which are unproved](mutations.md) stands apart.
+[Exact worst cases](worst-cases.md) of a few rounds show how much of a bound is needed.
 """
 UNPROVED = """# Mutations that no known run violates
 

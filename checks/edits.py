@@ -1,0 +1,232 @@
+"""Edits of numbers in statements: each must break its check, or change evidence, page and notebook with it.
+
+A number is drawn from the body of a check function (literals and numbers inside texts, not its docstring) or from a
+function that builds a statement object. Lines that deciding the claim does not reach belong to changed constants and
+are left out. The edited module is executed in a child process, where the claim is decided, its part of the report's
+page is written and its cell of the notebook is run. Nothing on disk changes.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import random
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import FrameType, ModuleType
+from typing import Any
+
+from artifact.verdicts.ledger import load
+from checks import runner
+from theory.inexact import decreasing, momentum, statements, theorem
+from theory.kit.proof import Rejected
+from theory.kit.statement import Statement
+from theory.kit.verdict import registry
+from theory.sun2023 import lyapunov
+
+TIME = re.compile(r"\d+(\.\d+)? s\b")
+NUMBER = re.compile(r"(?<![\w.])\d+")
+#: a check that takes longer is left to its own tests
+SECONDS = 3.0
+#: functions that build the sides of a statement object
+SIDES = ("general", "divided", "printed_steps", "sides", "closed_sides", "printed_sides")
+#: module -> statements whose sides it builds
+OBJECTS: dict[ModuleType, tuple[Callable[[], Statement], ...]] = {
+    theorem: (statements.general, statements.sampled, statements.full, lambda: statements.printed_steps("fedsam")),
+    decreasing: (decreasing.statement,),
+    momentum: (momentum.statement, momentum.printed_steps),
+    lyapunov: (lyapunov.theorem, lyapunov.general),
+}
+
+
+@dataclass(frozen=True)
+class Site:
+    """A number in a source file.
+
+    owner: claim id, or module of statement objects. start, end: place in the text. statement: first line of the Python
+    statement that holds it.
+    """
+
+    owner: str
+    module: str
+    start: int
+    end: int
+    number: str
+    statement: int
+
+    def edited(self) -> str:
+        """The module's source with the number raised by one."""
+        text = source(sys.modules[self.module])
+        return f"{text[: self.start]}{int(self.number) + 1}{text[self.end :]}"
+
+    def __str__(self) -> str:
+        text = source(sys.modules[self.module])
+        begin, line = text.rfind("\n", 0, self.start) + 1, text.count("\n", 0, self.start) + 1
+        return f"{self.owner}: {self.number} in {self.module}, line {line}: {text[begin:].splitlines()[0].strip()}"
+
+
+@cache
+def source(module: ModuleType) -> str:
+    return Path(str(module.__file__)).read_text(encoding="utf-8")
+
+
+def numbers(owner: str, module: ModuleType, function: ast.FunctionDef) -> Iterator[Site]:
+    """Numbers in a function's body, without its docstring, places in lists and the range of a search.
+
+    A search speaks where neither a proof nor an instance does, which is so for changed constants alone.
+    """
+    text = source(module)
+    starts = [0, *(match.end() for match in re.finditer("\n", text))]
+    encoded = text.isascii()
+    places = [node.slice for node in ast.walk(function) if isinstance(node, ast.Subscript)]
+    searches = [
+        k.value for k in ast.walk(function) if isinstance(k, ast.keyword) and k.arg in ("box", "function_class")
+    ]
+    skipped = {id(node) for part in places + searches for node in ast.walk(part)}
+    body = function.body[1:] if ast.get_docstring(function) is not None else function.body
+    statements = [part for top in body for part in ast.walk(top) if isinstance(part, ast.stmt)]
+    inside = {id(node): part.lineno for part in statements for node in ast.walk(part)}
+    for node in (node for top in body for node in ast.walk(top)):
+        if not isinstance(node, ast.Constant) or id(node) in skipped or not encoded:
+            continue
+        if isinstance(node.value, int | float | str) and not isinstance(node.value, bool):
+            begin = starts[node.lineno - 1] + node.col_offset
+            end = starts[node.end_lineno - 1] + node.end_col_offset  # type: ignore[operator]
+            for match in NUMBER.finditer(text[begin:end]):
+                place = begin + match.start(), begin + match.end()
+                yield Site(owner, module.__name__, *place, match[0], inside[id(node)])
+
+
+def sites() -> list[Site]:
+    """Every number that may be drawn: of quick checks of statements, and of statement objects."""
+    runner.import_theory()
+    stored, found = runner.stored(), []
+    decided = {claim.id for claim in load() if claim.decided_by == "checks"}
+    first = {check.function: name for name, check in reversed(registry.checks.items())}
+    for function, name in first.items():
+        record = stored.get(name, {})
+        if (
+            name in decided
+            and record.get("verdict") in ("proved", "repaired", "refuted")
+            and record["seconds"] < SECONDS
+        ):
+            module = sys.modules[function.__module__]
+            found += list(numbers(name, module, _functions(module)[function.__name__]))
+    for module in OBJECTS:
+        for name in SIDES:
+            if callable(getattr(module, name, None)) and getattr(module, name).__module__ == module.__name__:
+                found += list(numbers(module.__name__, module, _functions(module)[name]))
+    return found
+
+
+@cache
+def _functions(module: ModuleType) -> dict[str, ast.FunctionDef]:
+    return {node.name: node for node in ast.parse(source(module)).body if isinstance(node, ast.FunctionDef)}
+
+
+# ------------------------------------------------------------ what is seen of a statement
+
+
+def seen(owner: str) -> dict[str, Any]:
+    """verdict or failure; evidence, page and notebook of a claim; texts and proofs of a module's statement objects."""
+    if owner in registry.checks:
+        return _claim(owner)
+    texts, fails = {}, ""
+    for statement in (make() for make in OBJECTS[sys.modules[owner]]):
+        try:
+            statement.proof.verify()
+            texts[statement.name] = [statement.text, statement.proof.export()]
+        except (Rejected, ValueError) as error:
+            fails = f"{statement.name}: {error}"
+    return {"fails": fails, "evidence": texts, "page": texts, "notebook": texts}
+
+
+def _claim(name: str) -> dict[str, Any]:
+    from artifact.report import evidence
+    from artifact.report.content import Record
+    from notebooks import claim as notebook
+
+    check = registry.checks[name]
+    group = tuple(other for other, own in registry.checks.items() if own.function is check.function)
+    result = notebook._result(group)
+    expected = next(claim for claim in load() if claim.id == name)
+    if result["verdict"] != expected.expected:
+        return {"fails": f"{result['verdict']}: {result['evidence'].get('error', '')}"}
+    record = Record(expected, result["verdict"], result["evidence"], result.get("margin"), result.get("repaired"))
+    content = {key: result.get(key) for key in ("evidence", "margin", "repaired")}
+    page = [str(part) for part in evidence.parts(record)] + [str(record.margin), str(record.repaired)]
+    return {"fails": "", "evidence": content, "page": page, "notebook": TIME.sub("", notebook.show(name)._repr_html_())}
+
+
+def outcome(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    """ "fails", "changes", or what did not follow the edit."""
+    if after["fails"]:
+        return "fails"
+    same = [name for name in ("evidence", "page", "notebook") if before[name] == after[name]]
+    return f"unnoticed by {', '.join(same)}" if same else "changes"
+
+
+def in_child(work: Callable[[], Any]) -> Any:
+    """The plain result of a function that runs in a forked process, or its failure."""
+    reader, writer = os.pipe()
+    if (child := os.fork()) == 0:
+        try:
+            answer = work()
+        except BaseException as error:  # whatever an edited module raises is a failure that is seen
+            answer = {"fails": f"{type(error).__name__}: {error}"}
+        with os.fdopen(writer, "w", encoding="utf-8") as pipe:
+            json.dump(runner.plain(answer), pipe)
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, encoding="utf-8") as pipe:
+        text = pipe.read()
+    os.waitpid(child, 0)
+    return json.loads(text) if text else {"fails": "the process ended"}
+
+
+def after_edit(site: Site) -> dict[str, Any]:
+    """What is seen once the edited module has been executed in place of the module."""
+    module = sys.modules[site.module]
+    for name in [n for n, check in registry.checks.items() if check.function.__module__ == site.module]:
+        del registry.checks[name]
+    exec(compile(site.edited(), str(module.__file__), "exec"), vars(module))
+    return seen(site.owner)
+
+
+def reached(site: Site) -> dict[str, Any]:
+    """Whether what is seen depends on the site's line at all."""
+    lines: set[int] = set()
+    name = str(sys.modules[site.module].__file__)
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        if frame.f_code.co_filename != name:
+            return None
+        lines.add(frame.f_lineno)
+        return trace
+
+    sys.settrace(trace)
+    seen(site.owner)
+    return {"reached": site.statement in lines}
+
+
+def try_edits(count: int, seed: int = 0) -> Iterator[tuple[Site, str]]:
+    """Draw ``count`` numbers that are reached, edit one at a time; yields each with its outcome."""
+    drawn = sites()
+    random.Random(seed).shuffle(drawn)
+    for site in drawn:
+        before = in_child(lambda site=site: seen(site.owner))
+        found = outcome(before, in_child(lambda site=site: after_edit(site)))
+        if found in ("fails", "changes") or in_child(lambda site=site: reached(site)).get("reached", True):
+            yield site, found
+            if (count := count - 1) == 0:
+                return
+
+
+if __name__ == "__main__":
+    for place, result in try_edits(int(sys.argv[1]), int(sys.argv[2])):
+        print(f"{result:38} {place}", flush=True)

@@ -1,0 +1,57 @@
+"""Numbers of statements, edited one at a time: the check fails, or evidence, page and notebook change with it."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+
+import pytest
+
+from checks import edits
+from theory.inexact import theorem
+from theory.kit.verdict import registry
+
+#: FEDSHARP_EDITS=30 draws thirty, in some minutes
+COUNT, SEED = int(os.environ.get("FEDSHARP_EDITS", "4")), 0
+
+
+def test_edited_numbers_are_noticed():
+    """In a process of its own, which forks a child for every edit."""
+    command = [sys.executable, "-W", "ignore", "-m", "checks.edits", str(COUNT), str(SEED)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    lines = done.stdout.splitlines()
+    assert done.returncode == 0 and len(lines) == COUNT, done.stderr[-2000:]
+    assert [line for line in lines if line.split()[0] not in ("fails", "changes")] == []
+
+
+def test_numbers_of_texts_and_of_expressions_are_drawn_and_others_are_not():
+    sites = edits.sites()
+    assert len(sites) > 3000 and {site.module for site in sites} >= {module.__name__ for module in edits.OBJECTS}
+    assert len({site.owner for site in sites if site.owner in registry.checks}) > 150
+    text = 'def f(x):\n    """9"""\n    y = x[7] + 12\n    return decide(y, "a <= 3 b_2", function_class="5")\n'
+    (function,) = ast.parse(text).body
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(edits, "source", lambda module: text)
+        found = list(edits.numbers("claim", theorem, function))
+        assert [(site.number, site.statement) for site in found] == [("12", 3), ("3", 4)]
+        assert "y = x[7] + 13\n" in found[0].edited() and '"a <= 4 b_2"' in found[1].edited()
+
+
+@pytest.mark.parametrize(
+    ("after", "expected"),
+    [
+        ({"fails": "refuted: "}, "fails"),
+        ({"fails": "", "evidence": 2, "page": 2, "notebook": 2}, "changes"),
+        ({"fails": "", "evidence": 2, "page": 1, "notebook": 2}, "unnoticed by page"),
+        ({"fails": "", "evidence": 1, "page": 1, "notebook": 1}, "unnoticed by evidence, page, notebook"),
+    ],
+)
+def test_an_edit_must_show_everywhere(after, expected):
+    assert edits.outcome({"fails": "", "evidence": 1, "page": 1, "notebook": 1}, after) == expected
+
+
+def test_a_child_that_dies_has_failed():
+    assert edits.in_child(lambda: os._exit(3)) == {"fails": "the process ended"}
+    assert edits.in_child(lambda: 1 / 0)["fails"].startswith("ZeroDivisionError")
