@@ -193,3 +193,16 @@ def test_an_unfinished_run_with_a_damaged_part_is_refused_before_it_goes_on(name
     capsys.readouterr()
     assert main(words) == 2
     assert "delete the folder" in capsys.readouterr().err and not run.done_file.exists()
+
+
+def test_the_same_checkpoint_has_the_same_bytes(tmp_path, capsys):
+    words = (
+        "run --algorithm fedsmoo --model mlp-8 --clients 2 --cohort 2 --train-size 40 --test-size 20 --rounds 1 --quiet"
+    )
+    contents = set()
+    for number in range(3):
+        assert main([*words.split(), "--out", str(tmp_path / str(number))]) == 0
+        (run,) = finished(tmp_path / str(number))
+        contents.add(run.checkpoint_file.read_bytes())
+    assert len(contents) == 1
+    capsys.readouterr()
