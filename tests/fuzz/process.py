@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import os
 import resource
 import select
@@ -68,6 +69,7 @@ def attempt(call: Callable[[], int], folder: Path, patience: float) -> Ended:
 def _child(call: Callable[[], int], folder: Path, said: int, errors: int) -> None:
     code = 1
     try:
+        faulthandler.disable()  # a signal is told by the exit code
         os.setsid()
         os.chdir(folder)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
