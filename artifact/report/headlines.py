@@ -114,7 +114,8 @@ def said_in_five(content: Content) -> list[tuple[str, str]]:
     records = list(content.records.values())
     paper = Counter(v for record in records if (v := record.counted("on_paper")))
     trained = Counter(record.in_training for record in records if record.in_training)
-    provisional = sum(record.provisional for record in records if record.in_training)
+    waiting = trained.pop("not-run", 0)
+    provisional = sum(record.provisional for record in records if record.in_training in trained)
     wrong = paper["refuted"] + paper["repaired"]
     above = {gain.label: gain for gain in gains()}
     proofs = sum(r.claim.refutes == "proof" and r.on_paper in ("refuted", "repaired") for r in records)
@@ -130,7 +131,8 @@ def said_in_five(content: Content) -> list[tuple[str, str]]:
             "Training",
             f"Our runs judge {trained.total()} claims at a small scale. They reproduce "
             f"{trained['reproduced']}, contradict {trained['contradicted']} and cannot tell for "
-            f"{trained['inconclusive']}. {provisional} of these verdicts are provisional.",
+            f"{trained['inconclusive']}. {provisional} of these verdicts are provisional, and {waiting} more claims wait "
+            "for a run.",
         ),
         (
             "What gains accuracy",
