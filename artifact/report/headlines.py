@@ -131,8 +131,8 @@ def said_in_five(content: Content) -> list[tuple[str, str]]:
             "Training",
             f"Our runs judge {trained.total()} claims at a small scale. They reproduce "
             f"{trained['reproduced']}, contradict {trained['contradicted']} and cannot tell for "
-            f"{trained['inconclusive']}. {provisional} of these verdicts are provisional, and {waiting} more claims wait "
-            "for a run.",
+            f"{trained['inconclusive']}. {provisional} of these verdicts are provisional, and {waiting} more claims "
+            "wait for a run.",
         ),
         (
             "What gains accuracy",

@@ -1,6 +1,6 @@
-"""``python docs/performance/load.py``: how stores, ledgers, federations and sweeps grow; prints load.json.
+"""``python docs/robustness/load.py``: how stores, ledgers, federations and sweeps grow; prints load.json.
 
-``python docs/performance/load.py measure PART...`` measures parts anew and writes them to load.json. Each number comes
+``python docs/robustness/load.py measure PART...`` measures parts anew and writes them to load.json. Each number comes
 from a process of its own and counts from the moment when the program is loaded. Processor time is what is compared,
 since it moves little where other processes run beside; wall time is given where waiting counts.
 """
@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Any
 
 import click
-from checkout import HERE
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from artifact.base.devices import vector_unit
 from artifact.base.files import write_atomic
@@ -34,7 +35,7 @@ from artifact.verdicts import ledger
 from artifact.verdicts.decide import decide
 from artifact.verdicts.lookup import open_store
 
-OUT = HERE / "load.json"
+OUT = Path(__file__).with_name("load.json")
 RECORDS = (1_250, 5_000, 20_000)
 CLAIMS = (1_000, 5_000)
 CLIENTS = (100, 1_000, 10_000)
