@@ -215,7 +215,11 @@ def reached(site: Site) -> dict[str, Any]:
 
 
 def try_edits(count: int, seed: int = 0) -> Iterator[tuple[Site, str]]:
-    """Draw ``count`` numbers that are reached, edit one at a time; yields each with its outcome."""
+    """Draw ``count`` numbers that are reached, edit one at a time; yields each with its outcome.
+
+    Verdicts that the same program has kept are not asked for: they are those of the statements before the edit.
+    """
+    os.environ.pop(runner.KEPT_VARIABLE, None)
     drawn = sites()
     random.Random(seed).shuffle(drawn)
     for site in drawn:

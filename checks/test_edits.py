@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from checks import edits
+from checks import edits, runner
 from theory.inexact import theorem
 from theory.kit.verdict import registry
 
@@ -17,10 +17,11 @@ from theory.kit.verdict import registry
 COUNT, SEED = int(os.environ.get("FEDSHARP_EDITS", "4")), 0
 
 
-def test_edited_numbers_are_noticed():
-    """In a process of its own, which forks a child for every edit."""
+def test_edited_numbers_are_noticed(tmp_path):
+    """In a process of its own, which forks a child for every edit; a folder of kept verdicts changes nothing."""
     command = [sys.executable, "-W", "ignore", "-m", "checks.edits", str(COUNT), str(SEED)]
-    done = subprocess.run(command, capture_output=True, text=True)
+    kept = os.environ | {runner.KEPT_VARIABLE: os.environ.get(runner.KEPT_VARIABLE, str(tmp_path))}
+    done = subprocess.run(command, capture_output=True, text=True, env=kept, timeout=60 * COUNT)
     lines = done.stdout.splitlines()
     assert done.returncode == 0 and len(lines) == COUNT, done.stderr[-2000:]
     assert [line for line in lines if line.split()[0] not in ("fails", "changes")] == []

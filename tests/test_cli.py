@@ -136,7 +136,7 @@ BAD = [
     ("verdicts --out {missing}", ("out", "missing", "there")),
     ("sharpness {folder} --samples 0", ("samples", "0", "x>=2")),
     ("sharpness {folder} --seed -1", ("seed", "-1", "x>=0")),
-    ("replay {missing}.npz --out {out}/t.npz", ("case", "missing.npz", "existing")),
+    ("replay {missing}.npz --out {out}/t.npz", ("case", "missing.npz", "No such file")),
     ("replay {truncated} --out {out}/t.npz", ("case", "truncated.npz", "undamaged")),
     ("replay {pickled} --out {out}/t.npz", ("case", "pickled.npz", "without objects")),
     ("replay {wrong_meta} --out {out}/t.npz", ("meta", "wrong_meta.npz", "algo")),

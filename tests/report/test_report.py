@@ -285,7 +285,9 @@ def test_front_page_readme_and_list_count_alike(content, site):
         totals = re.findall(rf'href="\?{name}=([a-z-]+)#claims"[^>]*>(\d+)<', front)
         assert {verdict: int(n) for verdict, n in totals} == count
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert f"decides {counts[0].total()} statements" in readme and f"judge {counts[1].total()} claims" in readme
+    waiting = counts[1]["not-run"]
+    assert f"decides {counts[0].total()} statements" in readme
+    assert f"judge {counts[1].total() - waiting} claims" in readme and f"and {waiting} more claims wait" in readme
     assert f"contradict {counts[1]['contradicted']} and" in readme
     for page in ("reproduction", "verdicts"):
         text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
@@ -824,7 +826,7 @@ class Elements(HTMLParser):
             if tag == "article":
                 self.articles.append(found["id"])
         if tag in ("a", "link") and found.get("href"):
-            self.links.append(found["href"])
+            (self.links if tag == "a" else self.sources).append(found["href"])
         if found.get("src"):
             self.sources.append(found["src"])
         if tag == "img":
@@ -854,9 +856,11 @@ def test_ids_are_unique_on_every_page(pages):
 
 
 def test_every_internal_link_anchor_and_source_resolves_and_nothing_is_fetched_from_outside(site, pages):
+    """The page of faults leads to the repositories' lines; whoever follows such a link leaves the report."""
     broken = []
     for name, page in pages.items():
-        for target in [*page.links, *page.sources]:
+        leaving = {one for one in page.links if name == "genealogy.html" and one.startswith("https://github.com/")}
+        for target in [*(one for one in page.links if one not in leaving), *page.sources]:
             path, _, anchor = target.partition("#")
             path = path.partition("?")[0] or name
             inside = ":" not in path and not path.startswith("/") and (site / path).is_file()

@@ -229,8 +229,8 @@ def _fedsam(gradient, server: Fraction, lr: Fraction) -> list[Fraction]:
 
 
 def _reached(path: list[Fraction], target: Fraction) -> int:
-    """First round after which the gradient of x^2/2 is at most the target."""
-    return next(r for r, w in enumerate(path, start=1) if abs(w) <= target)
+    """First round after which the gradient of x^2/2 is at most the target; one past the path if none is."""
+    return next((r for r, w in enumerate(path, start=1) if abs(w) <= target), len(path) + 1)
 
 
 def _kept(path: list[Fraction], target: Fraction) -> int:

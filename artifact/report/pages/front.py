@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from artifact.report import evidence, headlines
+from artifact.report import evidence, headlines, notebooks
 from artifact.report.content import Content, Finding, Record
 from artifact.report.mathematics import typeset
 from artifact.report.pages.papers import statement_parts
@@ -42,6 +42,7 @@ def build(site: Site) -> Iterator[Page]:
         "losses": [(picture, caption) for picture, caption in losses if picture is not None],
         "findings": [_finding(site, finding) for finding in content.findings],
         "said": headlines.said_in_five(content),
+        "to_try": notebooks.names(notebooks.FOLDER / "try"),
         "plot": site.plot(headlines.forest()),
         "plot_size": (headlines.WIDTH, headlines.height()),
         "matrices": [_matrix(content, name) for name in ("on_paper", "in_training")],
