@@ -19,8 +19,10 @@ DATA = "0" * 64
 
 
 def stores_now() -> str:
-    """Fingerprint of the stores, which other processes may add to."""
-    return fingerprints.digest([], fingerprints.records(paths.ROOT / store for store in experiments.STORES.values()))
+    """Fingerprint of the stores and names of the drawn figures, which other processes may add to."""
+    drawn = sorted(str(path) for path in (paths.ROOT / "out").glob("**/figures/*.png"))
+    stores = (paths.ROOT / store for store in experiments.STORES.values())
+    return "\n".join([fingerprints.digest([], fingerprints.records(stores)), *drawn])
 
 
 def stored_run(root: Path, run_config: RunConfig, lines: Sequence[dict[str, Any]], seconds: float = 1.0) -> Run:
