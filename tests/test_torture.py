@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -62,3 +63,10 @@ def test_a_process_that_does_not_end_and_what_it_leaves_are_written_down(tmp_pat
     ended = chamber.end(chamber.start(""), "words")
     assert ended.code is None
     assert [violation.rule for violation in chamber.violations] == ["ends in time", "nothing left behind"]
+
+
+def test_records_name_no_folder_of_the_machine_that_made_them():
+    """Neither of a store nor of the environment."""
+    records = sorted((ROOT / "docs" / "robustness").glob("torture-*.json"))
+    told = [re.findall(r"(?<![\w.])/(?:home|root|tmp|work|usr|opt)/[^\s\"]*", path.read_text()) for path in records]
+    assert records and told == [[] for _ in records]

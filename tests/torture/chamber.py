@@ -140,7 +140,8 @@ class Chamber:
 
     def _hear(self, line: str) -> None:
         """Keep what was said at this step, without what differs from one scenario to the next."""
-        line = re.sub(r"\b[0-9a-f]{16}\b", "KEY", line.replace(str(self.store), "STORE"))
+        line = line.replace(str(self.store), "STORE").replace(sys.prefix, "ENVIRONMENT")
+        line = re.sub(r"\b[0-9a-f]{16}\b", "KEY", line)
         self.heard.append((self.step, re.sub(r"(?<![\w.])[0-9]+(?![\w.])", "N", line)))
 
     def _judge(self, ended: Ended) -> None:
