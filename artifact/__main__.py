@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from contextlib import ExitStack
 
-from artifact.runs.processes import interruptible, uninterrupted
+from artifact.runs.processes import interruptible
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit code: 0 well, 2 bad input, 130 interrupted (a run keeps its last checkpoint)."""
-    imports = ExitStack()
-    imports.enter_context(uninterrupted())  # until they have ended, where a signal ends the command in one line
     from artifact.base.console import exit_code, invoked
 
     arguments = list(sys.argv[1:] if arguments is None else arguments)
 
     def command() -> object:
-        with imports:
-            from artifact.cli import commands
+        from artifact.cli import commands
 
         return invoked(commands(arguments), arguments, "python -m artifact")
 

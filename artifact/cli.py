@@ -21,7 +21,6 @@ from artifact.base.errors import UserError
 from artifact.base.options import ADD_ONLY, AS_JSON, AUDIT_ONLY, profile_option
 from artifact.base.registered import LOADERS
 from artifact.base.tables_as_text import in_words, markdown_table, plain_lines
-from artifact.runs.processes import uninterrupted
 
 
 def _of_checkout(module: str) -> Any:
@@ -114,8 +113,7 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module, name = COMMANDS[cmd_name][0].split(":")
-        with uninterrupted():
-            found = getattr(import_module(module), name)
+        found = getattr(import_module(module), name)
         return found if isinstance(found, click.Command) else found()
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

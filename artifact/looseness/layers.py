@@ -249,7 +249,8 @@ def bounds(
     names = _layers(risk.model)
     chain = chain_of(risk.model, _state(risk, w))
     options: dict[str, Any] = {"tol": tol, "max_iterations": max_iterations, "seed": seed}
-    value = float(risk(w))
+    if not math.isfinite(value := float(risk(w))):
+        raise UserError("loss", value, "a finite loss at the weights that are looked at")
     inputs = _Inputs(risk, w, names)
     c, known = _supremum(risk, inputs.largest)
     slices = dict(risk.layout.slices())
@@ -367,8 +368,8 @@ class _Inputs:
                 self.squared[name][i] += float(call.input.double().square().sum())
         if H is None:
             return
-        roots = _roots(H)
-        self.largest = max(self.largest, float(torch.linalg.eigvalsh(H)[:, -1].max()))
+        roots = _roots(H.double())  # a float32 solver meets numbers too small for it where a class is certain
+        self.largest = max(self.largest, float(torch.linalg.eigvalsh(H.double())[:, -1].max()))
         outputs = [call.output for call in calls]
         J: list[list[Tensor]] = [[] for _ in calls]
         for k in range(z.shape[1]):
@@ -377,7 +378,7 @@ class _Inputs:
                 collected.append((torch.zeros_like(call.output) if row is None else row).reshape(len(x), -1))
         lengths: dict[str, Tensor] = {}
         for call, slopes in zip(calls, J, strict=True):
-            pulled = (roots @ torch.stack(slopes, 1)).double()  # [B, C, units]: H^(1/2) J
+            pulled = roots @ torch.stack(slopes, 1).double()  # [B, C, units]: H^(1/2) J
             top = torch.linalg.eigvalsh(pulled @ pulled.mT)[:, -1].clamp_min(0)
             area = kernel_area(self.risk.model.get_submodule(call.layer))
             length = (area * top * call.input.double().flatten(1).square().sum(1)).sqrt()

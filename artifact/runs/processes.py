@@ -16,8 +16,29 @@ from typing import Any
 ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 #: those that count even where a shell started the process in the background, which ignores Ctrl-C for it
 DEMANDED = (signal.SIGINT, signal.SIGTERM)
-#: seconds in which further signals count as the same request
-SAME = 1.0
+#: what brings a signal back that came amid an import, where the system has it
+TIMER = (signal.SIGALRM,) if hasattr(signal, "setitimer") else ()
+#: seconds until it comes back, and seconds in which imports have to end
+SOON, IMPORTS = 0.05, 10.0
+#: seconds after a signal in which a further one counts as the same request, and seconds that one request can take
+SAME, LONGEST = 1.0, 5.0
+
+
+class Request:
+    """Signals that follow each other closely are one request to end, whoever heard the first of them."""
+
+    def __init__(self) -> None:
+        self.first = self.last = -LONGEST
+
+    def again(self) -> bool:
+        """Note a signal; whether it belongs to the request before it."""
+        now = time.monotonic()
+        same = now - self.last < SAME and now - self.first < LONGEST
+        self.first, self.last = self.first if same else now, now
+        return same
+
+
+REQUEST = Request()
 
 
 def heeded() -> list[signal.Signals]:
@@ -29,44 +50,40 @@ def heeded() -> list[signal.Signals]:
 def interruptible() -> Iterator[None]:
     """For a whole process: TERM and HUP raise KeyboardInterrupt as Ctrl-C does, and many signals at once raise one.
 
-    After the block the process is ending: a signal within a second changes nothing, a later one ends it at once. While
-    the interpreter takes itself down, which would make a signal deadly again, none counts.
+    It is raised when the imports in progress have ended: in the midst of one it is lost, or leaves a compiled module in
+    halves, which can end the process by another signal. After the block the process is ending: a signal of the same
+    request changes nothing, a later one ends it at once. While the interpreter takes itself down, which would make a
+    signal deadly again, none counts.
     """
-    last, over = -SAME, False
+    over, since = False, None
 
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        nonlocal last
-        if time.monotonic() - last < SAME:
+    def interrupt(_number: int, frame: FrameType | None) -> None:
+        nonlocal since
+        if not over and TIMER and _imports(frame) and (since is None or time.monotonic() - since < IMPORTS):
+            since = time.monotonic() if since is None else since
+            signal.setitimer(signal.ITIMER_REAL, SOON)
             return
-        last = time.monotonic()
+        since = None
+        if REQUEST.again():
+            return
         if over:
             os._exit(130)
         raise KeyboardInterrupt
 
-    for name in heeded():
+    for name in (*heeded(), *TIMER):
         signal.signal(name, interrupt)
         atexit.register(signal.signal, name, signal.SIG_IGN)
     try:
         yield
     finally:
         over = True
-        last = time.monotonic()
 
 
-@contextlib.contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Signals wait until the block has ended; for imports, in which a raised KeyboardInterrupt can be lost."""
-    asked: list[int] = []
-    old: dict[signal.Signals, Any] = {}
-    with contextlib.suppress(ValueError):  # not the main thread, which is the one that signals interrupt
-        old = {name: signal.signal(name, lambda number, _: asked.append(number)) for name in heeded()}
-    try:
-        yield
-    finally:
-        for name, handler in old.items():
-            signal.signal(name, handler)
-    if asked:
-        signal.raise_signal(asked[0])
+def _imports(frame: FrameType | None) -> bool:
+    """Whether an import is in progress in this frame or in one that called it."""
+    while frame is not None and not frame.f_code.co_filename.startswith("<frozen importlib"):
+        frame = frame.f_back
+    return frame is not None
 
 
 def progress_bar(**options: Any) -> Any:

@@ -19,7 +19,7 @@ from safetensors import SafetensorError
 from artifact import data
 from artifact.base.errors import UserError
 from artifact.base.lazy import Tensor, torch
-from artifact.runs.processes import heeded, progress_bar
+from artifact.runs.processes import REQUEST, heeded, progress_bar
 from artifact.runs.schema import EVALUATED
 from artifact.runs.store import (
     CHECKPOINT_SECONDS,
@@ -259,6 +259,7 @@ class Interruption:
         return self
 
     def _ask(self, *_: object) -> None:
+        REQUEST.again()
         self.asked = True
 
     def __exit__(self, *_: object) -> None:

@@ -368,3 +368,23 @@ def test_a_bad_file_is_one_line(tmp_path, capsys, text, said):
 def test_bad_options_are_one_line(capsys, words):
     code, out, error = command(capsys, *words)
     assert (code, out) == (2, "") and len(error.splitlines()) == 1
+
+
+def test_a_class_of_which_the_network_is_certain_has_bounds_in_float32():
+    """Its probabilities are too small for the eigenvalue solver of that type, which gave no number or none at all."""
+    torch.manual_seed(0)
+    net = nn.Linear(10, 10, bias=False)
+    x, y = 40 * torch.randn(120, 10), torch.arange(120) % 10
+    with torch.no_grad():
+        net.weight.copy_(torch.eye(10))
+    report = bounds(net, nn.CrossEntropyLoss(), (x, y))
+    double = bounds(net.double(), nn.CrossEntropyLoss(), (x.double(), y))
+    assert report.layers[0].bounds["sample"] == pytest.approx(double.layers[0].bounds["sample"], rel=1e-4)
+
+
+def test_a_loss_that_is_not_finite_is_refused():
+    net = nn.Linear(3, 2)
+    with torch.no_grad():
+        net.weight[0, 0] = torch.nan
+    with pytest.raises(UserError, match="loss: nan is not possible; allowed: a finite loss"):
+        bounds(net, nn.CrossEntropyLoss(), (torch.ones(4, 3), torch.tensor([0, 1, 0, 1])))

@@ -29,7 +29,7 @@ from artifact.report.build import build
 from artifact.report.command import report_command
 from artifact.report.content import ROOT, Content, Record
 from artifact.report.mathematics import Converter, mathml, mended, typeset
-from artifact.report.pages import figures, papers
+from artifact.report.pages import figures, papers, reference
 from artifact.report.pages.choose import direction
 from artifact.report.pages.papers import statement_parts
 from artifact.report.pictures import Pictures
@@ -973,3 +973,9 @@ def test_the_page_of_faults_shows_each_effect_as_the_tables_do():
     assert ramp.count('<td class="num">8</td>') == 2
     assert "No runs of it" not in page
     assert "--audit audits/caldarola2025 --profile laptop --lookup" in ramp
+
+
+def test_a_run_of_a_method_that_only_an_audit_knows_has_no_row_among_the_costs():
+    config = {"algorithm": "a-method-of-an-audit", "variant": "paper", "source": None, "switches": []}
+    assert not reference._plain(config)
+    assert reference._plain(config | {"algorithm": "fedavg"})

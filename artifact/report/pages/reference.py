@@ -155,8 +155,13 @@ def _counted(site: Site) -> dict[tuple[str, str], tuple[Mapping[str, float], Run
 
 
 def _plain(config: Mapping[str, Any]) -> bool:
-    """A variant as it stands: the paper's form without single switches, or one repository's whole released form."""
+    """A variant as it stands: the paper's form without single switches, or one repository's whole released form.
+
+    A store may hold runs of a method that an audit brought, which is known only where that audit is open.
+    """
     name = config["algorithm"]
+    if name not in algorithms.ALGORITHMS:
+        return False
     released = config["variant"] == "released"
     expected = algorithms.resolve(name, config["variant"], config["source"] if released else None, ())
     return set(config["switches"]) == set(expected)

@@ -1,0 +1,75 @@
+"""Signals, from the first import of a process to its end."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from artifact.runs import processes
+
+MAIN = """
+import sys
+import time
+from artifact.base.console import exit_code
+from artifact.runs.processes import interruptible
+
+def command():
+    import slow
+    time.sleep(30)
+    print("after the import", flush=True)
+
+if __name__ == "__main__":
+    with interruptible():
+        sys.exit(exit_code(command))
+"""
+SLOW = """
+import time
+print("begun", flush=True)
+end = time.monotonic() + {seconds}
+while time.monotonic() < end:
+    time.sleep(0.01)
+print("imported", flush=True)
+"""
+
+
+def _interrupted_in_an_import(tmp_path, seconds: float, count: int) -> tuple[int, str, str]:
+    (tmp_path / "main.py").write_text(MAIN)
+    (tmp_path / "slow.py").write_text(SLOW.format(seconds=seconds))
+    root = str(processes.__file__).rsplit("/artifact/", 1)[0]
+    words = [sys.executable, "-m", "main"]
+    around = {"PYTHONPATH": f"{tmp_path}:{root}", "PATH": ""}
+    with subprocess.Popen(
+        words, cwd=tmp_path, env=around, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout.readline() == "begun\n"
+        for _ in range(count):
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.01)
+        said, errors = process.communicate(timeout=60)
+    return process.returncode, said, errors
+
+
+@pytest.mark.parametrize("count", [1, 30])
+def test_a_signal_waits_for_the_import_in_progress(tmp_path, count):
+    code, said, errors = _interrupted_in_an_import(tmp_path, 0.5, count)
+    assert (code, said, errors) == (130, "imported\n", "interrupted\n")
+
+
+def test_an_import_that_takes_too_long_is_ended(tmp_path, monkeypatch):
+    limited = f"import artifact.runs.processes as processes\nprocesses.IMPORTS = 0.3\n{MAIN}"
+    monkeypatch.setattr(sys.modules[__name__], "MAIN", limited)
+    code, said, errors = _interrupted_in_an_import(tmp_path, 30, 1)
+    assert (code, said, errors) == (130, "", "interrupted\n")
+
+
+def test_signals_that_follow_closely_are_one_request(monkeypatch):
+    now = 100.0
+    monkeypatch.setattr(processes.time, "monotonic", lambda: now)
+    request, heard = processes.Request(), []
+    for now in (100.0, 100.5, 101.4, 102.5, 103.4, 104.3, 105.2, 106.1, 107.0, 107.9):  # noqa: B007  the clock's
+        heard.append(request.again())
+    assert heard == [False, True, True, False, True, True, True, True, True, False], "1.1 s apart, 5 s after the first"
