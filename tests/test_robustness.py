@@ -271,6 +271,7 @@ def test_truncated_checkpoint_is_one_line(tmp_path):
         with pytest.raises(UserError, match="intact safetensors file") as caught:
             session.execute(_config(), tmp_path)
         assert "\n" not in str(caught.value) and str(run.checkpoint_file) in str(caught.value)
+        assert str(caught.value).endswith(f"; delete the folder {run.folder} to make the run from its start")
         assert run.checkpoint_file.read_bytes() == whole[:length] and not run.done
     run.checkpoint_file.write_bytes(whole)
     assert session.execute(_config(), tmp_path).summary["rounds"] == 6

@@ -156,15 +156,19 @@ def _restore(run: Run, trainer: Trainer) -> None:
     """Set the trainer to the last checkpoint, where there is one. Raises UserError for one that does not fit it."""
     if not run.checkpoint_file.exists():
         return
-    tensors, metadata = read_checkpoint(run.checkpoint_file)
-    require_checkpoint_of(run, metadata, trainer.config.canonical())
     fresh = trainer.tensors()
     try:
+        tensors, metadata = read_checkpoint(run.checkpoint_file)
+        require_checkpoint_of(run, metadata, trainer.config.canonical())
         trainer.restore(tensors, int(metadata["round"]))
         _require_alike(fresh, trainer.tensors())
+        return
+    except UserError as error:
+        allowed = error.allowed
     except (KeyError, TypeError, ValueError) as error:
-        allowed = f"all tensors of a run of {trainer.config.algorithm} ({error}); delete the folder {run.folder}"
-        raise UserError("checkpoint", str(run.checkpoint_file), f"{allowed} to make the run from its start") from None
+        allowed = f"all tensors of a run of {trainer.config.algorithm} ({error})"
+    hint = f"delete the folder {run.folder} to make the run from its start"
+    raise UserError("checkpoint", str(run.checkpoint_file), f"{allowed}; {hint}")
 
 
 def require_checkpoint_of(run: Run, metadata: Mapping[str, str], own: Mapping[str, Any]) -> None:

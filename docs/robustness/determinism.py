@@ -51,7 +51,6 @@ UNVECTORISED = 1e-5
 ALONE = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 #: kinds of surroundings -> what the libraries are told
 SURROUNDINGS: dict[str, dict[str, str]] = {
-    "as it is": {},
     "as it is, once more": {},
     "AVX2": {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "OPENBLAS_CORETYPE": "Haswell"},
     "no vector unit": {"ATEN_CPU_CAPABILITY": "default", "ONEDNN_MAX_CPU_ISA": "SSE41"},

@@ -73,3 +73,22 @@ def test_signals_that_follow_closely_are_one_request(monkeypatch):
     for now in (100.0, 100.5, 101.4, 102.5, 103.4, 104.3, 105.2, 106.1, 107.0, 107.9):  # noqa: B007  the clock's
         heard.append(request.again())
     assert heard == [False, True, True, False, True, True, True, True, True, False], "1.1 s apart, 5 s after the first"
+
+
+def test_a_terminal_s_signals_do_not_reach_the_server_of_workers():
+    """It imports for seconds, and would end in a traceback; what the driver blocks meanwhile comes afterwards."""
+    code = """
+import os, signal, sys
+from multiprocessing import forkserver
+from artifact.runs.sweep import workers
+signal.signal(signal.SIGINT, lambda *_: print("heard", flush=True))
+ensured = forkserver.ensure_running
+forkserver.ensure_running = lambda: (ensured(), os.killpg(0, signal.SIGINT))
+workers.get_ready()
+import time
+time.sleep(0.5)
+print(os.waitpid(forkserver._forkserver._forkserver_pid, os.WNOHANG))
+"""
+    words = [sys.executable, "-c", code]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=100, start_new_session=True, check=True)
+    assert (done.stdout, done.stderr) == ("heard\n(0, 0)\n", "")

@@ -272,7 +272,10 @@ class Chamber:
         self.step = -1
         self.store.mkdir(exist_ok=True)
         words = f"store repair --out {self.store}"
-        self.allow(self.end(self.start(words), words), 0, 1)
+        ended = self.end(self.start(words), words)
+        self.allow(ended, 0, 1)
+        for folder in re.findall("^make again: (.+?): move the folder away", ended.said, re.M):
+            damage.remove(Path(folder))
         for method in METHODS:
             ended = self.end(self.start(self.line(method)), self.line(method))
             if ended.code == 2 and re.search("delete the folder|store repair", ended.errors):

@@ -192,17 +192,23 @@ def context() -> BaseContext:
 
 
 def get_ready() -> None:
-    """Let that server import while the caller still plans."""
+    """Let that server import while the caller still plans, deaf to a terminal, which the driver hears."""
     if context().get_start_method() == "forkserver":
-        from multiprocessing.forkserver import ensure_running  # not on every system
+        from multiprocessing import forkserver, resource_tracker  # not on every system
 
-        ensure_running()
+        resource_tracker.ensure_running()  # which would undo the next line
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
+        try:
+            forkserver.ensure_running()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class _Worker:
     """The driver's side of a worker process."""
 
     def __init__(self, settings: Settings, core: int | None):
+        get_ready()
         processes = context()
         self.pipe, theirs = processes.Pipe()
         # typeshed gives Process to the kinds of contexts only
