@@ -114,19 +114,20 @@ class Content:
     def records(self) -> dict[str, Record]:
         """Claim id -> what is known of the claim, in ledger order."""
         page = {id: section.page for section in self.sections for id in section.claims}
-        return {id: replace(record, page=page[id]) for id, record in self._decided.items()}
+        return {id: replace(record, page=page[id]) for id, record in self.decided.items()}
 
     @cached_property
     def sections(self) -> list[Section]:
         """The pages of the papers, each with the claims on it."""
-        found = self._decided.values()
+        found = self.decided.values()
         return sections(
             {r.claim.id: r.claim for r in found},
             {r.claim.id: (r.evidence, r.experiment, r.repaired or "") for r in found},
         )
 
     @cached_property
-    def _decided(self) -> dict[str, Record]:
+    def decided(self) -> dict[str, Record]:
+        """The same, before it is known on which page a claim stands."""
         return {claim.id: self._record(claim) for claim in ledger.load(folder=self.root / "claims")}
 
     def _stored(self, claim: Claim) -> dict[str, Any]:

@@ -105,13 +105,14 @@ def _scale() -> str:
 
 def sentences() -> str:
     """Five numbered lines, each with at most one interval, and a table of counts by paper."""
-    text = [f"{number}. **{about}.** {said}" for number, (about, said) in enumerate(said_in_five(Content()), 1)]
-    return "\n".join([*text, "", *_papers(), "", *_picture()])
+    content = Content()
+    text = [f"{number}. **{about}.** {said}" for number, (about, said) in enumerate(said_in_five(content), 1)]
+    return "\n".join([*text, "", *_papers(content), "", *_picture()])
 
 
 def said_in_five(content: Content) -> list[tuple[str, str]]:
     """(what about, what came out), five of them, for README and the front page."""
-    records = list(content.records.values())
+    records = list(content.decided.values())
     paper = Counter(v for record in records if (v := record.counted("on_paper")))
     trained = Counter(record.in_training for record in records if record.in_training)
     waiting = trained.pop("not-run", 0)
@@ -144,10 +145,10 @@ def said_in_five(content: Content) -> list[tuple[str, str]]:
     ]
 
 
-def _papers() -> list[str]:
+def _papers(content: Content) -> list[str]:
     """A line for every paper: what was wrong on paper and what the runs say, with the way to its pages."""
     body = []
-    records = Content().records.values()
+    records = content.decided.values()
     for paper in PAPERS:
         own = [record for record in records if record.claim.paper == paper]
         checked = Counter(v for record in own if (v := record.counted("on_paper")))

@@ -14,8 +14,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import nbformat
-
 from artifact.base import paths
 from artifact.base.cache import cache
 from artifact.base.errors import UserError
@@ -40,6 +38,8 @@ def _order(name: str) -> tuple[int, bool, str]:
 
 def read(name: str, folder: Path = FOLDER) -> dict[str, Any]:
     """The notebook as parsed JSON. Raises UserError for an unknown name and a damaged file."""
+    import nbformat  # a second, which only those wait for who read a notebook
+
     path, known = folder / f"{name}.ipynb", names(folder)
     if name not in known:
         raise UserError("notebook", name, ", ".join(known))
