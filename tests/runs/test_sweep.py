@@ -126,6 +126,25 @@ def test_killed_workers_are_replaced_and_their_runs_go_on(alone, tmp_path):
     _assert_same_store(alone, tmp_path)
 
 
+def test_a_killed_server_of_workers_is_replaced(alone, tmp_path, monkeypatch):
+    """As it answers the first request for a worker."""
+    forkserver = pytest.importorskip("multiprocessing.forkserver")
+    read, killed = forkserver.read_signed, []
+
+    def read_signed(fd):
+        if not killed:
+            killed.append(forkserver._forkserver._forkserver_pid)
+            os.kill(killed[0], signal.SIGKILL)
+            raise EOFError("unexpected EOF")
+        return read(fd)
+
+    monkeypatch.setattr(forkserver, "read_signed", read_signed)
+    tally = _sweep(_configs(), tmp_path)
+    assert killed and forkserver._forkserver._forkserver_pid != killed[0]
+    assert not tally.failures and tally.ended["trained"] == len(_configs())
+    _assert_same_store(alone, tmp_path)
+
+
 def test_bad_runs_are_reported_and_the_rest_goes_on(tmp_path, monkeypatch, capsys):
     """Missing data, a method that raises and one that kills its worker every time, beside two good runs."""
     (tmp_path / "faulty.py").write_text(FAULTY)

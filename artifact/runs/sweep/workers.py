@@ -208,6 +208,17 @@ class _Worker:
     """The driver's side of a worker process."""
 
     def __init__(self, settings: Settings, core: int | None):
+        for pause in (0.05, 0.5, None):
+            try:
+                self._start(settings, core)
+                break
+            except (EOFError, OSError):  # somebody killed the server; the next try starts another
+                if pause is None:
+                    raise
+                time.sleep(pause)
+        self.job: Job | None = None
+
+    def _start(self, settings: Settings, core: int | None) -> None:
         get_ready()
         processes = context()
         self.pipe, theirs = processes.Pipe()
@@ -217,7 +228,6 @@ class _Worker:
         )
         self.process.start()
         theirs.close()
-        self.job: Job | None = None
 
     def begin(self, job: Job) -> None:
         self.job = job
