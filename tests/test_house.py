@@ -51,7 +51,7 @@ MOST = {
     "papers": 5_116,
     "bench": 808,
     "verdicts": 1_965,
-    "report": 3_867,
+    "report": 3_869,
     "audit": 400,
     "cli": 269,
     "__main__": 32,
