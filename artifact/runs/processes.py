@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import shutil
 import signal
 import threading
 import time
@@ -94,10 +95,11 @@ def progress_bar(**options: Any) -> Any:
     return tqdm(**options)
 
 
-def end_with_driver(patience: float = 0.0) -> None:
+def end_with_driver(patience: float = 0.0, scratch: str | None = None) -> None:
     """Call in a worker: when its driver is no more, it is asked to end, and ended after so many seconds.
 
-    With no patience it ends at once, instead of computing for nobody.
+    With no patience it ends at once, instead of computing for nobody.  scratch: folder of the driver's temporary
+    files, which goes with it.
     """
     import multiprocessing  # not with every command's start
     from multiprocessing.connection import wait
@@ -107,6 +109,8 @@ def end_with_driver(patience: float = 0.0) -> None:
 
     def watch() -> None:
         wait([driver.sentinel])
+        if scratch is not None:
+            shutil.rmtree(scratch, ignore_errors=True)
         if patience:
             os.kill(os.getpid(), signal.SIGTERM)
             time.sleep(patience)

@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -198,6 +199,7 @@ def _context():
 
 def _drive(store: Path, note: Path) -> None:
     """A sweep in a process of its own; ``note`` receives the workers' process ids and at the end the tally."""
+    tempfile.tempdir = str(note.with_suffix(".scratch"))
     signal.signal(signal.SIGINT, signal.default_int_handler)  # tests that a shell runs in the background ignore it
     planned = sweep.plan(_configs(), store)
     pool = LocalPool(2, Settings(store, checkpoint_seconds=0))
@@ -239,7 +241,9 @@ def _alive(pid: int) -> bool:
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)])
 def test_ended_driver_leaves_no_process_and_the_same_sweep_goes_on(number, code, alone, tmp_path):
     store, note = tmp_path / "store", tmp_path / "note"
+    scratch = note.with_suffix(".scratch")
     store.mkdir()
+    scratch.mkdir()
     process = _start(store, note)
     _wait(lambda: note.with_suffix(".pids").exists() and any(store.glob("*/checkpoint.safetensors")), "checkpoint")
     os.kill(process.pid, number)
@@ -247,6 +251,7 @@ def test_ended_driver_leaves_no_process_and_the_same_sweep_goes_on(number, code,
     assert process.exitcode == code and not note.exists()
     pids = [int(word) for word in note.with_suffix(".pids").read_text().split()]
     _wait(lambda: not any(map(_alive, pids)), "end of the workers")
+    assert list(scratch.iterdir()) == []
     assert len(list(store.glob("*/metrics.jsonl"))) > 0 and len(list(store.glob("*/done"))) < 4
     tally = _sweep(_configs(), store)
     assert not tally.open and not tally.failures
@@ -258,6 +263,8 @@ def test_ended_driver_leaves_no_process_and_the_same_sweep_goes_on(number, code,
 def test_two_sweeps_at_once_share_the_work(alone, tmp_path):
     store, notes = tmp_path / "store", [tmp_path / "first", tmp_path / "second"]
     store.mkdir()
+    for note in notes:
+        note.with_suffix(".scratch").mkdir()
     processes = [_start(store, note) for note in notes]
     for process in processes:
         process.join(PATIENCE)

@@ -70,14 +70,15 @@ def _environment(around: dict[str, str]) -> dict[str, str]:
 
 
 class Chamber:
-    """A store under ``folder`` that starts empty.
+    """A store under ``folder`` that starts empty, and a folder for temporary files that has to end so.
 
     undisturbed: store of the same runs.  keys: method -> key.  patience: seconds for a process to end.
     """
 
     def __init__(self, folder: Path, undisturbed: Path, keys: dict[str, str], patience: float):
         self.folder, self.undisturbed, self.keys, self.patience = folder, undisturbed, keys, patience
-        self.store = folder / "store"
+        self.store, self.scratch = folder / "store", folder / "scratch"
+        self.scratch.mkdir()
         self.violations: list[Violation] = []
         self.damaged: set[str] = set()
         self.finished: dict[str, str] = {}
@@ -101,7 +102,7 @@ class Chamber:
         said, errors = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115, ``end`` closes them
         process = subprocess.Popen(
             [*self.program, *shlex.split(words)],
-            env=_environment(SURROUNDINGS[around]),
+            env=_environment(SURROUNDINGS[around] | {"TMPDIR": str(self.scratch)}),
             cwd=self.folder,
             start_new_session=True,
             stdout=said,
@@ -262,7 +263,7 @@ class Chamber:
             self.broken("same bits", f"{key} is no run of the undisturbed store")
         elif (theirs / "metrics.jsonl").read_bytes() != (ours / "metrics.jsonl").read_bytes():
             self.broken("same bits", f"metrics of {key}")
-        elif (ours / "checkpoint.safetensors").exists():
+        elif (ours / "checkpoint.safetensors").is_file():
             one, two = (load_file(folder / "checkpoint.safetensors") for folder in (theirs, ours))
             if any(not np.array_equal(one[name], two[name], equal_nan=True) for name in one.keys() & two.keys()):
                 self.broken("same bits", f"tensors of {key}")
@@ -285,8 +286,8 @@ class Chamber:
         self.damaged.clear()
         self.finished = {key: known for key, known in self.finished.items() if (self.store / key / "done").exists()}
         self._look()
-        for leftover in [*self.store.glob("*/.*"), *self.store.glob(".*")]:
-            self.broken("nothing left behind", str(leftover.relative_to(self.store)))
+        for leftover in [*self.store.glob("*/.*"), *self.store.glob(".*"), *self.scratch.iterdir()]:
+            self.broken("nothing left behind", str(leftover.relative_to(self.folder)))
         words = f"store verify --out {self.store}"
         self.allow(self.end(self.start(words), words), 0)
 

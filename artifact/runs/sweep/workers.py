@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import BaseContext
+from multiprocessing.util import get_temp_dir  # of this process and its server, which no public name tells
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -151,14 +152,14 @@ def own_cores() -> list[int | None]:
     return [*sorted(os.sched_getaffinity(0))] if hasattr(os, "sched_getaffinity") else [None]
 
 
-def _work(pipe: Connection, settings: Settings, core: int | None) -> None:
+def _work(pipe: Connection, settings: Settings, core: int | None, scratch: str) -> None:
     """A worker process, until the driver closes the pipe or is no more.
 
     Ctrl-C and a terminal's hangup reach the whole process group: the driver, which they interrupt, ends its workers.
     """
     for name in set(ENDING) - {signal.SIGTERM}:
         signal.signal(name, signal.SIG_IGN)
-    end_with_driver(PATIENCE)
+    end_with_driver(PATIENCE, scratch)
     use_core(core)
     for file in settings.add:
         register_file(file)
@@ -224,7 +225,7 @@ class _Worker:
         self.pipe, theirs = processes.Pipe()
         # typeshed gives Process to the kinds of contexts only
         self.process = processes.Process(  # type: ignore[attr-defined]
-            target=_work, args=(theirs, settings, core), daemon=True
+            target=_work, args=(theirs, settings, core, get_temp_dir()), daemon=True
         )
         self.process.start()
         theirs.close()
