@@ -27,6 +27,8 @@ ROOT = Path(__file__).resolve().parents[2]
 #: files of a finished run whose bytes never change again, and those that the seal vouches for
 NUMBERS = ("config.json", "metrics.jsonl")
 SEALED = ("config.json", "metrics.jsonl", "timings.jsonl", "environment.json", "done", "checkpoint.safetensors")
+#: beginnings of the names under which libraries keep what serves the next process, too
+CACHES = ("torchinductor_",)
 #: how the system's loader and compiled libraries end a process that has no memory, before any Python can say so
 NATIVE = re.compile("cannot allocate memory for thread-local data: ABORT|LLVM ERROR: out of memory|std::bad_alloc")
 
@@ -286,7 +288,8 @@ class Chamber:
         self.damaged.clear()
         self.finished = {key: known for key, known in self.finished.items() if (self.store / key / "done").exists()}
         self._look()
-        for leftover in [*self.store.glob("*/.*"), *self.store.glob(".*"), *self.scratch.iterdir()]:
+        scratch = [path for path in self.scratch.iterdir() if not path.name.startswith(CACHES)]
+        for leftover in [*self.store.glob("*/.*"), *self.store.glob(".*"), *scratch]:
             self.broken("nothing left behind", str(leftover.relative_to(self.folder)))
         words = f"store verify --out {self.store}"
         self.allow(self.end(self.start(words), words), 0)
