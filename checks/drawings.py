@@ -47,11 +47,11 @@ class Drawing:
     def draw(self, folder: Path) -> str:
         """Write PNG and PDF, then the mark that they are there; returns the name."""
         runner.import_theory()  # the worker process that draws has no check registered yet
-        for path in (folder / f"{self.name}.{suffix}" for suffix in ("png", "pdf")):
-            if self.stored is None:
-                findings.draw_scenario(self.name.removeprefix(_LOSS), path)
-            else:
-                draw(self.name, self.stored, path)
+        paths = [folder / f"{self.name}.{suffix}" for suffix in ("png", "pdf")]
+        if self.stored is None:
+            findings.draw_scenario(self.name.removeprefix(_LOSS), *paths)
+        else:
+            draw(self.name, self.stored, *paths)
         write_atomic(self._mark(folder), self.fingerprint)
         return self.name
 

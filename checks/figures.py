@@ -63,10 +63,10 @@ def sections(check: Check) -> dict[str, str]:
     return parts
 
 
-def draw(claim: str, result: Mapping[str, Any], path: Path) -> None:
-    """Draw the figure of a claim to a PNG. result: verdict, evidence, repaired, as in the stored evidence file."""
+def draw(claim: str, result: Mapping[str, Any], *paths: Path) -> None:
+    """Draw the figure of a claim. result: verdict, evidence, repaired, as in the stored file.  paths: .png, .pdf."""
     check, evidence = registry.checks[claim], result["evidence"]
-    with _canvas(ledger()[claim], result["verdict"], path) as axes:
+    with _canvas(ledger()[claim], result["verdict"], *paths) as axes:
         if check.figure is not None:
             check.figure(axes, evidence)
         else:
@@ -101,16 +101,19 @@ def draw_comparisons(claim: Claim, evidence: Mapping[str, Any], verdict: str, pa
 
 
 @contextmanager
-def _canvas(claim: Claim, verdict: str, path: Path) -> Iterator[Axes]:
-    """Axes under the claim's title and verdict, saved as a PNG when the body ends."""
+def _canvas(claim: Claim, verdict: str, *paths: Path) -> Iterator[Axes]:
+    """Axes under the claim's title and verdict, saved when the body ends."""
     figure, axes = plt.subplots(figsize=(WIDTH, HEIGHT), layout="constrained")
     try:
         yield axes
         title = "\n".join(textwrap.wrap(f"{claim.id}: {claim.title}", 74))
         figure.suptitle(f"{title}\n", fontsize=10, x=0.01, ha="left", parse_math=False)
         figure.text(0.99, 0.985, verdict, ha="right", va="top", size=10, weight="bold", color=COLOURS.get(verdict, "k"))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=DPI, bbox_inches="tight" if axes.axison else _text_box(figure), pad_inches=0.1)
+        box = "tight" if axes.axison else _text_box(figure)
+        for path in paths:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            figure.savefig(path, dpi=DPI, bbox_inches=box, pad_inches=0.1)
+            figure.set_layout_engine("none")  # as it lies now
     finally:
         plt.close(figure)
 

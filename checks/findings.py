@@ -81,14 +81,16 @@ def draw_numbers(finding: Finding, path: Path) -> None:
     plt.close(figure)
 
 
-def draw_scenario(name: str, path: Path) -> None:
-    """Figure of one counter-example loss as a PNG."""
+def draw_scenario(name: str, *paths: Path) -> None:
+    """Figure of one counter-example loss.  paths: .png, .pdf."""
     figure, axes = plt.subplots(figsize=(7.2, 4.6), layout="constrained")
     scenario = SCENARIOS[name]()
     plot_scenario(axes, scenario)
     figure.suptitle(scenario.name, fontsize=10)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=110, bbox_inches="tight", pad_inches=0.08)
+    for path in paths:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, dpi=110, bbox_inches="tight", pad_inches=0.08)
+        figure.set_layout_engine("none")  # as it lies now
     plt.close(figure)
 
 

@@ -114,6 +114,7 @@ def save(figure: plt.Figure, folder: Path, stem: str) -> list[Path]:
     for path in paths:
         with replacing(path) as temporary:
             figure.savefig(temporary, format=path.suffix[1:], dpi=150, bbox_inches="tight", metadata=_undated(path))
+        figure.set_layout_engine("none")  # as it lies now
     plt.close(figure)
     return paths
 
