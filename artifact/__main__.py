@@ -24,5 +24,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    with interruptible():
-        sys.exit(main())
+    try:
+        with interruptible():
+            sys.exit(main())
+    except KeyboardInterrupt:  # before the command had begun, or when it had ended
+        print("interrupted", file=sys.stderr)
+        sys.exit(130)

@@ -24,8 +24,8 @@ def exit_code(command: Callable[[], object], interrupted: str = "interrupted") -
 
     interrupted: what to print when it was interrupted from the keyboard.
     """
-    _escape_what_cannot_be_shown()
     try:
+        _escape_what_cannot_be_shown()
         code = command()
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())

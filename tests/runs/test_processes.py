@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from artifact.base import console
 from artifact.runs import processes
 
 MAIN = """
@@ -92,3 +93,9 @@ print(os.waitpid(forkserver._forkserver._forkserver_pid, os.WNOHANG))
     words = [sys.executable, "-c", code]
     done = subprocess.run(words, capture_output=True, text=True, timeout=100, start_new_session=True, check=True)
     assert (done.stdout, done.stderr) == ("heard\n(0, 0)\n", "")
+
+
+def test_a_signal_before_the_command_begins_is_one_line(monkeypatch, capsys):
+    monkeypatch.setattr(console, "_escape_what_cannot_be_shown", lambda: signal.default_int_handler(2, None))
+    assert console.exit_code(lambda: 0) == 130
+    assert capsys.readouterr().err == "interrupted\n"
