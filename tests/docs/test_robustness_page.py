@@ -35,6 +35,14 @@ def test_every_fault_of_the_review_has_a_test_that_exists():
             assert test in {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}, (fault, test)
 
 
+def test_every_fault_that_the_chamber_found_has_a_test_that_exists():
+    named = re.findall(r"^\| [^|]+ \| [^|]+ \| `(\S+\.py)::(\w+)` \|$", PAGE.split("## The fuzzer")[0], re.M)
+    assert len(named) >= 7
+    for path, test in named:
+        tree = ast.parse((ROOT / "tests" / path).read_text(encoding="utf-8"))
+        assert test in {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}, test
+
+
 def test_the_bill_of_materials_agrees_with_the_lock():
     bill = json.loads((FOLDER / "sbom.json").read_text(encoding="utf-8"))
     assert bill["bomFormat"] == "CycloneDX"
