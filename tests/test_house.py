@@ -47,7 +47,7 @@ MOST = {
     "flower": 440,
     "optim": 228,
     "losses": 31,
-    "runs": 4_031,
+    "runs": 4_050,
     "papers": 5_116,
     "bench": 808,
     "verdicts": 1_965,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
-import shutil
 import signal
 import threading
 import time
@@ -17,6 +16,8 @@ from typing import Any
 ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 #: those that count even where a shell started the process in the background, which ignores Ctrl-C for it
 DEMANDED = (signal.SIGINT, signal.SIGTERM)
+#: where a driver names its folder of temporary files to the server of its workers, which alone reads it
+SCRATCH = "FEDSHARP_SCRATCH"
 #: what brings a signal back that came amid an import, where the system has it
 TIMER = (signal.SIGALRM,) if hasattr(signal, "setitimer") else ()
 #: seconds until it comes back, and seconds in which imports have to end
@@ -95,11 +96,10 @@ def progress_bar(**options: Any) -> Any:
     return tqdm(**options)
 
 
-def end_with_driver(patience: float = 0.0, scratch: str | None = None) -> None:
+def end_with_driver(patience: float = 0.0) -> None:
     """Call in a worker: when its driver is no more, it is asked to end, and ended after so many seconds.
 
-    With no patience it ends at once, instead of computing for nobody.  scratch: folder of the driver's temporary
-    files, which goes with it.
+    With no patience it ends at once, instead of computing for nobody.
     """
     import multiprocessing  # not with every command's start
     from multiprocessing.connection import wait
@@ -109,8 +109,6 @@ def end_with_driver(patience: float = 0.0, scratch: str | None = None) -> None:
 
     def watch() -> None:
         wait([driver.sentinel])
-        if scratch is not None:
-            shutil.rmtree(scratch, ignore_errors=True)
         if patience:
             os.kill(os.getpid(), signal.SIGTERM)
             time.sleep(patience)

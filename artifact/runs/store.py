@@ -18,9 +18,9 @@ import os
 import platform
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from filelock import FileLock, Timeout
@@ -43,6 +43,7 @@ GLOBAL_MODEL = ("w", "statistics")
 CHECKPOINT_SECONDS = 20.0
 #: the name of what a finished run measured of its model's curvature
 CURVATURE = "curvature.json"
+Content = TypeVar("Content")
 #: evaluated rounds at the end of training; their mean is the headline accuracy
 LAST = 10
 #: bytes of a record's largest file but for its checkpoint
@@ -89,7 +90,7 @@ def _lines(path: Path) -> tuple[list[tuple[dict[str, Any], bytes]], int]:
     A half-written last line is left out and no damage.
     """
     lines: list[tuple[dict[str, Any], bytes]] = []
-    whole = read_file(path, most=MOST).split(b"\n")[:-1] if path.exists() else []
+    whole = _hinted(path, partial(read_file, most=MOST)).split(b"\n")[:-1] if path.exists() else []
     for number, line in enumerate(whole, 1):
         try:
             entry = parsed(line)
@@ -429,7 +430,7 @@ class Finished(Run):
         return super().intact
 
 
-def _hinted(path: Path, read: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:
+def _hinted(path: Path, read: Callable[[Path], Content]) -> Content:
     """As ``read``, whose error then says what to do."""
     try:
         return read(path)

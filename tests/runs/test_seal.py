@@ -21,6 +21,8 @@ from artifact.runs.store import CURVATURE, PARTS, Finished, Run, finished, read_
 from artifact.training import config
 
 RESULTS = paths.ROOT / "results"
+#: parts of a run that is not finished
+UNSEALED = (*PARTS, "checkpoint.safetensors")
 CONFIG = config.make(algorithm="fedavg", rounds=3)
 
 
@@ -173,7 +175,8 @@ def test_a_changed_tensor_is_noticed(tmp_path, capsys):
         ("config.json", "{"),
         ("timings.jsonl", '{"round": 1}\n'),
         ("metrics.jsonl", '{"round": 1, "cohort": 2}\n'),
-        ("environment.json", Path("/dev/zero")),
+        *((name, Path("/dev/zero")) for name in UNSEALED),
+        *((name, Path("/")) for name in UNSEALED),
     ],
 )
 def test_an_unfinished_run_with_a_damaged_part_is_refused_before_it_goes_on(name, text, tmp_path, capsys):
@@ -187,7 +190,7 @@ def test_an_unfinished_run_with_a_damaged_part_is_refused_before_it_goes_on(name
     path = run.folder / name
     if isinstance(text, Path):
         path.unlink()
-        path.symlink_to(text)
+        path.mkdir() if text.is_dir() else path.symlink_to(text)
     else:
         path.write_text(json.dumps(json.loads(path.read_text()) | {"seed": 9}) if text is None else text)
     capsys.readouterr()

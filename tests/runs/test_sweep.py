@@ -6,8 +6,8 @@ import json
 import multiprocessing
 import os
 import signal
+import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -199,8 +199,8 @@ def _context():
 
 def _drive(store: Path, note: Path) -> None:
     """A sweep in a process of its own; ``note`` receives the workers' process ids and at the end the tally."""
-    tempfile.tempdir = str(note.with_suffix(".scratch"))
     signal.signal(signal.SIGINT, signal.default_int_handler)  # tests that a shell runs in the background ignore it
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # which the server of this process is deaf to
     planned = sweep.plan(_configs(), store)
     pool = LocalPool(2, Settings(store, checkpoint_seconds=0))
 
@@ -241,9 +241,7 @@ def _alive(pid: int) -> bool:
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)])
 def test_ended_driver_leaves_no_process_and_the_same_sweep_goes_on(number, code, alone, tmp_path):
     store, note = tmp_path / "store", tmp_path / "note"
-    scratch = note.with_suffix(".scratch")
     store.mkdir()
-    scratch.mkdir()
     process = _start(store, note)
     _wait(lambda: note.with_suffix(".pids").exists() and any(store.glob("*/checkpoint.safetensors")), "checkpoint")
     os.kill(process.pid, number)
@@ -251,7 +249,6 @@ def test_ended_driver_leaves_no_process_and_the_same_sweep_goes_on(number, code,
     assert process.exitcode == code and not note.exists()
     pids = [int(word) for word in note.with_suffix(".pids").read_text().split()]
     _wait(lambda: not any(map(_alive, pids)), "end of the workers")
-    assert list(scratch.iterdir()) == []
     assert len(list(store.glob("*/metrics.jsonl"))) > 0 and len(list(store.glob("*/done"))) < 4
     tally = _sweep(_configs(), store)
     assert not tally.open and not tally.failures
@@ -260,11 +257,21 @@ def test_ended_driver_leaves_no_process_and_the_same_sweep_goes_on(number, code,
     _assert_same_store(alone, store)
 
 
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_killed_driver_leaves_no_temporary_file(begun, tmp_path):
+    """Whether its workers have begun, or only the server that they come from."""
+    scratch, store = tmp_path / "scratch", tmp_path / "store"
+    scratch.mkdir()
+    words = [sys.executable, "-m", "artifact", "sweep", "qu2022/1", "--profile", "quick", "--jobs", "2", "--quiet"]
+    with subprocess.Popen([*words, "--out", str(store)], env=os.environ | {"TMPDIR": str(scratch)}) as process:
+        _wait(lambda: any(store.glob("*/metrics.jsonl")) if begun else any(scratch.glob("pymp-*/*")), "beginning")
+        process.kill()
+    _wait(lambda: not any(scratch.glob("pymp-*")), "end of the temporary files")
+
+
 def test_two_sweeps_at_once_share_the_work(alone, tmp_path):
     store, notes = tmp_path / "store", [tmp_path / "first", tmp_path / "second"]
     store.mkdir()
-    for note in notes:
-        note.with_suffix(".scratch").mkdir()
     processes = [_start(store, note) for note in notes]
     for process in processes:
         process.join(PATIENCE)

@@ -21,7 +21,7 @@ from artifact.base.errors import UserError
 from artifact.base.lazy import torch
 from artifact.interface.added import register_file
 from artifact.runs import session
-from artifact.runs.processes import ENDING, end_with_driver
+from artifact.runs.processes import ENDING, SCRATCH, end_with_driver
 from artifact.runs.store import Run
 from artifact.training.config import RunConfig
 
@@ -152,14 +152,14 @@ def own_cores() -> list[int | None]:
     return [*sorted(os.sched_getaffinity(0))] if hasattr(os, "sched_getaffinity") else [None]
 
 
-def _work(pipe: Connection, settings: Settings, core: int | None, scratch: str) -> None:
+def _work(pipe: Connection, settings: Settings, core: int | None) -> None:
     """A worker process, until the driver closes the pipe or is no more.
 
     Ctrl-C and a terminal's hangup reach the whole process group: the driver, which they interrupt, ends its workers.
     """
     for name in set(ENDING) - {signal.SIGTERM}:
         signal.signal(name, signal.SIG_IGN)
-    end_with_driver(PATIENCE, scratch)
+    end_with_driver(PATIENCE)
     use_core(core)
     for file in settings.add:
         register_file(file)
@@ -188,7 +188,9 @@ def context() -> BaseContext:
     kinds = multiprocessing.get_all_start_methods()
     chosen = multiprocessing.get_context("forkserver" if "forkserver" in kinds else "spawn")
     if "forkserver" in kinds:
-        chosen.set_forkserver_preload(["artifact.runs.sweep.workers", "artifact.training.trainer"])
+        chosen.set_forkserver_preload(
+            ["artifact.runs.sweep.server", "artifact.runs.sweep.workers", "artifact.training.trainer"]
+        )
     return chosen
 
 
@@ -199,9 +201,12 @@ def get_ready() -> None:
 
         resource_tracker.ensure_running()  # which would undo the next line
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
+        if multiprocessing.parent_process() is None:  # else the folder is the parent's
+            os.environ[SCRATCH] = get_temp_dir()
         try:
             forkserver.ensure_running()
         finally:
+            os.environ.pop(SCRATCH, None)
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
@@ -225,7 +230,7 @@ class _Worker:
         self.pipe, theirs = processes.Pipe()
         # typeshed gives Process to the kinds of contexts only
         self.process = processes.Process(  # type: ignore[attr-defined]
-            target=_work, args=(theirs, settings, core, get_temp_dir()), daemon=True
+            target=_work, args=(theirs, settings, core), daemon=True
         )
         self.process.start()
         theirs.close()
