@@ -979,3 +979,13 @@ def test_a_run_of_a_method_that_only_an_audit_knows_has_no_row_among_the_costs()
     config = {"algorithm": "a-method-of-an-audit", "variant": "paper", "source": None, "switches": []}
     assert not reference._plain(config)
     assert reference._plain(config | {"algorithm": "fedavg"})
+
+
+def test_no_page_shows_a_thing_of_its_template(site):
+    """A macro that has the name of a value is printed in place of it."""
+    shown = {
+        path.name
+        for path in site.glob("*.html")
+        if re.search("&lt;(Macro|built-in|bound method|function) ", path.read_text())
+    }
+    assert shown == set()
