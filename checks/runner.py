@@ -385,6 +385,20 @@ def jobs_for(claims: Iterable[Claim]) -> list[Job]:
     return [Job(tuple(ids)) for ids in groups.values()]
 
 
+def mutations(claims: Iterable[str]) -> dict[Job, str]:
+    """One job per check function of the claims and scale that it declares -> the verdict that it declares."""
+    from theory.kit.verdict import registry
+
+    groups: dict[Any, list[str]] = {}
+    for name in claims:
+        groups.setdefault(registry.checks[name].function, []).append(name)
+    return {
+        Job(tuple(names), scale): verdict
+        for names in groups.values()
+        for scale, verdict in registry.checks[names[0]].mutations
+    }
+
+
 def run_claims(
     claims: Sequence[Claim], *, each: Callable[[Outcome], None] = lambda outcome: None, **options: Any
 ) -> list[Outcome]:
@@ -464,6 +478,15 @@ def unknown_checks(claims: Iterable[Claim]) -> list[str]:
 
     ledger = {claim.id: claim for claim in claims}
     return [i for i in registry.checks if i not in ledger or ledger[i].decided_by != "checks"]
+
+
+def registered_in(file: Path) -> dict[str, int]:
+    """Ids under which a file has registered checks -> line of the check."""
+    from theory.kit.verdict import registry
+
+    codes = {name: check.function.__code__ for name, check in registry.checks.items()}
+    own = str(file.absolute())
+    return {name: code.co_firstlineno for name, code in codes.items() if code.co_filename == own}
 
 
 def versions() -> dict[str, str]:

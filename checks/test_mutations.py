@@ -4,21 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from checks.runner import Job
+from checks.runner import mutations
 from theory.kit.verdict import registry
 
-
-def _jobs() -> dict[Job, str]:
-    """One job per function and scale (a function may decide several claims)."""
-    jobs: dict[Job, str] = {}
-    for function in dict.fromkeys(check.function for check in registry.checks.values()):
-        claims = tuple(name for name, check in registry.checks.items() if check.function is function)
-        for scale, expected in registry.checks[claims[0]].mutations:
-            jobs[Job(claims, scale)] = expected
-    return jobs
-
-
-MUTATIONS = _jobs()
+MUTATIONS = mutations(registry.checks)
 MUTATED = [check for check in registry.checks.values() if check.mutations]
 
 

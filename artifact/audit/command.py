@@ -16,6 +16,7 @@ import click
 
 from artifact.audit import folder as files
 from artifact.base import paths
+from artifact.base.errors import UserError
 from artifact.base.files import require_writable
 from artifact.base.options import AS_JSON, DATA_ROOT, QUIET, Place, jobs_option, profile_option
 from artifact.base.registered import registered
@@ -47,18 +48,21 @@ def init_command(folder: Path, key: str | None, title: str) -> None:
 
 @dataclass(frozen=True)
 class Decided:
-    """What came of a claim.  by: the check, or the runs at a profile.  held: whether it must be the expected one."""
+    """What came of a claim.  by: the check, or the runs at a profile.  held: whether it must be the expected one.
+
+    declared: what the check itself declares for a constant that was multiplied; empty for the claim as it stands.
+    """
 
     claim: Claim
     verdict: str
     by: str
     text: str
     held: bool = True
-    field: str = "expected"
+    declared: str = ""
 
     @property
     def expected(self) -> str:
-        return self.claim.expected_empirical if self.by != "check" else self.claim.expected
+        return self.declared or (self.claim.expected_empirical if self.by != "check" else self.claim.expected)
 
     @property
     def as_expected(self) -> bool:
@@ -108,31 +112,42 @@ def run_command(
         _print(decided, time.monotonic() - start, site)
     for one in wrong:
         place = files.line_of_claim(audit, claims, one.claim.id)
-        said = f"the ledger expects {one.expected or 'nothing yet'}, the {one.by} says {one.verdict}"
+        who = "its mutation declares" if one.declared else "the ledger expects"
+        said = f"{who} {one.expected or 'nothing yet'}, the {one.by} says {one.verdict}"
         print(f"unexpected: {one.claim.id}: {said}: {one.text} ({place})", file=sys.stderr)
     if wrong:
         raise click.exceptions.Exit(1)
 
 
 def _by_checks(claims: Sequence[Claim], audit: Audit) -> list[Decided]:
-    """Verdicts of the claims that a check decides; its evidence is stored beside the audit's runs."""
+    """Verdicts of the claims that a check decides, and of its mutations; evidence is stored beside the audit's runs.
+
+    Raises UserError, with file and line, for a fault in the file of the checks.
+    """
     checked = [claim for claim in claims if claim.decided_by == "checks"]
     if not checked and not audit.statements.is_file():
         return []
     runner = registered("checks")
+    if faults := runner.import_theory([audit.key]):
+        raise UserError("statements", audit.statements.name, f"a Python file that runs: {faults[audit.key]}")
+    files.check_registered(audit, claims, runner.registered_in(audit.statements))
     evidence = folders.evidence_folder(audit.key, audit.results)
     require_writable(evidence)
-    outcomes = runner.run_claims(checked, each=lambda outcome: runner.store(outcome, evidence))
     found = []
-    for outcome in outcomes:
-        if outcome.skipped:
-            found.append(Decided(outcome.claim, outcome.verdict, "check", outcome.skipped, held=False))
-            continue
-        found.append(
-            Decided(
-                outcome.claim, outcome.verdict, "check", _said(outcome.evidence) + _line_in(audit, outcome.evidence)
-            )
-        )
+    for outcome in runner.run_claims(checked, each=lambda outcome: runner.store(outcome, evidence)):
+        if outcome.verdict == "error" and (place := _line_in(audit, outcome.evidence)):
+            allowed = f"a check that returns a verdict: {_said(outcome.evidence)}{place}"
+            raise UserError("statements", outcome.claim.id, allowed)
+        text = outcome.skipped or _said(outcome.evidence)
+        found.append(Decided(outcome.claim, outcome.verdict, "check", text, held=outcome.skipped is None))
+    sound = {one.claim.id: one.claim for one in found if one.held and one.verdict != "error"}
+    declared = runner.mutations(sound)
+    for job, result in runner.run_jobs(list(declared), papers=[audit.key]).items():
+        by, text = f"check at scale {job.scale:g}", result.get("skipped") or _said(result["evidence"])
+        text += _line_in(audit, result["evidence"])
+        held = not result.get("skipped")
+        for name in job.claims:
+            found.append(Decided(sound[name], result["verdict"], by, text, held, declared[job]))
     return found
 
 

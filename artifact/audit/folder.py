@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +79,22 @@ def check(audit: Audit) -> tuple[Claim, ...]:
         if claim.predicate is not None:
             _check_predicate(audit, number, claim.predicate)
     return claims
+
+
+def check_registered(audit: Audit, claims: Sequence[Claim], lines: Mapping[str, int]) -> None:
+    """Every check decides a claim, and every claim that a check decides has one. lines: id -> line of its check.
+
+    Raises UserError, with file and line, for the first that does not or has not.
+    """
+    wanted = [claim.id for claim in claims if claim.decided_by == "checks"]
+    for name, line in lines.items():
+        if name not in wanted:
+            allowed = f"a claim that checks decide: {', '.join(wanted) or 'none'} ({audit.statements}, line {line})"
+            raise UserError("check", name, allowed)
+    for number, claim in enumerate(claims):
+        if claim.decided_by == "checks" and claim.id not in lines:
+            error = UserError("check", claim.id, f'@check("{claim.id}") in {audit.statements}, or decided_by')
+            raise located(error, audit.claims, ("claim", number, "id"))
 
 
 def _check_table(audit: Audit, number: int, table: Table) -> None:

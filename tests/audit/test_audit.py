@@ -13,8 +13,19 @@ from artifact.__main__ import main
 from artifact.algorithms import ALGORITHMS, HOME, RELEASED, SWITCHES
 from artifact.papers import folders
 from artifact.runs import lookup
+from theory.kit.verdict import registry
 
-REGISTRIES = (ALGORITHMS, HOME, RELEASED, SWITCHES, folders.TITLES, folders.AUDITS, folders.SMALLEST, folders.USED_BY)
+REGISTRIES = (
+    registry.checks,
+    ALGORITHMS,
+    HOME,
+    RELEASED,
+    SWITCHES,
+    folders.TITLES,
+    folders.AUDITS,
+    folders.SMALLEST,
+    folders.USED_BY,
+)
 LISTS = (folders.PAPERS, lookup.ALSO)
 
 
@@ -63,12 +74,12 @@ def edit(folder, name, old, new):
 
 
 def test_the_template_is_a_paper_whose_claims_hold(made):
-    records = {record["id"]: record for record in made[1]}
-    assert {id: record["verdict"] for id, record in records.items()} == {
-        "half2025-step": "proved",
-        "half2025-better": "reproduced",
+    assert {(record["id"], record["by"]): record["verdict"] for record in made[1]} == {
+        ("half2025-step", "check"): "proved",
+        ("half2025-step", "check at scale 3"): "refuted",
+        ("half2025-better", "laptop runs"): "reproduced",
     }
-    assert all(record["as_expected"] for record in records.values())
+    assert all(record["as_expected"] for record in made[1])
     stored = {path.stem for path in (made[0] / "results" / "checks").glob("*.json")}
     assert stored == {"half2025-step"}
 
@@ -101,12 +112,7 @@ def test_the_released_form_of_the_folders_method_is_a_variant(folder, capsys):
         ("claims.toml", '["Mine", "FedAvg"]', '["FedAvg", "Mine"]', "half2025-better.*contradicted"),
         ("claims.toml", "margin = 1.0", "margin = 40.0", "half2025-better.*(direction-only|contradicted)"),
         ("claims.toml", 'expected = "proved"', 'expected = "refuted"', "half2025-step.*proved"),
-        (
-            "statements.py",
-            "gradient = curvature * w",
-            "gradient = curvature * width",
-            "step.*error.*NameError.*py, line 2[0-9]",
-        ),
+        ("statements.py", '(3.0, "refuted")', '(1.0, "refuted")', "half2025-step.*refuted, .*scale 1 says proved"),
     ],
 )
 def test_a_planted_false_claim_is_caught(folder, name, old, new, said, capsys):
@@ -139,6 +145,11 @@ def test_a_planted_false_claim_is_caught(folder, name, old, new, said, capsys):
         ("tables/table1.csv", "Mine,digits", "Yours,digits", "Yours"),
         ("method.py", "factor: Positive", "factor: Positiv", "Positiv"),
         ("method.py", "return self.factor", "return return", "SyntaxError"),
+        ("statements.py", "gradient = curvature * w", "gradient = curvature * width", "half2025-step.*NameError"),
+        ("statements.py", "sp.factor(", "sp.factr(", "half2025-step.*AttributeError"),
+        ("statements.py", "    Statement: For", "    For", "Statement"),
+        ("statements.py", "import sympy", "import sympie", "sympie"),
+        ("statements.py", '"half2025-step"', '"half2025-stp"', "half2025-stp.*half2025-step"),
     ],
 )
 def test_a_fault_is_told_with_file_and_line(folder, name, old, new, said, capsys):
@@ -151,6 +162,25 @@ def test_a_fault_is_told_with_file_and_line(folder, name, old, new, said, capsys
     assert told is not None, error
     assert abs(int(told[1]) - line) <= 4, error  # a missing field is told at its entry, a class at its decorator
     assert name.split("/")[-1] in error
+
+
+def test_a_check_that_looks_at_nothing_is_caught_by_its_mutation(folder, capsys):
+    path = folder / "statements.py"
+    text = path.read_text(encoding="utf-8").replace("(3.0,", "(2.0,")
+    head = text[: text.index('    w, curvature, eta = sp.symbols("w L eta"')]
+    path.write_text(head + '    return Verdict("proved", {"certificate": "obvious"})\n', encoding="utf-8")
+    assert main(["audit", "run", str(folder), "--no-report", "--lookup"]) == 1
+    assert re.match(
+        "unexpected: half2025-step: its mutation declares refuted, the check at scale 2 says proved: obvious",
+        capsys.readouterr().err,
+    )
+
+
+def test_claims_without_the_file_of_their_checks_are_told(folder, capsys):
+    (folder / "statements.py").unlink()
+    assert main(["audit", "run", str(folder), "--no-report", "--lookup"]) == 2
+    error = capsys.readouterr().err
+    assert re.search(r"half2025-step.*statements\.py.*claims\.toml, line 1[0-9]\)$", error.strip()), error
 
 
 def test_a_folder_that_is_none_and_one_that_is_full_are_refused(folder, tmp_path, capsys):
