@@ -1,7 +1,8 @@
 """What a method sees of a round: the cohort, the local context and the step that all methods share.
 
 Server and clients talk only through ``Cohort.broadcast``, ``Cohort.mean`` and ``Cohort.sum``; these count what they
-carry, so the communication cost of a method is measured while it runs and never typed in.
+carry, so the communication cost of a method is measured while it runs and never typed in. The model itself is sent by
+``artifact/training/rounds.py``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What a run sets on its device, and how work and tensors get there without the host waiting for it.
 
-Nothing in algorithms or probes knows the device; this module and ``accelerate.cuda_graphs`` are the places that do.
+A method's formulas and the probes name no device. This module, ``accelerate`` and the loops over clients do.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def test_excerpts_are_the_code():
 
 def walks() -> dict[str, tuple[list[Path], str]]:
     """Question -> (files that are opened, the row's text) of the walks in ``core.md``."""
-    text = (DOCS / "core.md").read_text(encoding="utf-8").split("## Five walks")[1].split("## ")[0]
+    text = (DOCS / "core.md").read_text(encoding="utf-8").split("## Six walks")[1].split("## ")[0]
     rows = [row for row in text.splitlines() if row.startswith("| ") and not row.startswith("| question")]
     return {row.split(" | ")[0]: ([(DOCS / target).resolve() for _, target in LINK.findall(row)], row) for row in rows}
 
@@ -85,7 +85,7 @@ def names_of(file: Path) -> set[str]:
 
 def test_walks_through_the_code_open_few_files():
     found = walks()
-    assert len(found) == 5
+    assert len(found) == 6
     for question, (files, row) in found.items():
         pages = 1 if "card" in row else 0  # the report's page is opened, too
         assert len(set(files)) + pages <= int(row.strip("| ").split("|")[-1]), question
@@ -96,6 +96,12 @@ def test_every_file_of_a_walk_is_named_by_an_earlier_one():
         for place, file in enumerate(files[1:], 1):
             earlier = " ".join(one.read_text(encoding="utf-8") for one in files[:place])
             assert any(name in earlier for name in names_of(file)), f"{question}: {file.name}"
+
+
+def test_every_room_has_its_question():
+    text = (DOCS / "core.md").read_text(encoding="utf-8")
+    rooms = {path.parent.name for path in (ROOT / "artifact").glob("*/__init__.py")}
+    assert set(re.findall(r"`(\w+)/`", text.split("## The other rooms")[1])) == rooms
 
 
 def headings(file: Path) -> set[str]:

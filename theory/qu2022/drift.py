@@ -208,11 +208,12 @@ def unrolled_recursion(scale: float = 1.0) -> Verdict:
         left = (steps - 1) * (_power(steps - 1) - 1)
         if left > constant * steps:
             return refuted({"K": steps, "constant": str(constant)}, float(left / (constant * steps)))
+    limit = 3
     for n in range(1, 7):
-        require(_power(n) <= 3 + Fraction(2, n), f"y_{n} <= 3 + 2/{n}")
-    require(_power(6) < 3 and constant >= 2, "y_6 < 3")
+        require(_power(n) <= limit + Fraction(2, n), f"y_{n} <= {limit} + 2/{n}")
+    require(_power(6) < limit and constant >= 2, f"y_6 < {limit}")
     return proved(
-        monotone_power() + "; y_n <= 3 + 2/n exactly for n = 1..6 and y_6 = 823543/279936 < 3 for n >= 6",
+        f"{monotone_power()}; y_n <= {limit} + 2/n exactly for n = 1..6 and y_6 = {_power(6)} < {limit} for n >= 6",
         1.718 / float(constant),
     )
 

@@ -77,6 +77,7 @@ def alpha_is_finite(scale: float = 1.0) -> Verdict:
     p = softmax(np.array([column * gate, -column * gate]))
     attained = column**2 * (p.sum() - (p[0] - p[1]) ** 2)
     claimed = float(exact(scale)) * explicit_alpha(radius**2, 2, 1)
+    share = attained / explicit_alpha(radius**2, 2, 1)
     if attained > claimed:
         return refuted({"W2": [column, -column], "b1": gate, "norm": radius, "M_1": attained, "scaled_alpha": claimed})
     return repaired(
@@ -85,8 +86,9 @@ def alpha_is_finite(scale: float = 1.0) -> Verdict:
         r"$\|\theta\|_2\le\tilde B$ "
         r"($\alpha_L=\frac12$), although $M_l$ is discontinuous in $\theta$.",
         *alpha_steps(),
+        f"b_1 = {gate:g} on the sphere of radius {radius:g} attains {share:.9f} of it",
         margin=2.0,
-        repair={"attained_over_bound": attained / explicit_alpha(radius**2, 2, 1)},
+        repair={"attained_over_bound": share},
     )
 
 
