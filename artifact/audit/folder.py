@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -109,6 +110,7 @@ def _check_table(audit: Audit, number: int, table: Table) -> None:
         except UserError as error:
             raise _at_setting(error, audit.experiments) from None
     if table.csv is not None:
+        _check_numbers(audit.tables / table.csv, table)
         _check_transcription(audit.tables / table.csv, table)
 
 
@@ -131,6 +133,28 @@ def _check_transcription(path: Path, table: Table) -> None:
             rows, columns = (", ".join(one.label for one in part) for part in (table.rows, table.columns))
             allowed = f"a row ({rows}) and a column ({columns}) of table {table.id} ({path}, line {line + 2})"
             raise UserError("printed number", shown, allowed)
+
+
+def _check_numbers(path: Path, table: Table) -> None:
+    """A printed number is finite, a spread not negative, an accuracy in per cent between 0 and 100; empty is a dash.
+
+    Raises UserError with file and line for the first that is not so. What is given, not measured, may be any text.
+    """
+    for metric in table.metrics:
+        percent = metric.quantity == "accuracy" and metric.unit == "%" and metric.to is None
+        for line, content in enumerate(experiments.transcription(table), 2):
+            if metric.quantity == "given" or not experiments.matches(metric.printed, content):
+                continue
+            for field in dict.fromkeys((metric.field, "std")):
+                low, high = 0.0 if percent or field == "std" else -math.inf, 100.0 if percent else math.inf
+                text = content.get(field, "")
+                try:
+                    possible = not text or (math.isfinite(float(text)) and low <= float(text) <= high)
+                except ValueError:
+                    possible = False
+                if not possible:
+                    allowed = f"a finite number from {low:g} to {high:g}, or nothing for a dash ({path}, line {line})"
+                    raise UserError(field, text, allowed)
 
 
 def _check_predicate(audit: Audit, number: int, predicate: AnyPredicate) -> None:

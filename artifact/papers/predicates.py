@@ -158,6 +158,7 @@ class Cost(Predicate):
     factor: Annotated[float, Field(gt=0)] = 1.0
 
 
+_TYPES = (Ordering, Difference, Trend, Value, Cost)
 AnyPredicate = Annotated[Ordering | Difference | Trend | Value | Cost, Field(discriminator="type")]
 _ADAPTER = TypeAdapter(AnyPredicate)
 
@@ -167,7 +168,8 @@ def parse(entry: Mapping[str, Any], claim: str) -> AnyPredicate:
     try:
         return _ADAPTER.validate_python(dict(entry))
     except ValidationError as error:
-        raise first_fault(error, f"claim {claim}: predicate ") from None
+        fields = next((c.model_fields for c in _TYPES if c.__name__.lower() == entry.get("type")), ())
+        raise first_fault(error, f"claim {claim}: field predicate.", fields) from None
 
 
 # ---- sentences of panels ---------------------------------------------------------------------------------------------

@@ -153,9 +153,10 @@ def _read(path: Path, paper: str) -> Iterator[Claim]:
         try:
             yield _claim(entry, paper)
         except UserError as error:
-            inner = [
-                word for part in error.field.split(": ")[1:] for word in re.split(r"[ .]", part) if word != "field"
-            ]
+            predicate = entry.get("predicate")
+            no_key = {"field", predicate.get("type") if isinstance(predicate, dict) else None}  # the type is a tag
+            words = [word for part in error.field.split(": ")[1:] for word in re.split(r"[ .]", part)]
+            inner = [word for word in words if word not in no_key]
             raise located(error, path, ("claim", number, *inner)) from None
 
 
@@ -169,6 +170,8 @@ def _claim(entry: dict[str, Any], paper: str) -> Claim:
     owner, fields = f"claim {entry.get('id')} of {paper}: field ", Claim.__dataclass_fields__.keys() - _ELSEWHERE
     for name in sorted(_ELSEWHERE & entry.keys()):
         raise UserError(owner + name, entry[name], ", ".join(sorted(fields)))
+    if isinstance(predicate := entry.get("predicate"), dict):
+        entry = entry | {"predicate": parse(predicate, f"{entry.get('id')} of {paper}")}
     try:
         return Claim(paper=paper, **entry)
     except ValidationError as error:

@@ -11,7 +11,8 @@ import pytest
 
 from artifact.__main__ import main
 from artifact.algorithms import ALGORITHMS, HOME, RELEASED, SWITCHES
-from artifact.papers import folders
+from artifact.audit import folder as files
+from artifact.papers import experiments, folders
 from artifact.runs import lookup
 from theory.kit.verdict import registry
 
@@ -143,6 +144,12 @@ def test_a_planted_false_claim_is_caught(folder, name, old, new, said, capsys):
         ("experiments.toml", "lr = 0.01", "lr = ", "TOML"),
         ("experiments.toml", 'location = "Table 1"', 'where = "Table 1"', "where|location"),
         ("tables/table1.csv", "Mine,digits", "Yours,digits", "Yours"),
+        ("tables/table1.csv", "63.5", "abc", "value: 'abc'.*from 0 to 100"),
+        ("tables/table1.csv", "63.5", "nan", "value: 'nan'.*from 0 to 100"),
+        ("tables/table1.csv", "63.5", "885", "value: '885'.*from 0 to 100"),
+        ("tables/table1.csv", "63.5", "-0.1", "value: '-0.1'.*from 0 to 100"),
+        ("tables/table1.csv", "2.4", "-1", "std: '-1'.*"),
+        ("tables/table1.csv", "2.4", "inf", "std: 'inf'.*"),
         ("method.py", "factor: Positive", "factor: Positiv", "Positiv"),
         ("method.py", "return self.factor", "return return", "SyntaxError"),
         ("statements.py", "gradient = curvature * w", "gradient = curvature * width", "half2025-step.*NameError"),
@@ -162,6 +169,27 @@ def test_a_fault_is_told_with_file_and_line(folder, name, old, new, said, capsys
     assert told is not None, error
     assert abs(int(told[1]) - line) <= 4, error  # a missing field is told at its entry, a class at its decorator
     assert name.split("/")[-1] in error
+
+
+def test_a_typing_error_in_a_predicate_is_told_with_its_line_and_the_predicates_own_fields(folder, capsys):
+    line = edit(folder, "claims.toml", "margin = 1.0", "magin = 1.0")
+    assert main(["audit", "run", str(folder), "--no-report", "--lookup"]) == 2
+    error = capsys.readouterr().err
+    assert f"claims.toml, line {line})" in error
+    assert "margin" in error
+    assert "decided_by" not in error  # which is a field of the claim
+
+
+def test_every_table_of_the_ledger_passes_the_rule_for_printed_numbers():
+    tables = [table for _, table in experiments.all_tables() if table.csv is not None]
+    assert len(tables) > 25
+    for table in tables:
+        files._check_numbers(folders.tables_folder(table.paper) / table.csv, table)
+
+
+def test_a_dash_of_the_paper_is_an_empty_field(folder):
+    edit(folder, "tables/table1.csv", "63.5,2.4", ",")
+    assert main(["audit", "run", str(folder), "--no-report", "--lookup"]) == 0
 
 
 def test_a_check_that_looks_at_nothing_is_caught_by_its_mutation(folder, capsys):
