@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,6 +111,16 @@ def tables_folder(paper: str, folder: Path = paths.PRINTED) -> Path:
 def evidence_folder(paper: str, results: Path) -> Path:
     """Where the evidence of the paper's checks is kept. results: store of the papers that are no audits."""
     return (AUDITS[paper].results if paper in AUDITS else results) / "checks"
+
+
+def option(paper: str) -> str:
+    """What a command takes beside the paper's name, with a space before; empty for a paper of the ledger."""
+    return f" --audit {shlex.quote(str(AUDITS[paper].folder))}" if paper in AUDITS else ""
+
+
+def named(paper: str, table: str) -> str:
+    """What names a table or figure on a command line."""
+    return f"{paper}/{table}{option(paper)}"
 
 
 def checked_by(paper: str, claim: str) -> str:

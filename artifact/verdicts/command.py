@@ -16,7 +16,7 @@ import click
 
 from artifact.base.errors import UserError
 from artifact.base.files import write_atomic
-from artifact.base.options import STORE, profile_option
+from artifact.base.options import AUDIT_ONLY, STORE, profile_option
 from artifact.base.stats import Interval
 from artifact.base.tables_as_text import markdown_table
 from artifact.papers import experiments
@@ -288,6 +288,7 @@ def _with_expected(block: str, claim: Claim, verdict: str) -> str:
 @click.option("--claim", "ids", multiple=True, metavar="ID", help="Only this claim; may be repeated.")
 @profile_option(decide.PROFILE)
 @STORE
+@AUDIT_ONLY
 @click.option("--json", "as_json", is_flag=True, help="Verdicts with cells, runs and every comparison.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="The generated part of docs/reproduction-PAPER.md.")
 @click.option("--counts", "only_counts", is_flag=True, help="Papers against verdicts; generated in docs/verdicts.md.")

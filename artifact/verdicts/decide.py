@@ -19,6 +19,7 @@ from typing import Any
 
 from artifact.base.stats import Interval, holm
 from artifact.papers.comparisons import Missing, tree
+from artifact.papers.folders import option
 from artifact.papers.hypotheses import ALPHA, Comparison, Node, verdict
 from artifact.papers.predicates import AnyPredicate, Cost
 from artifact.papers.table_results import SYMBOLS
@@ -302,7 +303,7 @@ def _command(predicate: AnyPredicate, profile: str) -> str:
     """The command that makes the runs: of the table, of the panel's figure, or of the whole paper."""
     tables = {tuple(name.split("/")[:2]) for name in (predicate.table, *predicate.also)}
     selection = "/".join(tables.pop()) if len(tables) == 1 else predicate.table.split("/")[0]
-    return f"python -m artifact sweep {selection} --profile {profile}"
+    return f"python -m artifact sweep {selection}{option(selection.split('/')[0])} --profile {profile}"
 
 
 def decide_all(claims: Sequence[Claim], profile: str = PROFILE, store: Store | Path | None = None) -> list[Verdict]:

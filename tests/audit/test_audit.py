@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import subprocess
@@ -209,6 +210,38 @@ def test_claims_without_the_file_of_their_checks_are_told(folder, capsys):
     assert main(["audit", "run", str(folder), "--no-report", "--lookup"]) == 2
     error = capsys.readouterr().err
     assert re.search(r"half2025-step.*statements\.py.*claims\.toml, line 1[0-9]\)$", error.strip()), error
+
+
+PAGES = """
+import sys
+from pathlib import Path
+from artifact.papers.folders import open_audit
+open_audit(Path(sys.argv[1]))
+from artifact.report.content import Content
+from artifact.report.pages import papers, tables
+from artifact.report.site import Site
+site = Site(Content())
+for page in [*papers.build(site), *tables.build(site)]:
+    if page.context.get("paper") == "half2025" or page.name.startswith("table-half2025"):
+        print(site.render(page))
+"""
+
+
+def test_the_reports_commands_and_files_of_a_folders_claims_are_the_folders(made, capsys, monkeypatch):
+    """Each command on its pages names the folder; those that train nothing run as they stand."""
+    monkeypatch.chdir(made[0].parent)
+    words = [sys.executable, "-c", PAGES, "half2025"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    named = {html.unescape(code) for code in re.findall("<code>(.*?)</code>", done.stdout)}
+    commands = [code.split()[3:] for code in named if re.match("python -m artifact (table|sweep|verdicts) ", code)]
+    assert {words[0] for words in commands} == {"table", "sweep", "verdicts"}
+    for words in commands:
+        assert words[words.index("--audit") + 1] == "half2025"
+        assert words[0] == "sweep" or main(words) == 0
+    assert capsys.readouterr().out
+    assert {"half2025/claims.toml", "half2025/results/"} <= named
+    assert not {"claims/half2025.toml", "results/"} & named
 
 
 def test_a_folder_that_is_none_and_one_that_is_full_are_refused(folder, tmp_path, capsys):

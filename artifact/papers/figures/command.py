@@ -16,7 +16,7 @@ import numpy as np
 from artifact.base import paths, plots
 from artifact.base.cache import cache
 from artifact.base.files import read_file, write_atomic
-from artifact.base.options import DATA_ROOT, QUIET, STORE, Place, profile_option
+from artifact.base.options import AUDIT_ONLY, DATA_ROOT, QUIET, STORE, Place, profile_option
 from artifact.papers import experiments
 from artifact.papers.figures import drawing
 from artifact.papers.figures.records import Record, record, state
@@ -143,6 +143,7 @@ def _names(name: str) -> list[str]:
 @STORE
 @click.option("--folder", type=Place(), default=Path("out/figures"), help="Folder of pictures and data.")
 @DATA_ROOT
+@AUDIT_ONLY
 @QUIET
 @click.option("--json", "as_json", is_flag=True, help="Print the panels' records.")
 def figure_command(

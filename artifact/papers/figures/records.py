@@ -10,6 +10,7 @@ from artifact.papers import experiments
 from artifact.papers.figures import partitions, schematics, surface_figures, surfaces, training
 from artifact.papers.figures.series import MEASURED, TRAINED, UNTRAINED, PanelAt, Stored, runs_of, select
 from artifact.papers.figures.statements import Statement, decide
+from artifact.papers.folders import named
 from artifact.runs.lookup import finished_runs
 
 Record = dict[str, Any]
@@ -29,7 +30,7 @@ def record(panel: PanelAt, stored: Stored, store: Path, measure: bool, data_root
         "setting": _setting(panel),
         "ours": declared.ours,
         "not_run": panel.not_run,
-        "command": f"python -m artifact figure {panel.figure.paper}/{panel.figure.id} --profile {panel.profile}",
+        "command": f"python -m artifact figure {named(panel.figure.paper, panel.figure.id)} --profile {panel.profile}",
     }
     if declared.kind == "sketch":
         assert declared.function is not None  # as the declaration of a sketch has it

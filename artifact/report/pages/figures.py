@@ -12,6 +12,7 @@ from artifact.papers import experiments
 from artifact.papers.figures import record as record_of
 from artifact.papers.figures import select
 from artifact.papers.figures.series import UNTRAINED
+from artifact.papers.folders import named
 from artifact.report import charts, counterexamples
 from artifact.report.numbers import page_of
 from artifact.report.pictures import Picture
@@ -76,7 +77,7 @@ def _at_profile(site: Site, figure: Any, profile: str) -> dict[str, Any]:
         "shows": _by_panel(records, "shows"),
         "trained": any(record["kind"] not in UNTRAINED for record in records),
         "not_run": sorted({record["not_run"] for record in records if record["not_run"]}),
-        "command": f"python -m artifact figure {figure.paper}/{figure.id} --profile {profile}",
+        "command": f"python -m artifact figure {named(figure.paper, figure.id)} --profile {profile}",
     }
 
 

@@ -121,6 +121,9 @@ def _article(site: Site, record: Record, settings: list[str]) -> dict[str, Any]:
             (r.by, convert.html(r.text, f"reply to {claim.id}")) for r in site.content.replies.get(claim.id, [])
         ],
         "evidence_file": f"{_evidence(claim.paper)}/{claim.id}.json" if claim.decided_by == "checks" else "",
+        "entry": folders.claims_file(claim.paper, Path("claims")).as_posix(),
+        "store": Path(_evidence(claim.paper)).parent.as_posix(),
+        "option": folders.option(claim.paper),
         "how": convert.html(claim.how_to_check, f"check of {claim.id}"),
         "parts": evidence.parts(record),
         "experiment": evidence.experiment(record),

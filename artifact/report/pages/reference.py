@@ -12,6 +12,7 @@ from artifact.algorithms.switches import OPTIONS, SAME_EQUATION, SWITCHES
 from artifact.papers import experiments, variants
 from artifact.papers.costs import COLUMNS, TABLE7
 from artifact.papers.declared import read_csv
+from artifact.papers.folders import named
 from artifact.report.site import Page, Site
 from artifact.report.terms import anchor
 from artifact.runs.lookup import find_runs
@@ -226,7 +227,7 @@ def _miniature(site: Site) -> Page:
             row = {"paper": paper, "table": table, "cells": len(cells), "note": table.profiles["quick"].note}
             row["done"] = sum(bool(find_runs(cell.configs, finished)) for cell in cells)
             row["data"] = ", ".join(dict.fromkeys(cell.trained_on for cell in cells))
-            row["command"] = f"python -m artifact table {table.paper}/{table.id} --profile quick --lookup"
+            row["command"] = f"python -m artifact table {named(table.paper, table.id)} --profile quick --lookup"
             rows.append(row)
     context = {"title": "Miniature runs", "rows": rows, "runs": len(site.content.miniatures)}
     return Page("miniature.html", "miniature.html", context)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from artifact.papers.declared import Metric
+from artifact.papers.folders import named
 from artifact.papers.table_results import Entry
 from artifact.papers.tables import as_csv, heading
 from artifact.report.numbers import TableAt, curves
@@ -64,7 +65,7 @@ def _at_profile(site: Site, at: TableAt) -> dict[str, Any]:
         "cells": len(at.entries),
         "not_run": [(reason, ", ".join(dict.fromkeys(columns))) for reason, columns in reasons.items()],
         "chart": curves(at) if at.table.given is None else None,
-        "command": f"python -m artifact table {at.table.paper}/{at.table.id} --profile {at.profile} --lookup",
+        "command": f"python -m artifact table {named(at.table.paper, at.table.id)} --profile {at.profile} --lookup",
     }
 
 
