@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -260,13 +261,16 @@ def test_ended_driver_leaves_no_process_and_the_same_sweep_goes_on(number, code,
 @pytest.mark.parametrize("begun", [False, True])
 def test_a_killed_driver_leaves_no_temporary_file(begun, tmp_path):
     """Whether its workers have begun, or only the server that they come from."""
-    scratch, store = tmp_path / "scratch", tmp_path / "store"
-    scratch.mkdir()
+    store = tmp_path / "store"
     words = [sys.executable, "-m", "artifact", "sweep", "qu2022/1", "--profile", "quick", "--jobs", "2", "--quiet"]
-    with subprocess.Popen([*words, "--out", str(store)], env=os.environ | {"TMPDIR": str(scratch)}) as process:
-        _wait(lambda: any(store.glob("*/metrics.jsonl")) if begun else any(scratch.glob("pymp-*/*")), "beginning")
-        process.kill()
-    _wait(lambda: not any(scratch.glob("pymp-*")), "end of the temporary files")
+    with tempfile.TemporaryDirectory() as folder:  # short: the path of a socket has at most 107 characters
+        scratch = Path(folder)
+        with subprocess.Popen([*words, "--out", str(store)], env=os.environ | {"TMPDIR": folder}) as process:
+            seen = lambda: any(store.glob("*/metrics.jsonl")) if begun else any(scratch.glob("pymp-*/*"))  # noqa: E731
+            _wait(lambda: seen() or process.poll() is not None, "beginning")
+            process.kill()
+        assert process.returncode == -signal.SIGKILL
+        _wait(lambda: not any(scratch.glob("pymp-*")), "end of the temporary files")
 
 
 def test_two_sweeps_at_once_share_the_work(alone, tmp_path):
