@@ -201,7 +201,6 @@ def _context():
 def _drive(store: Path, note: Path) -> None:
     """A sweep in a process of its own; ``note`` receives the workers' process ids and at the end the tally."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # tests that a shell runs in the background ignore it
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # which the server of this process is deaf to
     planned = sweep.plan(_configs(), store)
     pool = LocalPool(2, Settings(store, checkpoint_seconds=0))
 

@@ -188,9 +188,8 @@ def context() -> BaseContext:
     kinds = multiprocessing.get_all_start_methods()
     chosen = multiprocessing.get_context("forkserver" if "forkserver" in kinds else "spawn")
     if "forkserver" in kinds:
-        chosen.set_forkserver_preload(
-            ["artifact.runs.sweep.server", "artifact.runs.sweep.workers", "artifact.training.trainer"]
-        )
+        here = [f"artifact.runs.sweep.{name}" for name in ("server", "workers", "server_ready")]
+        chosen.set_forkserver_preload([*here[:2], "artifact.training.trainer", here[2]])
     return chosen
 
 
@@ -200,7 +199,7 @@ def get_ready() -> None:
         from multiprocessing import forkserver, resource_tracker  # not on every system
 
         resource_tracker.ensure_running()  # which would undo the next line
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         if multiprocessing.parent_process() is None:  # else the folder is the parent's
             os.environ[SCRATCH] = get_temp_dir()
         try:
