@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from artifact.runs.processes import interruptible
+from artifact.runs.processes import REQUEST, interruptible
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -17,7 +17,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     def command() -> object:
         from artifact.cli import commands
 
-        return invoked(commands(arguments), arguments, "python -m artifact")
+        try:
+            return invoked(commands(arguments), arguments, "python -m artifact")
+        except Exception as error:
+            if REQUEST.raised:  # compiled code told the interruption as an error of its own
+                raise KeyboardInterrupt from error
+            raise
 
     resume = "; the same command with --resume goes on from the last checkpoint"
     return exit_code(command, "interrupted" + resume * (arguments[:1] == ["run"]))

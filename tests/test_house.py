@@ -47,17 +47,17 @@ MOST = {
     "flower": 440,
     "optim": 228,
     "losses": 31,
-    "runs": 4_058,
+    "runs": 4_067,
     "papers": 5_131,
     "bench": 808,
-    "verdicts": 1_970,
+    "verdicts": 1_971,
     "report": 3_875,
-    "audit": 408,
+    "audit": 410,
     "cli": 269,
-    "__main__": 32,
+    "__main__": 37,
 }
 #: lines of Python in theory/ at most; the aim is 17,000. It goes up only in a commit that names the new theorem
-THEORY = 28_630
+THEORY = 28_628
 #: a string that names a module or the beginning of its name, and a module that a command line starts
 MODULE = re.compile(r"(?:artifact|theory|checks|notebooks)\.[\w.]*(?::\w+)?")
 STARTED = re.compile(r"-m ((?:artifact|theory|checks|notebooks)\.[\w.]+)")

@@ -65,6 +65,22 @@ def test_a_process_that_does_not_end_and_what_it_leaves_are_written_down(tmp_pat
     assert [violation.rule for violation in chamber.violations] == ["ends in time", "nothing left behind"]
 
 
+def test_what_store_repair_says_is_done_and_a_pipe_is_not_opened(tmp_path, monkeypatch):
+    """The program's place is taken by a shell that always says to move the first run away."""
+    monkeypatch.setattr("tests.torture.chamber.METHODS", ())
+    (tmp_path / "undisturbed" / "b").mkdir(parents=True)
+    chamber = Chamber(tmp_path, tmp_path / "undisturbed", {}, 5.0)
+    for key in "ab":
+        (chamber.store / key).mkdir(parents=True)
+    for run in (chamber.store / "b", chamber.undisturbed / "b"):
+        (run / "metrics.jsonl").write_text("")
+    (chamber.store / "b" / "done").touch()
+    os.mkfifo(chamber.store / "b" / "checkpoint.safetensors")
+    chamber.program = ["sh", "-c", f"echo 'make again: {chamber.store}/a: move the folder away, then run'"]
+    chamber.close()
+    assert [path.name for path in chamber.store.iterdir()] == ["b"] and chamber.violations == []
+
+
 def test_records_name_no_folder_of_the_machine_that_made_them():
     """Neither of a store nor of the environment."""
     records = sorted((ROOT / "docs" / "robustness").glob("torture-*.json"))

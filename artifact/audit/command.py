@@ -196,6 +196,8 @@ def _print(decided: Sequence[Decided], seconds: float, site: str | None) -> None
         click.echo(f"{mark} {one.claim.id.ljust(width)}  {one.verdict.ljust(14)} {one.by}: {one.text}")
     held = [one for one in decided if one.held]
     wrong = sum(not one.as_expected for one in held)
-    click.echo(f"{len(held)} verdicts held to what claims.toml expects, {wrong} differ; {seconds:.0f} s")
+    claims = sum(not one.declared for one in held)
+    text = f"{claims} verdicts held to what claims.toml expects, {len(held) - claims} to what their checks declare"
+    click.echo(f"{text}, {wrong} differ; {seconds:.0f} s")
     if site:
         click.echo(f"report: {site}")

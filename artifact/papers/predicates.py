@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
@@ -158,9 +158,9 @@ class Cost(Predicate):
     factor: Annotated[float, Field(gt=0)] = 1.0
 
 
-_TYPES = (Ordering, Difference, Trend, Value, Cost)
 AnyPredicate = Annotated[Ordering | Difference | Trend | Value | Cost, Field(discriminator="type")]
 _ADAPTER = TypeAdapter(AnyPredicate)
+_TYPES = {one.__name__.lower(): one for one in get_args(get_args(AnyPredicate)[0])}
 
 
 def parse(entry: Mapping[str, Any], claim: str) -> AnyPredicate:
@@ -168,8 +168,8 @@ def parse(entry: Mapping[str, Any], claim: str) -> AnyPredicate:
     try:
         return _ADAPTER.validate_python(dict(entry))
     except ValidationError as error:
-        fields = next((c.model_fields for c in _TYPES if c.__name__.lower() == entry.get("type")), ())
-        raise first_fault(error, f"claim {claim}: field predicate.", fields) from None
+        kind = _TYPES.get(str(entry.get("type")))
+        raise first_fault(error, f"claim {claim}: field predicate.", kind.model_fields if kind else ()) from None
 
 
 # ---- sentences of panels ---------------------------------------------------------------------------------------------

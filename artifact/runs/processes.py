@@ -27,10 +27,14 @@ SAME, LONGEST = 1.0, 5.0
 
 
 class Request:
-    """Signals that follow each other closely are one request to end, whoever heard the first of them."""
+    """Signals that follow each other closely are one request to end, whoever heard the first of them.
+
+    raised: whether it was told as a KeyboardInterrupt.
+    """
 
     def __init__(self) -> None:
         self.first = self.last = -LONGEST
+        self.raised = False
 
     def again(self) -> bool:
         """Note a signal; whether it belongs to the request before it."""
@@ -69,7 +73,9 @@ def interruptible() -> Iterator[None]:
         if REQUEST.again():
             return
         if over:
+            os.write(2, b"interrupted\n")
             os._exit(130)
+        REQUEST.raised = True
         raise KeyboardInterrupt
 
     for name in (*heeded(), *TIMER):
@@ -79,6 +85,7 @@ def interruptible() -> Iterator[None]:
         yield
     finally:
         over = True
+        REQUEST.again()  # so that a signal right after the end belongs to it
 
 
 def _imports(frame: FrameType | None) -> bool:

@@ -43,7 +43,6 @@ GLOBAL_MODEL = ("w", "statistics")
 CHECKPOINT_SECONDS = 20.0
 #: the name of what a finished run measured of its model's curvature
 CURVATURE = "curvature.json"
-Content = TypeVar("Content")
 #: evaluated rounds at the end of training; their mean is the headline accuracy
 LAST = 10
 #: bytes of a record's largest file but for its checkpoint
@@ -428,6 +427,9 @@ class Finished(Run):
     @cached_property
     def _intact(self) -> bool:
         return super().intact
+
+
+Content = TypeVar("Content")
 
 
 def _hinted(path: Path, read: Callable[[Path], Content]) -> Content:

@@ -21,7 +21,7 @@ from artifact.base.stats import Interval
 from artifact.base.tables_as_text import markdown_table
 from artifact.papers import experiments
 from artifact.papers.declared import Table
-from artifact.runs.store import LAST
+from artifact.runs.store import LAST, Run
 from artifact.verdicts import curve_ends, decide, ledger, moderated
 from artifact.verdicts.curve_ends import Tail
 from artifact.verdicts.decide import SYMBOLS, Verdict
@@ -110,16 +110,15 @@ def _twice(found: Sequence[Verdict]) -> list[str]:
 
 def _work(store: Store) -> list[str]:
     """What was trained: runs by data set, rounds' time, seeds."""
-    runs = [run for same in store.stored.values() for run in same]
-    count = Counter(run.config()["dataset"] for run in runs)
-    by_data = ", ".join(f"{number} on {name}" for name, number in sorted(count.items()))
-    hours = sum(run.seconds() for run in runs) / 3600
-    seeds = sorted({run.config()["seed"] for run in runs})
-    listed = ", ".join(map(str, seeds)) or "none"
-    return [
-        f"The store holds {len(runs)} finished runs ({by_data}), seeds {listed}: {hours:.1f} hours by the clocks of "
-        "their rounds, with other work on the same machine."
-    ]
+    by_data: dict[str, list[Run]] = {}
+    for run in (run for same in store.stored.values() for run in same):
+        by_data.setdefault(run.config()["dataset"], []).append(run)
+    body = []
+    for name, runs in sorted(by_data.items()):
+        seeds, hours = {run.config()["seed"] for run in runs}, sum(run.seconds() for run in runs) / 3600
+        body.append([name, str(len(runs)), str(len(seeds)), f"{hours:.1f}"])
+    text = "Finished runs in the store. Hours are by the clocks of their rounds, with other work on the same machine."
+    return [text, "", *markdown_table(["data set", "runs", "seeds", "hours"], body)]
 
 
 def _decided(found: Sequence[Verdict], borrowed: Mapping[str, Interval]) -> list[str]:
@@ -223,7 +222,9 @@ def _figures(tables: Sequence[Table], profile: str, store: Store) -> list[str]:
         return ["No panel has finished runs at this profile."]
     lines = [
         f"{len(shown)} panels have finished runs; `python -m artifact figure all --profile {profile} --lookup` draws "
-        "them. What a panel has to show is decided from the numbers that it draws, curves by their mean height: a "
+        "them.",
+        "",
+        "What a panel has to show is decided from the numbers that it draws, curves by their mean height: a "
         "statement holds when the 95 % interval over the seeds lies on its side of zero (of its margin where it names "
         "one), and does not hold when the interval lies on the other side, for one of several comparisons at a level "
         "divided by their number. Unlike the verdicts above, these statements are not adjusted for their number.",

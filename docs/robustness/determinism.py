@@ -23,6 +23,7 @@ from typing import Any
 
 import click
 import numpy as np
+from kept_table import printing
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
@@ -198,11 +199,7 @@ def _again(content: dict[str, Any]) -> list[str]:
     return [*markdown_table(head, body), "", f"*Trained once more on {content['kind']}.*"]
 
 
-@click.group(invoke_without_command=True)
-@click.pass_context
-def main(context: click.Context) -> None:
-    if context.invoked_subcommand is None:
-        click.echo("\n".join(table(json.loads(OUT.read_text(encoding="utf-8")))))
+main = printing(OUT, table)
 
 
 @main.command()

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from kept_table import printing
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
@@ -214,14 +215,29 @@ def cells() -> Iterator[dict[str, Any]]:
 MEASURES = {"stores": stores, "ledgers": ledgers, "clients": clients, "cells": cells}
 
 
+# ---- shown -----------------------------------------------------------------------------------------------------------
+
+NUMBERS = ("processor", "wall", "mib")
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:,g}"
+
+
+def table(content: dict[str, Any]) -> list[str]:
+    rows = [row for part in MEASURES for row in content["parts"].get(part, [])]
+    rows.sort(key=lambda row: (row["of"], row["what"], row["n"]))
+    head = ["what", "of how many", "processor s", "wall s", "peak MiB", "result"]
+    body = [
+        [row["what"], f"{row['n']:,} {row['of']}", *(_number(row[name]) for name in NUMBERS), f"{row['result']:,}"]
+        for row in rows
+    ]
+    return [*markdown_table(head, body), "", f"*{content['machine']}; n=1 each, beside other programs.*"]
+
+
 # ---- commands --------------------------------------------------------------------------------------------------------
 
-
-@click.group(invoke_without_command=True)
-@click.pass_context
-def main(context: click.Context) -> None:
-    if context.invoked_subcommand is None:
-        click.echo("\n".join(table(json.loads(OUT.read_text(encoding="utf-8")))))
+main = printing(OUT, table)
 
 
 @main.command()
@@ -291,24 +307,6 @@ def cluster(out: Path) -> None:
     }
     found |= {"wall": round(time.monotonic() - start, 1), "processor": None, "mib": None, "result": intact}
     out.write_text(json.dumps(found | {"ended": dict(tally.ended), "failures": [*tally.failures]}))
-
-
-NUMBERS = ("processor", "wall", "mib")
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:,g}"
-
-
-def table(content: dict[str, Any]) -> list[str]:
-    rows = [row for part in MEASURES for row in content["parts"].get(part, [])]
-    rows.sort(key=lambda row: (row["of"], row["what"], row["n"]))
-    head = ["what", "of how many", "processor s", "wall s", "peak MiB", "result"]
-    body = [
-        [row["what"], f"{row['n']:,} {row['of']}", *(_number(row[name]) for name in NUMBERS), f"{row['result']:,}"]
-        for row in rows
-    ]
-    return [*markdown_table(head, body), "", f"*{content['machine']}; n=1 each, beside other programs.*"]
 
 
 if __name__ == "__main__":

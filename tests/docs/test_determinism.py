@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-from pathlib import Path
 
+import determinism
 import pytest
 import torch
 
 from artifact import NUMBERS
-
-PATH = Path(__file__).resolve().parents[2] / "docs" / "robustness" / "determinism.py"
-spec = importlib.util.spec_from_file_location("determinism", PATH)
-determinism = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(determinism)
 
 KEPT = json.loads(determinism.OUT.read_text(encoding="utf-8"))
 MOVED = "a number of a stored run moves: raise artifact.NUMBERS, then python docs/robustness/determinism.py measure"

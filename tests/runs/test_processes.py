@@ -9,7 +9,9 @@ import time
 
 import pytest
 
-from artifact.base import console
+from artifact import cli
+from artifact.__main__ import main
+from artifact.base import console, paths
 from artifact.runs import processes
 
 MAIN = """
@@ -37,12 +39,12 @@ print("imported", flush=True)
 """
 
 
-def _interrupted_in_an_import(tmp_path, seconds: float, count: int) -> tuple[int, str, str]:
-    (tmp_path / "main.py").write_text(MAIN)
+def _interrupted_in_an_import(tmp_path, seconds: float, count: int, first: str = "") -> tuple[int, str, str]:
+    """(exit code, output, errors) of a process that was sent so many signals; first: lines before its own."""
+    (tmp_path / "main.py").write_text(first + MAIN)
     (tmp_path / "slow.py").write_text(SLOW.format(seconds=seconds))
-    root = str(processes.__file__).rsplit("/artifact/", 1)[0]
     words = [sys.executable, "-m", "main"]
-    around = {"PYTHONPATH": f"{tmp_path}:{root}", "PATH": ""}
+    around = {"PYTHONPATH": f"{tmp_path}:{paths.ROOT}", "PATH": ""}
     with subprocess.Popen(
         words, cwd=tmp_path, env=around, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
@@ -60,10 +62,9 @@ def test_a_signal_waits_for_the_import_in_progress(tmp_path, count):
     assert (code, said, errors) == (130, "imported\n", "interrupted\n")
 
 
-def test_an_import_that_takes_too_long_is_ended(tmp_path, monkeypatch):
-    limited = f"import artifact.runs.processes as processes\nprocesses.IMPORTS = 0.3\n{MAIN}"
-    monkeypatch.setattr(sys.modules[__name__], "MAIN", limited)
-    code, said, errors = _interrupted_in_an_import(tmp_path, 30, 1)
+def test_an_import_that_takes_too_long_is_ended(tmp_path):
+    limited = "import artifact.runs.processes as processes\nprocesses.IMPORTS = 0.3\n"
+    code, said, errors = _interrupted_in_an_import(tmp_path, 30, 1, limited)
     assert (code, said, errors) == (130, "", "interrupted\n")
 
 
@@ -93,6 +94,42 @@ print(os.waitpid(forkserver._forkserver._forkserver_pid, os.WNOHANG))
     words = [sys.executable, "-c", code]
     done = subprocess.run(words, capture_output=True, text=True, timeout=100, start_new_session=True, check=True)
     assert (done.stdout, done.stderr) == ("heard\n(0, 0)\n", "")
+
+
+ENDING = """
+import sys
+import time
+from artifact.runs.processes import interruptible
+
+with interruptible():
+    pass
+print("begun", flush=True)
+time.sleep({seconds})
+"""
+
+
+@pytest.mark.parametrize(("pause", "expected"), [(0.0, (0, "")), (1.5, (130, "interrupted\n"))])
+def test_a_signal_after_the_end_changes_nothing_at_first_and_is_told_later(pause, expected):
+    words = [sys.executable, "-c", ENDING.format(seconds=3)]
+    around = {"PYTHONPATH": str(paths.ROOT), "PATH": ""}
+    with subprocess.Popen(words, env=around, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "begun\n"
+        time.sleep(pause)
+        process.send_signal(signal.SIGINT)
+        assert (process.wait(60), process.stderr.read()) == expected
+
+
+def test_an_interruption_that_compiled_code_tells_as_its_own_error_is_one(monkeypatch, capsys):
+    def fails(*_):
+        raise ValueError("Error building `dict` serializer: KeyboardInterrupt")
+
+    monkeypatch.setattr(cli, "commands", fails)
+    monkeypatch.setattr(processes.REQUEST, "raised", True)
+    assert main(["table"]) == 130
+    assert capsys.readouterr().err == "interrupted\n"
+    monkeypatch.setattr(processes.REQUEST, "raised", False)
+    with pytest.raises(ValueError, match="serializer"):
+        main(["table"])
 
 
 def test_a_signal_before_the_command_begins_is_one_line(monkeypatch, capsys):

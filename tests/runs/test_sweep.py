@@ -265,8 +265,8 @@ def test_a_killed_driver_leaves_no_temporary_file(begun, tmp_path):
     with tempfile.TemporaryDirectory() as folder:  # short: the path of a socket has at most 107 characters
         scratch = Path(folder)
         with subprocess.Popen([*words, "--out", str(store)], env=os.environ | {"TMPDIR": folder}) as process:
-            seen = lambda: any(store.glob("*/metrics.jsonl")) if begun else any(scratch.glob("pymp-*/*"))  # noqa: E731
-            _wait(lambda: seen() or process.poll() is not None, "beginning")
+            place, sign = (store, "*/metrics.jsonl") if begun else (scratch, "pymp-*/*")
+            _wait(lambda: any(place.glob(sign)) or process.poll() is not None, "beginning")
             process.kill()
         assert process.returncode == -signal.SIGKILL
         _wait(lambda: not any(scratch.glob("pymp-*")), "end of the temporary files")

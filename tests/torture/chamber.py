@@ -198,7 +198,7 @@ class Chamber:
         told_worker = target == "worker"
         killed = {None: (), "SIGKILL": (-9,)}.get(signal, (130,))
         self.allow(ended, 0, *refusals, *(() if told_worker else killed))
-        if ended.code == 130 and not ended.errors.strip().splitlines()[-1].startswith("interrupted"):
+        if ended.code == 130 and not (ended.errors.strip().splitlines() or [""])[-1].startswith("interrupted"):
             self.broken("resume line", f"{words}: {ended.errors[-300:]}")
 
     def pair(self, method: str, around: int) -> None:

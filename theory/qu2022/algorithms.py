@@ -360,10 +360,8 @@ def memory_of_the_momentum(scale: float = 1.0) -> Verdict:
     if _replay_memory(point).violated:
         return refuted(point, scale)
     require_identity(momentum, claimed, "Delta^4 after four rounds")
-    text = (
-        "the weight for j + 1: induction over the rounds from Delta^0 = 0; four rounds with K = 3 also expanded, and "
-    )
-    text += f"played at beta = {point['beta']}"
+    text = "the weight for j + 1: induction over the rounds from Delta^0 = 0; four rounds with K = 3 also expanded"
+    text += f", and played at beta = {point['beta']}"
     return proved(f"{step}; {aged}, {text}", 1.0)
 
 

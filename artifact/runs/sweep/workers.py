@@ -188,8 +188,8 @@ def context() -> BaseContext:
     kinds = multiprocessing.get_all_start_methods()
     chosen = multiprocessing.get_context("forkserver" if "forkserver" in kinds else "spawn")
     if "forkserver" in kinds:
-        here = [f"artifact.runs.sweep.{name}" for name in ("server", "workers", "server_ready")]
-        chosen.set_forkserver_preload([*here[:2], "artifact.training.trainer", here[2]])
+        first, last = "artifact.runs.sweep.server", "artifact.runs.sweep.server_ready"
+        chosen.set_forkserver_preload([first, "artifact.runs.sweep.workers", "artifact.training.trainer", last])
     return chosen
 
 
