@@ -47,7 +47,7 @@ MOST = {
     "flower": 440,
     "optim": 228,
     "losses": 31,
-    "runs": 4_067,
+    "runs": 4_068,
     "papers": 5_131,
     "bench": 808,
     "verdicts": 1_971,

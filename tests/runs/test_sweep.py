@@ -23,7 +23,7 @@ from artifact.papers import experiments
 from artifact.runs import session
 from artifact.runs.lookup import merged
 from artifact.runs.store import Run
-from artifact.runs.sweep import sweep
+from artifact.runs.sweep import sweep, workers
 from artifact.runs.sweep.estimate import Estimator
 from artifact.runs.sweep.workers import DEATHS, Job, LocalPool, Settings
 from artifact.training import config
@@ -270,6 +270,21 @@ def test_a_killed_driver_leaves_no_temporary_file(begun, tmp_path):
             process.kill()
         assert process.returncode == -signal.SIGKILL
         _wait(lambda: not any(scratch.glob("pymp-*")), "end of the temporary files")
+
+
+def test_a_worker_that_is_told_to_end_as_it_writes_leaves_nothing_half_written(tmp_path, monkeypatch):
+    """Before the first round, in which a signal only asks for a checkpoint."""
+    monkeypatch.setattr("artifact.base.files.os.replace", lambda *_: time.sleep(60))
+    processes = multiprocessing.get_context("fork")
+    ours, theirs = processes.Pipe()
+    worker = processes.Process(target=workers._work, args=(theirs, Settings(tmp_path), None))
+    worker.start()
+    ours.send(_config())
+    _wait(lambda: any(tmp_path.glob("*/.*.tmp")), "half-written file")
+    worker.terminate()
+    worker.join(PATIENCE)
+    assert worker.exitcode == 0
+    assert [path.name for path in tmp_path.glob("*/.*")] == []
 
 
 def test_two_sweeps_at_once_share_the_work(alone, tmp_path):

@@ -159,6 +159,7 @@ def _work(pipe: Connection, settings: Settings, core: int | None) -> None:
     """
     for name in set(ENDING) - {signal.SIGTERM}:
         signal.signal(name, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that what is half-written goes
     end_with_driver(PATIENCE)
     use_core(core)
     for file in settings.add:
