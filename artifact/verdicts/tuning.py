@@ -23,7 +23,6 @@ from artifact.papers import experiments
 from artifact.verdicts.lookup import Store
 
 TIED = 0.05
-HALF_DECADE = 10**0.5
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,8 @@ def choose(label: str, values: Mapping[float, float], printed: float | None = No
     tied = sorted(value for value, accuracy in values.items() if accuracy >= best - TIED)
     value = printed if printed in tied else tied[0]
     low, high = min(values), max(values)
-    beyond = {low: low / HALF_DECADE, high: high * HALF_DECADE}.get(value)
+    step = {low: -0.5, high: 0.5}.get(value)  # on the grid of half decades, of which 0.0316 is a rounded value
+    beyond = None if step is None else 10 ** (round(2 * np.log10(value)) / 2 + step)
     return Choice(label, values, value, None if beyond is None else float(f"{beyond:.3g}"))
 
 
