@@ -28,19 +28,24 @@ from theory.kit.proof import Rejected
 from theory.kit.statement import Statement
 from theory.kit.verdict import registry
 from theory.sun2023 import lyapunov
+from theory.yashwanth2023 import layers
 
 TIME = re.compile(r"\d+(\.\d+)? s\b")
 NUMBER = re.compile(r"(?<![\w.])\d+")
 #: a check that takes longer is left to its own tests
 SECONDS = 3.0
 #: functions that build the sides of a statement object
-SIDES = ("general", "divided", "printed_steps", "sides", "closed_sides", "printed_sides")
+SIDES = (
+    *("general", "divided", "printed_steps", "sides", "closed_sides", "printed_sides"),
+    *("layer", "layer_weights", "balance"),
+)
 #: module -> statements whose sides it builds
 OBJECTS: dict[ModuleType, tuple[Callable[[], Statement], ...]] = {
     theorem: (statements.general, statements.sampled, statements.full, lambda: statements.printed_steps("fedsam")),
     decreasing: (decreasing.statement,),
     momentum: (momentum.statement, momentum.printed_steps),
     lyapunov: (lyapunov.theorem, lyapunov.general),
+    layers: (layers.layer, layers.layer_weights, layers.balance),
 }
 
 

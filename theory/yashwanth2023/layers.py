@@ -36,6 +36,16 @@ QUANTITIES = {
     weights: Quantity(r"\prod_{j>l}c_j\|W_j\|_F^2", (1, -2), measured=True),
 }
 
+BALANCE = {
+    eta: Quantity(r"\eta", (-1, 2)),
+    zeta: Quantity(r"\zeta"),
+    T: Quantity("T"),
+    A_mean: Quantity(r"\tfrac1T\sum_{t<T}\mathbb E\|a_l^t\|^2", (1, 0), measured=True),
+    U0: Quantity(r"\|\theta_l^0\|^2", (0, 2), measured=True),
+    VT: Quantity(r"\|W_{l+1}^T\|^2", (0, 2), measured=True),
+    Gu: Quantity(r"\tfrac1T\sum_{t<T}\|\nabla_{\theta_l}f(\theta^t)\|^2", (2, -2), measured=True),
+}
+
 
 # ------------------------------------------------------------ the layer
 
@@ -314,15 +324,7 @@ def balance() -> Statement:
         name="man-balance",
         left=A_mean,
         right=(U0 / (pay * T), VT / (pay * T), eta * Gu / (4 * zeta)),
-        quantities={
-            eta: Quantity(r"\eta", (-1, 2)),
-            zeta: Quantity(r"\zeta"),
-            T: Quantity("T"),
-            A_mean: Quantity(r"\tfrac1T\sum_{t<T}\mathbb E\|a_l^t\|^2", (1, 0), measured=True),
-            U0: Quantity(r"\|\theta_l^0\|^2", (0, 2), measured=True),
-            VT: Quantity(r"\|W_{l+1}^T\|^2", (0, 2), measured=True),
-            Gu: Quantity(r"\tfrac1T\sum_{t<T}\|\nabla_{\theta_l}f(\theta^t)\|^2", (2, -2), measured=True),
-        },
+        quantities=BALANCE,
         conditions=(),
         prove=prove_balance,
         runs=trainings,
