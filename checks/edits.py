@@ -34,18 +34,28 @@ TIME = re.compile(r"\d+(\.\d+)? s\b")
 NUMBER = re.compile(r"(?<![\w.])\d+")
 #: a check that takes longer is left to its own tests
 SECONDS = 3.0
-#: functions that build the sides of a statement object
+#: functions and constants that build the sides and the conditions of a statement object
 SIDES = (
     *("general", "divided", "printed_steps", "sides", "closed_sides", "printed_sides"),
-    *("layer", "layer_weights", "balance"),
+    *("layer", "layer_weights", "balance", "statement", "theorem", "exact", "full", "sampled", "thesis"),
+    *("SMALL_X", "STEP", "WEIGHT", "BETA"),
 )
-#: module -> statements whose sides it builds
+
+
+def made_by(module: ModuleType, *names: str) -> tuple[Callable[[], Statement], ...]:
+    """Makers of statements, looked up when they are called: an edited module has others."""
+    return tuple(lambda name=name: getattr(module, name)() for name in names)
+
+
+COROLLARIES = made_by(statements, "general", "sampled", "full", "exact", "thesis", "printed_steps")
+#: module -> statements whose sides or conditions it builds
 OBJECTS: dict[ModuleType, tuple[Callable[[], Statement], ...]] = {
-    theorem: (statements.general, statements.sampled, statements.full, lambda: statements.printed_steps("fedsam")),
-    decreasing: (decreasing.statement,),
-    momentum: (momentum.statement, momentum.printed_steps),
-    lyapunov: (lyapunov.theorem, lyapunov.general),
-    layers: (layers.layer, layers.layer_weights, layers.balance),
+    theorem: COROLLARIES,
+    statements: COROLLARIES,
+    decreasing: made_by(decreasing, "statement"),
+    momentum: made_by(momentum, "statement", "printed_steps"),
+    lyapunov: made_by(lyapunov, "theorem", "general"),
+    layers: made_by(layers, "layer", "layer_weights", "balance"),
 }
 
 
@@ -80,7 +90,7 @@ def source(module: ModuleType) -> str:
     return Path(str(module.__file__)).read_text(encoding="utf-8")
 
 
-def numbers(owner: str, module: ModuleType, function: ast.FunctionDef) -> Iterator[Site]:
+def numbers(owner: str, module: ModuleType, function: ast.FunctionDef | ast.Module) -> Iterator[Site]:
     """Numbers in a function's body, without its docstring, places in lists and the range of a search.
 
     A search speaks where neither a proof nor an instance does, which is so for changed constants alone.
@@ -121,17 +131,30 @@ def sites() -> list[Site]:
             and record["seconds"] < SECONDS
         ):
             module = sys.modules[function.__module__]
-            found += list(numbers(name, module, _functions(module)[function.__name__]))
+            found += list(numbers(name, module, _definitions(module)[function.__name__]))
     for module in OBJECTS:
         for name in SIDES:
-            if callable(getattr(module, name, None)) and getattr(module, name).__module__ == module.__name__:
-                found += list(numbers(module.__name__, module, _functions(module)[name]))
+            if name in _definitions(module):
+                found += list(numbers(module.__name__, module, _definitions(module)[name]))
     return found
 
 
 @cache
-def _functions(module: ModuleType) -> dict[str, ast.FunctionDef]:
-    return {node.name: node for node in ast.parse(source(module)).body if isinstance(node, ast.FunctionDef)}
+def _tree(name: str) -> list[ast.stmt]:
+    return ast.parse(source(sys.modules[name])).body
+
+
+@cache
+def _definitions(module: ModuleType) -> dict[str, ast.FunctionDef | ast.Module]:
+    """Functions of a module, and its constants, each as a module of one line."""
+    found: dict[str, ast.FunctionDef | ast.Module] = {}
+    for node in _tree(module.__name__):
+        if isinstance(node, ast.FunctionDef):
+            found[node.name] = node
+        elif isinstance(node, ast.Assign):
+            first = node.targets[0].elts[0] if isinstance(node.targets[0], ast.Tuple) else node.targets[0]
+            found[ast.unparse(first)] = ast.Module([node], [])
+    return found
 
 
 # ------------------------------------------------------------ what is seen of a statement
@@ -144,8 +167,8 @@ def seen(owner: str) -> dict[str, Any]:
     texts, fails = {}, ""
     for statement in (make() for make in OBJECTS[sys.modules[owner]]):
         try:
-            statement.proof.verify()
-            texts[statement.name] = [statement.text, statement.proof.export()]
+            label = statement.label  # raises where the proof fails or does not assume a condition
+            texts[statement.name] = [label, statement.text, statement.proof.export()]
         except (Rejected, ValueError) as error:
             fails = f"{statement.name}: {error}"
     return {"fails": fails, "evidence": texts, "page": texts, "notebook": texts}
@@ -204,7 +227,9 @@ def after_edit(site: Site) -> dict[str, Any]:
 
 
 def reached(site: Site) -> dict[str, Any]:
-    """Whether what is seen depends on the site's line at all."""
+    """Whether what is seen depends on the site's line at all; a constant's has run before."""
+    if any(isinstance(node, ast.Assign) and node.lineno == site.statement for node in _tree(site.module)):
+        return {"reached": True}
     lines: set[int] = set()
     name = str(sys.modules[site.module].__file__)
 

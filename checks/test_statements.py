@@ -62,6 +62,33 @@ def test_a_run_that_breaks_a_condition_is_an_error():
         _ = statement.bank
 
 
+@pytest.mark.parametrize("make", [statements.printed_steps, decreasing.statement, lyapunov.theorem, lyapunov.general])
+def test_a_condition_is_printed_from_its_relation_and_the_proof_assumes_it(make):
+    """The right side of every inequality among the conditions, raised by one, is one that the proof does not assume."""
+    statement = make()
+    for place, condition in enumerate(statement.conditions):
+        relation = condition.relation
+        if not isinstance(relation, sp.Le | sp.Ge | sp.Lt):
+            continue
+        changed = relation.func(relation.lhs, relation.rhs + 1)
+        sides = statement.conditions
+        if changed == sp.false:  # no run could fulfil it
+            continue
+        edited = (*sides[:place], replace(condition, relation=changed), *sides[place + 1 :])
+        other = replace(statement, conditions=edited)
+        assert condition.hidden or other.text != statement.text
+        with pytest.raises(Rejected, match="does not assume"):
+            _ = other.label
+
+
+def test_a_condition_on_roots_is_the_one_on_their_squares():
+    """The proof of the printed steps assumes sqrt(T) >= 10, the statement says T >= 100."""
+    statement = statements.printed_steps()
+    assert r"$T\ge 100$" in statement.text and statement.label == "machine"
+    with pytest.raises(Rejected, match="does not assume T >= 100"):
+        _ = replace(statement, roots={}).label
+
+
 def test_every_term_has_the_unit_of_the_left_side():
     """Other units of loss and length change no ratio, for every theorem."""
     for statement in (replace(statements.exact(), **FEW),):

@@ -15,7 +15,7 @@ import sympy as sp
 from theory.inexact import runs, theorem
 from theory.inexact.proof import one_round
 from theory.inexact.runs import NOISE_RUNS, Problem
-from theory.inexact.theorem import COHORT, F_NEXT, QUANTITIES, SMALL_A, SMALL_X, SQUARE, Delta, F, Gamma, n
+from theory.inexact.theorem import COHORT, F_NEXT, QUANTITIES, SQUARE, Delta, F, Gamma, n
 from theory.kit.proof import Proof, Vector
 from theory.kit.statement import Condition, Quantity, Run, Statement
 
@@ -151,6 +151,8 @@ def statement() -> Statement:
         S_x: Quantity(r"(\sum_tA_tx_t^2)", (-1, 2), measured=True),
         S_rho: Quantity(r"(\sum_tA_t\rho_t^2)", (-1, 4), measured=True),
         S_eta: Quantity(r"(\sum_tA_tx_t\eta_t)", (-2, 4), measured=True),
+        n.A: Quantity("A_t", (-1, 2)),
+        n.X: Quantity("x_t"),
     }
     weighted = r"\frac{\sum_{t<T}A_t\mathbb E\|\nabla F(w^t)\|^2}{\sum_tA_t}"
     return Statement(
@@ -159,9 +161,8 @@ def statement() -> Statement:
         right=right,
         quantities=QUANTITIES | sums | {Gamma: Quantity(weighted, (2, -2), measured=True)},
         conditions=(
-            Condition(r"$x_t\le\frac1{10}$", SMALL_X),
-            Condition(r"$LA_t\le\frac12$ in every round", SMALL_A),
-            Condition("", sp.Le(n.kappa, 1)),
+            Condition("in every round", theorem.SMALL_X),
+            Condition("", theorem.SMALL_A),
         ),
         prove=prove,
         runs=random_runs,

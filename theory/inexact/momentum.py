@@ -493,7 +493,7 @@ KEEPS = (
 SETTING = theorem.SETTING.replace(r"$x=(K-1)L\eta_l$", r"$y=(K-1)L\eta_l$").replace(
     r"$A=K\eta_g\eta_l$", r"$w^{t+1}=w^t-A\Delta^{t+1}$, $\Delta^0=0$"
 )
-BETA = Condition(r"$0<\beta\le1$", sp.Le(beta, 1))
+BETA = Condition(r"$\beta>0$"), Condition("", sp.Le(beta, 1))
 
 
 def statement() -> Statement:
@@ -505,11 +505,11 @@ def statement() -> Statement:
         right=right,
         quantities=QUANTITIES | MOMENTUM,
         conditions=(
-            BETA,
-            Condition(r"$A\le\frac\beta{4L}$", sp.Le(n.L * n.A, beta / 4)),
-            Condition(r"$y\le\frac1{10}$", sp.Le(Y, R(1, 10))),
-            Condition("", sp.Le(n.kappa, 1)),
-            Condition("", sp.Eq(Y, (n.K - 1) * n.L * n.eta)),
+            *BETA,
+            Condition("", sp.Le(n.L * n.A, beta / 4)),
+            Condition("", sp.Le(Y, R(1, 10))),
+            Condition("", sp.Le(n.kappa, 1), hidden=True),
+            Condition("", sp.Eq(Y, (n.K - 1) * n.L * n.eta), hidden=True),
         ),
         prove=prove_closed,
         runs=random_runs,
@@ -528,14 +528,14 @@ def printed_steps() -> Statement:
         right=right,
         quantities=QUANTITIES | MOMENTUM | {n.T: Quantity("R")},
         conditions=(
-            BETA,
-            Condition(r"$\eta_l=\frac1{\sqrt R\beta KL}$", sp.Eq(n.eta, 1 / (sp.sqrt(n.T) * beta * n.K * n.L))),
+            *BETA,
+            Condition("", sp.Eq(n.eta, 1 / (sp.sqrt(n.T) * beta * n.K * n.L))),
             Condition(
                 r"$A=\eta_g=\frac{\sqrt{KN}}{\sqrt R\beta L}$",
                 sp.Eq(n.A, sp.sqrt(n.K * n.N) / (sp.sqrt(n.T) * beta * n.L)),
             ),
-            Condition(r"$R\ge\frac{16KN}{\beta^4}$", sp.Ge(n.T, 16 * n.K * n.N / beta**4)),
-            Condition(r"$R\ge\frac{100}{\beta^2}$", sp.Ge(n.T, 100 / beta**2)),
+            Condition("", sp.Ge(n.T, 16 * n.K * n.N / beta**4)),
+            Condition("", sp.Ge(n.T, 100 / beta**2)),
             Condition("every client is active in every round", sp.Eq(n.kappa, 0)),
         ),
         prove=prove_printed,
@@ -543,6 +543,7 @@ def printed_steps() -> Statement:
         keeps=KEEPS[:3] + KEEPS[4:],
         method="mofedsam",
         intro=SETTING.replace("w^t", "w^r").replace("w^{t+1}", "w^{r+1}") + ". ",
+        roots={ROOT_R: n.T, ROOT_KN: n.K * n.N},
     )
 
 
@@ -556,11 +557,11 @@ def general() -> Statement:
         right=right,
         quantities=QUANTITIES | MOMENTUM | {symbol: Quantity(latex) for symbol, latex in weights.items()},
         conditions=(
-            BETA,
-            Condition(r"$\beta y<1$", sp.Lt(beta * Y, 1)),
+            *BETA,
+            Condition("", sp.Lt(beta * Y, 1)),
             Condition("the mean direction pays for noise and momentum", sp.Ge(FREE.moves(), 0)),
             Condition("the momentum's decay pays for what it costs", sp.Ge(FREE.pays(), 0)),
-            Condition("", sp.Eq(Y, (n.K - 1) * n.L * n.eta)),
+            Condition("", sp.Eq(Y, (n.K - 1) * n.L * n.eta), hidden=True),
         ),
         prove=prove_general,
         runs=weighted_runs,

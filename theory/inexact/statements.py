@@ -11,18 +11,18 @@ import sympy as sp
 from theory.inexact import runs, theorem
 from theory.inexact.proof import Case
 from theory.inexact.runs import Setting
-from theory.inexact.theorem import COHORT, NAMED_X, QUANTITIES, SETTING, SMALL_A, SMALL_X, Delta, Gamma, n
+from theory.inexact.theorem import COHORT, QUANTITIES, SETTING, Delta, Gamma, n
 from theory.kit.statement import Condition, Quantity, Run, Statement
 
 COUNT = 1000  # random problems per theorem
 LONG = 200  # further ones with the printed number of rounds, 100 or more
 EVERYTHING = ("minibatch noise", "heterogeneity", "any number of clients, local steps and dimensions")
 ALL_ACTIVE = Condition("every client is active in every round", sp.Eq(n.kappa, 0))
-SMALL = (
-    Condition(r"$x\le\frac1{10}$", SMALL_X),
-    Condition(r"$LA\le\frac12$", SMALL_A),
-    NAMED_X,
-)
+
+
+def small() -> tuple[Condition, ...]:
+    """Small steps."""
+    return Condition("", theorem.SMALL_X), Condition("", theorem.SMALL_A), theorem.NAMED_X
 
 
 @cache
@@ -67,10 +67,10 @@ def general(method: str = "fedsam") -> Statement:
         right=right,
         quantities=QUANTITIES | weights,
         conditions=(
-            Condition("$x<1$", sp.Lt(n.X, 1)),
-            Condition("$LA<1$", sp.Lt(n.L * n.A, 1)),
+            Condition("", sp.Lt(n.X, 1)),
+            Condition("", sp.Lt(n.L * n.A, 1)),
             Condition(r"$a,s,\theta>0$"),
-            NAMED_X,
+            theorem.NAMED_X,
         ),
         prove=theorem.prove_general,
         runs=partial(_weighted, method),
@@ -88,7 +88,7 @@ def sampled(method: str = "fedsam") -> Statement:
         left=left,
         right=right,
         quantities=QUANTITIES,
-        conditions=SMALL,
+        conditions=small(),
         prove=theorem.prove_sampled,
         runs=partial(_runs, method, True, True),
         keeps=(*EVERYTHING, "partial participation without replacement"),
@@ -105,7 +105,7 @@ def full(method: str = "fedsam") -> Statement:
         left=left,
         right=right,
         quantities=QUANTITIES,
-        conditions=(ALL_ACTIVE, *SMALL),
+        conditions=(ALL_ACTIVE, *small()),
         prove=partial(theorem.prove_divided, theorem.FULL, theorem.FULL_DIVISOR),
         runs=partial(_runs, method, False, True),
         keeps=EVERYTHING,
@@ -122,7 +122,7 @@ def exact(method: str = "fedsam") -> Statement:
         left=left,
         right=right,
         quantities=QUANTITIES,
-        conditions=(ALL_ACTIVE, Condition(r"$\sigma_l=0$", sp.Eq(n.sigma_l, 0)), *SMALL),
+        conditions=(ALL_ACTIVE, Condition("", sp.Eq(n.sigma_l, 0)), *small()),
         prove=partial(theorem.prove_divided, theorem.EXACT, theorem.EXACT_DIVISOR),
         runs=partial(_runs, method, False, False),
         keeps=EVERYTHING[1:],
@@ -132,7 +132,7 @@ def exact(method: str = "fedsam") -> Statement:
     )
 
 
-def printed_steps(method: str) -> Statement:
+def printed_steps(method: str = "fedsam") -> Statement:
     """Theorem 1 of Fan et al. with its own step sizes, corrected."""
     left, right = theorem.printed_steps()
     return Statement(
@@ -141,10 +141,10 @@ def printed_steps(method: str) -> Statement:
         right=right,
         quantities=QUANTITIES | {n.K: Quantity("E")},
         conditions=(
-            Condition(r"$\eta_l=\frac1{\sqrt TEL}$", sp.Eq(n.eta, 1 / (sp.sqrt(n.T) * n.K * n.L))),
+            Condition("", sp.Eq(n.eta, 1 / (sp.sqrt(n.T) * n.K * n.L))),
             Condition(r"$\eta_g=\sqrt{EN}$", sp.Eq(n.A, n.K * n.eta * sp.sqrt(n.K * n.N))),
-            Condition(r"$T\ge100$", sp.Ge(n.T, 100)),
-            Condition(r"$T\ge4EN$", sp.Ge(n.T, 4 * n.K * n.N)),
+            Condition("", sp.Ge(n.T, 100)),
+            Condition("", sp.Ge(n.T, 4 * n.K * n.N)),
             ALL_ACTIVE,
         ),
         prove=theorem.prove_printed_steps,
@@ -152,6 +152,7 @@ def printed_steps(method: str) -> Statement:
         keeps=EVERYTHING,
         method=method,
         intro=SETTING + ". ",
+        roots={theorem.ROOT_T: n.T, theorem.ROOT_EN: n.K * n.N},
     )
 
 

@@ -44,7 +44,7 @@ SETTING = (
     r"$x=(K-1)L\eta_l$"
 )
 COHORT = r", $\kappa=\frac{N-S}{S(N-1)}$ for $S$ clients drawn without replacement ($\kappa=0$ for $S=N$). "
-NAMED_X = Condition("", sp.Eq(n.X, (n.K - 1) * n.L * n.eta))
+NAMED_X = Condition("", sp.Eq(n.X, (n.K - 1) * n.L * n.eta), hidden=True)
 SMALL_X, SMALL_A = sp.Le(n.X, R(1, 10)), sp.Le(n.L * n.A, R(1, 2))
 
 

@@ -11,7 +11,7 @@ proof's facts give it as well, so the statement is not what the proof shows).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -24,6 +24,7 @@ from theory.kit.prover import Prover
 from theory.kit.verdict import decided
 
 Run = Mapping[str, float]
+_INEQUALITY = (sp.Le, sp.Ge, sp.Lt, sp.Gt)
 
 
 @dataclass(frozen=True)
@@ -41,12 +42,13 @@ class Quantity:
 
 @dataclass(frozen=True)
 class Condition:
-    """An assumption. relation: on the statement's symbols, tested on every run; None where runs fulfil it by
-    construction, which ``by`` then says."""
+    """An assumption. relation: on the statement's symbols, tested on every run; an inequality is a hypothesis of the
+    proof, too. It is printed behind the words; words with a formula of their own stand for an equality, and for what
+    runs fulfil by construction (relation None). hidden: said in the setting already."""
 
-    words: str
+    words: str = ""
     relation: Any = None
-    by: str = ""
+    hidden: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,7 @@ class Statement:
     scope: "full", "special case: ..." or "vacuous".
     method: name of the class that ran.
     intro: the setting, in words and LaTeX.
+    roots: symbols of the proof that are roots -> their squares.
     """
 
     name: str
@@ -92,6 +95,7 @@ class Statement:
     scope: str = "full"
     method: str = ""
     intro: str = ""
+    roots: Mapping[sp.Symbol, sp.Expr] = field(default_factory=dict)
 
     # ------------------------------------------------------------ print
 
@@ -118,8 +122,18 @@ class Statement:
     @property
     def inequality(self) -> str:
         """Conditions and inequality, without the setting."""
-        where = "; ".join(condition.words for condition in self.conditions if condition.words)
+        where = "; ".join(self.said(condition) for condition in self.conditions if not condition.hidden)
         return f"If {where}: ${self.latex}$." if where else f"${self.latex}$."
+
+    def said(self, condition: Condition) -> str:
+        """A condition in words and LaTeX."""
+        words, relation = condition.words, condition.relation
+        if "$" in words and not isinstance(relation, _INEQUALITY):
+            return words
+        names = {symbol: quantity.latex for symbol, quantity in self.quantities.items()}
+        sign = {"==": "=", "<=": r"\le", ">=": r"\ge"}.get(relation.rel_op, relation.rel_op)
+        formula = f"${printed(relation.lhs, names)}{sign} {printed(relation.rhs, names)}$"
+        return f"{words}, {formula}" if words else formula
 
     # ------------------------------------------------------------ proof
 
@@ -130,8 +144,14 @@ class Statement:
 
     @property
     def label(self) -> str:
-        """ "machine" where the proof object verifies. Raises Rejected where it does not."""
+        """ "machine" where the proof object verifies. Raises Rejected where it does not, and for a condition that the
+        proof does not assume."""
         self.proof.verify()
+        roots = {root: sp.sqrt(square) for root, square in self.roots.items()}
+        assumed = [s.slack.subs(roots) for s in self.proof.steps.values() if s.rule == "hypothesis"]
+        for relation in (c.relation for c in self.conditions if isinstance(c.relation, _INEQUALITY)):
+            if not any(_same(relation.gts - relation.lts, slack) for slack in assumed):
+                raise Rejected(f"{self.name}: the proof does not assume {relation}")
         return "machine"
 
     # ------------------------------------------------------------ runs
@@ -270,7 +290,7 @@ class Statement:
             "label": self.label,
             "scope": self.scope,
             "keeps": list(self.keeps),
-            "conditions": [c.words or str(c.relation) for c in self.conditions],
+            "conditions": [self.said(c) for c in self.conditions],
             "steps": len(self.proof.steps),
             "facts": sorted({s.rule for s in self.proof.steps.values()}),
             "hypotheses": [f"{s.name}: {s.why}" for s in self.proof.steps.values() if s.rule == "hypothesis"],
@@ -331,6 +351,19 @@ def evaluated(expression: sp.Expr, bank: Mapping[str, NDArray[np.float64]]) -> N
     with np.errstate(divide="ignore", invalid="ignore"):
         values = sp.lambdify(symbols, expression, "numpy")(*(bank[str(symbol)] for symbol in symbols))
     return np.broadcast_to(np.asarray(values, dtype=float), (size,))
+
+
+def _bounds(slack: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
+    """(low, high) of low <= high, slack >= 0 with its negative terms on the other side."""
+    terms = sp.Add.make_args(sp.expand(slack))
+    low = sp.Add(*(-term for term in terms if term.could_extract_minus_sign()))
+    return low, sp.expand(slack + low)
+
+
+def _same(one: sp.Expr, other: sp.Expr) -> bool:
+    """Whether two slacks with sides of positive terms say the same, up to a positive factor or the squares of sides."""
+    (low, high), (small, large) = _bounds(one), _bounds(other)
+    return any(sp.expand(low * large**power - high * small**power) == 0 for power in (1, 2)) and high != 0 != large
 
 
 def _true(relation: Any, bank: Mapping[str, NDArray[np.float64]]) -> NDArray[np.bool_]:

@@ -213,7 +213,7 @@ def prove(left: sp.Expr, right: Sequence[sp.Expr]) -> Proof:
 
 
 WEIGHT = 9 * b * (b + kappa / 2)  # the closed theorem's alpha, for every step size that it admits
-STEP, ROOT, COHORT = R(1, 9) - b, theta - 16 * b**2, theta**2 - 64 * kappa * b**2  # its conditions: slacks >= 0
+STEP, ROOT, COHORT = sp.Le(b, R(1, 9)), sp.Le(16 * b**2, theta), sp.Le(64 * kappa * b**2, theta**2)  # its conditions
 
 
 def closed_sides() -> tuple[sp.Expr, tuple[sp.Expr, ...]]:
@@ -229,9 +229,9 @@ def prove_closed(left: sp.Expr, right: Sequence[sp.Expr]) -> Proof:
         proof.scalar(name, "positive")
     proof.scalar("kappa")
     positive = proof.hypothesis("b < 1", 1 - b, "beta L <= 1/9", ">")
-    small = proof.hypothesis("step", STEP, "beta L <= 1/9")
-    root = proof.hypothesis("root", ROOT, "beta L <= sqrt(n/m)/4")
-    cohort = proof.hypothesis("large cohort", COHORT, "beta L <= (n/m)/(8 sqrt(kappa))")
+    small = proof.hypothesis("step", STEP.gts - STEP.lts, "beta L <= 1/9")
+    root = proof.hypothesis("root", ROOT.gts - ROOT.lts, "beta L <= sqrt(n/m)/4")
+    cohort = proof.hypothesis("large cohort", COHORT.gts - COHORT.lts, "beta L <= (n/m)/(8 sqrt(kappa))")
     share = proof.hypothesis("n <= m", 1 - theta, "theta = n/m")
     moved_by = proof.combine(
         "moves",
@@ -397,10 +397,8 @@ def theorem() -> Statement:
         right=right,
         quantities=QUANTITIES,
         conditions=(
-            Condition(r"$\beta L\le\frac19$", sp.Ge(STEP, 0)),
-            Condition(r"$\beta L\le\frac14\sqrt{\theta}$", sp.Ge(ROOT, 0)),
-            Condition(r"$\beta L\le\frac{\theta}{8\sqrt\kappa}$", sp.Ge(COHORT, 0)),
-            Condition("", sp.Le(theta, 1)),
+            *(Condition("", relation) for relation in (STEP, ROOT, COHORT)),
+            Condition("", sp.Le(theta, 1), hidden=True),
         ),
         prove=prove_closed,
         runs=random_runs,
@@ -428,7 +426,7 @@ def general() -> Statement:
         right=right,
         quantities=QUANTITIES,
         conditions=(
-            Condition(r"$\beta L<1$", sp.Lt(b, 1)),
+            Condition("", sp.Lt(b, 1)),
             Condition("the mean model's movement is paid for", sp.Ge(moves(alpha), 0)),
             Condition("the dual errors' growth is paid for", sp.Ge(pays(alpha), 0)),
         ),
