@@ -64,6 +64,8 @@ def test_reading_imports_nothing_heavy(line):
         ("replay", "CASE"),
         ("table sun2023/99 --lookup", "sun2023/99"),
         ("verdicts --claim nothing", "nothing"),
+        ("verdicts --claim fan24-thm1", "python -m checks --claim fan24-thm1"),
+        ("run --rounds 3", "algorithm: nothing is given; allowed: fedavg"),
         ("sweep --jobs 0", "jobs"),
         ("figure sun2023/fig99 --lookup", "fig99"),
         ("sharpness --samples none", "samples"),

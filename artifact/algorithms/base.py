@@ -62,8 +62,8 @@ class FedAvg:
     equal_steps = False
     #: registry name, and ids of the discrepancies that are on: ``algorithms.build`` sets both
     name, switches = "", frozenset[str]()
-    #: file of a method of the user's own, and a hash of its content
-    added_from = added_digest = ""
+    #: file of a method of the user's own, a hash of its content, and the line where the class begins, in brackets
+    added_from = added_digest = added_at = ""
 
     def init(self, w: Tensor, m: int) -> State:
         return {}

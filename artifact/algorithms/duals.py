@@ -93,9 +93,9 @@ class FedSpeed(FedDynSAM):
 
 @dataclass(frozen=True)
 class FedSMOO(FedDyn):
-    """Sun et al. 2023 (ICML), Algorithm 1, with the printed sign of s (SMOO-1).
+    """Sun et al. 2023 (ICML), Algorithm 1, with the printed sign of s (SMOO-1); s and mu (rows) are the ascents' duals.
 
-    rho: perturbation radius r. Duals of the models as in FedDyn: dual, dual_i; of the perturbations: s, mu (rows).
+    rho: perturbation radius.
     """
 
     rho: NonNegative = 0.1

@@ -100,7 +100,7 @@ def run_command(
     claims = files.check(audit)
     decided = _by_checks(claims, audit)
     if not lookup and audit.experiments.is_file():
-        store = audit.results if profile != "quick" else experiments.STORES["quick"]
+        store = experiments.own_store(profile, audit.key)
         wanted = needed_runs.configs(audit.key, profile)
         sweep.run_missing(wanted, Settings(store, data_root, folders.files()), workers, quiet or as_json)
     decided += _by_runs(claims, audit, profile)
@@ -172,7 +172,7 @@ def _by_runs(claims: Sequence[Claim], audit: Audit, profile: str) -> list[Decide
     trained = [claim for claim in claims if claim.empirical]
     found = []
     for name in dict.fromkeys((PROFILE, profile)):
-        store = Store(audit.results if name != "quick" else experiments.STORES["quick"])
+        store = Store(experiments.own_store(name, audit.key))
         for claim in trained:
             verdict = decide(claim, name, store)
             found.append(Decided(claim, verdict.verdict, f"{name} runs", verdict.text, held=name == PROFILE))

@@ -13,13 +13,14 @@ class UserError(ValueError):
     """Bad input. The command line prints it as one line and ends with exit code 2.
 
     field: name of the option, config entry or file that is wrong.
-    value: what was given.
+    value: what was given; None where nothing was.
     allowed: what would have been accepted, in words.
     """
 
     def __init__(self, field: str, value: object, allowed: str):
         self.field, self.value, self.allowed = field, value, allowed
-        super().__init__(" ".join(f"{field}: {value!r} is not possible; allowed: {allowed}".split()))
+        found = "nothing is given" if value is None else f"{value!r} is not possible"
+        super().__init__(" ".join(f"{field}: {found}; allowed: {allowed}".split()))
 
     def __reduce__(self) -> tuple[type[UserError], tuple[str, object, str]]:
         """As it was made, so that it comes whole out of another process."""

@@ -29,22 +29,21 @@ def run_file(path: Path, field: str, name: str = "") -> ModuleType:
 
 
 @contextlib.contextmanager
-def running(path: Path, field: str) -> Iterator[None]:
-    """For a block that calls what a file defines. Raises UserError for the field, with the line, for what it raises."""
+def running(path: Path, field: str, line: int | None = None) -> Iterator[None]:
+    """For a block that calls what a file defines. Raises UserError for the field, as ``fault``, for what it raises."""
     try:
         yield
     except UserError:
         raise
     except (Exception, SystemExit) as error:  # the user's own code may raise anything
-        raise fault(str(path), error, field) from error
+        raise fault(str(path), error, field, line) from error
 
 
-def fault(file: str, error: BaseException, field: str = "add") -> UserError:
-    """An error of the user's own code, with the line of the file that was read or running when it came up."""
-    text, line = f"{type(error).__name__}: {error}", line_of(file, error)
-    if isinstance(error, SyntaxError) and line is not None:  # its own text repeats file and line
-        text = f"{type(error).__name__}: {error.msg}"
-    return UserError(field, file, f"a Python file that runs ({text}{'' if line is None else f', line {line}'})")
+def fault(file: str, error: BaseException, field: str = "add", line: int | None = None) -> UserError:
+    """An error of the user's own code, with the line of the file that it came through, else ``line``."""
+    said = error.msg if isinstance(error, SyntaxError) else error  # its own text repeats file and line
+    at = f", line {found}" if (found := line_of(file, error) or line) else ""
+    return UserError(field, file, f"a Python file that runs ({type(error).__name__}: {said}{at})")
 
 
 def line_of(file: str, error: BaseException) -> int | None:

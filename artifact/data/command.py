@@ -71,7 +71,13 @@ def data_split(
     click.echo(json.dumps(row) if as_json else "  ".join(f"{key} {value}" for key, value in row.items()))
 
 
-@data_group.command("import", help="Take over an .npz file with train_x, train_y, test_x, test_y, classes.")
+IMPORT = """Take over the files of the data set NAME.
+
+FILE is an .npz file with train_x, train_y, test_x, test_y and classes, or a folder in the data set's usual layout. Data
+of your own are not imported: a file that --add names gives them (docs/yours.md)."""
+
+
+@data_group.command("import", help=IMPORT)
 @click.argument("name")
 @click.argument("file", type=Place())
 @DATA_ROOT

@@ -92,12 +92,12 @@ def register_file(path: str | Path) -> list[str]:
     for function in functions:
         _require_new(path, function)
     for algorithm in methods:
+        place = f" ({path}, line {_first_line(algorithm)})"
         try:
             algorithms.register(algorithm.__name__.lower(), algorithm)
         except UserError as error:
-            place = f"{path}, line {_first_line(algorithm)}"
-            raise UserError(error.field, error.value, f"{error.allowed} ({place})") from None
-        algorithm.added_from, algorithm.added_digest = str(path), digest
+            raise UserError(error.field, error.value, error.allowed + place) from None
+        algorithm.added_from, algorithm.added_digest, algorithm.added_at = str(path), digest, place
     for one in switches:
         _add_released(path, one, methods)
     for function in functions:
@@ -145,7 +145,7 @@ def _names_of_methods(path: Path, methods: list[type[algorithms.FedAvg]]) -> lis
         title, plain = algorithm.__name__, algorithms.plain(algorithm.__name__)
         if plain in known:
             allowed = f"a file, named once, whose methods have new names, unlike {title}, which means {known[plain]}"
-            raise UserError("add", str(path), allowed)
+            raise UserError("add", str(path), f"{allowed} (line {_first_line(algorithm)})")
         known[plain] = title.lower()
     return [algorithm.__name__.lower() for algorithm in methods]
 
@@ -218,7 +218,7 @@ def _add_network(path: Path, function: FunctionType) -> None:
 
 
 def _called(path: Path, function: FunctionType, *arguments: Any) -> Any:
-    with running(path, "add"):
+    with running(path, "add", _first_line(function)):
         return function(*arguments)
 
 

@@ -330,7 +330,7 @@ def compare_command(
     method = own_method(add, algorithm)
     table = narrowed(whole, profile, columns)
     own = with_own_row(table, profile, method, settings_of(method, hyper))
-    store = experiments.store_of(profile, out, lookup)
+    store = experiments.store_of(profile, out, lookup, name)
     # the method's source names its store, because runs are looked up there by their config, which has its name alone
     own_store = (out or Path("out")) / "added" / algorithms.ALGORITHMS[method].added_digest
     if not lookup:

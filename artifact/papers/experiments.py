@@ -429,9 +429,22 @@ def there(store: Path | None) -> Path | None:
     return store
 
 
-def store_of(profile: str, out: Path | None, only_read: bool) -> Path:
-    """The store that a command names, or the profile's own. Raises UserError as ``there``, where it is only read."""
-    return (there(out) if only_read else out) or STORES[profile]
+def own_store(profile: str, selection: str) -> Path:
+    """Where runs of a PAPER, PAPER/TABLE or PAPER/FIGURE are put: an audit's own folder, or the profile's store.
+
+    Raises UserError where both are asked for at once, by a selection of everything.
+    """
+    if profile == "quick" or not folders.AUDITS:
+        return STORES[profile]
+    if selection in ("", "all"):
+        raise UserError("selection", "all", "one paper, or --out, since an audit's runs lie in a store of their own")
+    paper = selection.split("/")[0]
+    return folders.AUDITS[paper].results if paper in folders.AUDITS else STORES[profile]
+
+
+def store_of(profile: str, out: Path | None, only_read: bool, selection: str = "") -> Path:
+    """The store that a command names, or the selection's own. Raises UserError as ``there``, where it is only read."""
+    return (there(out) or STORES[profile]) if only_read else (out or own_store(profile, selection))
 
 
 def measured(cell: Cell, run: Run) -> float | None:

@@ -78,8 +78,8 @@ def sweep_command(
         refuse_given("nothing with --ray, whose nodes have their own", "workers")
     if address is None and not dry_run:
         get_ready()
-    store = out or experiments.STORES[profile]
     selection = "" if selection == "all" else selection
+    store = out or experiments.own_store(profile, selection)
     configs = needed_runs.configs(selection, profile, everything)
     planned = sweep.plan(configs, store, declared_seconds(selection, profile, len(configs)))
     settings = Settings(store, data_root, (*add, *folders.files()), checkpoint_seconds)

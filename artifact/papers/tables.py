@@ -345,7 +345,7 @@ def table_command(
     quiet: bool,
     json_output: bool,
 ) -> None:
-    store = experiments.store_of(profile, out, lookup)
+    store = experiments.store_of(profile, out, lookup, name)
     style = "json" if json_output else style
     chosen = experiments.select_tables(name, profile)
     if not lookup:

@@ -173,7 +173,7 @@ def variants_command(
     as_json: bool,
 ) -> None:
     _, table = experiments.find(TABLE)
-    store = experiments.store_of(profile, out, lookup)
+    store = experiments.store_of(profile, out, lookup, TABLE)
     if not lookup:
         make([table], profile, Settings(store, data_root), quiet=quiet)
     entries = look_up(table, profile, finished_runs(store))

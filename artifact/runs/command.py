@@ -118,7 +118,7 @@ def _method_options(taken: Collection[str]) -> list[click.Parameter]:
         flag = "--" + field.replace("_", "-")
         if flag in taken:
             named = f"for {', '.join(owners)} a name that is no option of run itself"
-            raise UserError("hyper-parameter", field, named)
+            raise UserError("hyper-parameter", field, named + algorithms.ALGORITHMS[owners[-1]].added_at)
         meaning, default, values = (_by_method({name: of_method[name][field][i] for name in owners}) for i in range(3))
         whose = "of every method" if len(owners) == len(of_method) else f"of {', '.join(owners)}"
         options.append(click.Option([flag, f"hyper_{field}"], help=_help(f"{meaning} ({whose})", default, values)))

@@ -18,6 +18,7 @@ from artifact.accelerate.allocator import returning
 from artifact.algorithms.base import FedAvg, State
 from artifact.algorithms.cohort import Cohort, Context, LocalOptimiser
 from artifact.base.devices import sent
+from artifact.base.errors import UserError
 from artifact.base.flat import Layout
 
 #: (local step k, rows [R] still at work or None for all) -> G of that step for these rows
@@ -85,7 +86,16 @@ def play(
         workers.map(train, teams)
     c.forget()
     with returning(cohort_bytes):
-        return algorithm.finish(state, c, w, W, C), W, c
+        return _next_model(algorithm, algorithm.finish(state, c, w, W, C), w, C), W, c
+
+
+def _next_model(algorithm: FedAvg, found: Tensor, w: Tensor, C: Cohort) -> Tensor:
+    """What a ``finish`` returned. Raises UserError for no model, and for one made of models that no client sent."""
+    if not torch.is_tensor(found) or found.shape != w.shape or not C.traffic.up:
+        told = f"{getattr(found, 'shape', found)}, {C.traffic.up:g} models sent by a client"
+        allowed = f"the next model, a tensor {[*w.shape]}, made of what C.mean and C.sum collect, which count it"
+        raise UserError("finish", told, allowed + algorithm.added_at)
+    return found
 
 
 def _local_steps(

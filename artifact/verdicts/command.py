@@ -19,7 +19,7 @@ from artifact.base.files import write_atomic
 from artifact.base.options import AUDIT_ONLY, STORE, profile_option
 from artifact.base.stats import Interval
 from artifact.base.tables_as_text import markdown_table
-from artifact.papers import experiments
+from artifact.papers import experiments, folders
 from artifact.papers.declared import Table
 from artifact.runs.store import LAST, Run
 from artifact.verdicts import curve_ends, decide, ledger, moderated
@@ -308,6 +308,10 @@ def verdicts_command(
         raise UserError("accept", profile, f"the {decide.PROFILE} profile and its own store")
     claims = ledger.load()
     chosen = ledger.select(claims, ids, papers)
+    for claim in chosen:
+        if claim.id in ids and not claim.empirical:
+            by = folders.checked_by(claim.paper, claim.id)
+            raise UserError("claim", claim.id, f"a claim that training decides; `{by}` decides this one")
     store = open_store(profile, experiments.there(out))
     found = decide.decide_all(chosen, profile, store)
     if accepting:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+import shutil
 import subprocess
 import sys
 
@@ -99,6 +100,18 @@ def test_other_commands_take_the_folder_too(folder, capsys):
     cells = json.loads(capsys.readouterr().out)["cells"]
     assert [cell["n"] for cell in cells] == [4, 4]
     assert cells[1]["printed"] == 63.5
+
+
+def test_a_sweep_of_the_folder_trains_into_the_folder(folder, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    gone = next((folder / "results").glob("*/done")).parent
+    shutil.rmtree(gone)
+    words = ["--audit", str(folder), "--profile", "laptop", "--quiet", "--jobs", "1"]
+    assert main(["sweep", "half2025", *words]) == 0
+    assert "7 runs are finished, 1 to make" in capsys.readouterr().out
+    assert (gone / "done").is_file() and not (tmp_path / "results").exists()
+    assert main(["sweep", "all", *words]) == 2
+    assert "selection: 'all'" in capsys.readouterr().err
 
 
 def test_the_released_form_of_the_folders_method_is_a_variant(folder, capsys):

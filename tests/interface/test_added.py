@@ -157,6 +157,8 @@ def test_lists_show_what_a_file_adds(own, capsys):
 
 HEAD = "import torch\nfrom torch import nn\nimport artifact\n\n"
 NETWORK = f"{HEAD}@artifact.network\ndef mine(shape, classes):\n    return "
+CLASS = f"{HEAD}from artifact.algorithms.base import FedAvg, dataclass\n\n@dataclass(frozen=True)\nclass Mine"
+FINISH = f"{CLASS}(FedAvg):\n    def finish(self, state, c, w, W, C):\n        {{}}"
 DATA = f"{HEAD}@artifact.dataset\ndef mine(root):\n    return "
 
 
@@ -178,13 +180,22 @@ DATA = f"{HEAD}@artifact.dataset\ndef mine(root):\n    return "
         (f"{NETWORK}(".replace("mine", "lenet"), [], "SyntaxError.*line 7"),
         (f"{NETWORK}3".replace("mine", "lenet"), [], r"lenet.*new names.*line 5\)"),
         (f"{DATA}3".replace("mine", "mnist"), [], r"mnist.*new names.*line 5\)"),
+        (f"{DATA}3".replace("mine(root)", "mine()"), ["--dataset", "mine"], "TypeError.*line 5"),
         ("def f(): ...", [], r"f in line 1 is none"),
+        (f"{CLASS}(FedAvg):\n    momentum: float = 0.9", ["--algorithm", "mine"], r"'momentum'.*mine.py, line 7\)"),
+        (
+            FINISH.format("pass"),
+            ["--algorithm", "mine"],
+            r"finish: 'None, 0 models.*tensor \[\d+\],.*mine.py, line 7\)",
+        ),
+        (FINISH.format("return W"), ["--algorithm", "mine"], r"finish: 'torch.Size\(\[3, \d+\]\).*mine.py, line 7\)"),
+        (FINISH.format("return W.mean(0)"), ["--algorithm", "mine"], r"finish: '.*0 models sent.*C\.mean.*line 7\)"),
     ],
 )
 def test_a_faulty_file_is_told_with_its_line(text, words, said, tmp_path, capsys):
     path = tmp_path / "mine.py"
     path.write_text(text, encoding="utf-8")
-    assert main(["run", "--add", str(path), *words, *WORDS, "--out", str(tmp_path / "runs")]) == 2
+    assert main(["run", "--add", str(path), *WORDS, *words, "--out", str(tmp_path / "runs")]) == 2
     error = capsys.readouterr().err
     assert len(error.splitlines()) == 1
     assert re.search(said, error), error

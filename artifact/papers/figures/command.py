@@ -157,7 +157,7 @@ def figure_command(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    store = experiments.store_of(profile, out, lookup or measure)
+    store = experiments.store_of(profile, out, lookup or measure, name)
     options: dict[str, Any] = {
         "run_missing": not (lookup or measure),
         "measure": not lookup,

@@ -23,6 +23,7 @@ from artifact.base.flat import Layout
 from artifact.base.lazy import Tensor, torch
 from artifact.curvature import EmpiricalRisk
 from artifact.papers.figures.series import PanelAt, Stored, runs_of
+from artifact.papers.folders import named
 from artifact.runs.seal import believed, read_sealed, seal
 from artifact.runs.store import Run
 from artifact.runs.stored_model import open_target
@@ -104,11 +105,10 @@ def _elsewhere(panel: PanelAt, store: Path, key: str, first: bool) -> Entry | No
 
 
 def _document(panel: PanelAt, models: list[Entry]) -> dict[str, Any]:
-    figure = f"{panel.figure.paper}/{panel.figure.id}"
     return {
         "panel": panel.id,
         "profile": panel.profile,
-        "command": f"python -m artifact figure {figure} --profile {panel.profile}",
+        "command": f"python -m artifact figure {named(panel.figure.paper, panel.figure.id)} --profile {panel.profile}",
         "samples": SAMPLES,
         "directions": f"{DIRECTIONS} pairs of filter-normalised draws, seeds 0 to {DIRECTIONS - 1}",
         "models": models,
