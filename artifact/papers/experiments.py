@@ -39,7 +39,7 @@ from artifact.papers.declared import (
     read_toml,
     slug,
 )
-from artifact.papers.measured import known, measure
+from artifact.papers.measured import UP_TO_TARGET, known, measure
 from artifact.runs.lookup import Stored, find_run, find_runs
 from artifact.runs.store import Run, dumps
 from artifact.training import config
@@ -125,7 +125,8 @@ class Cell:
     def heading(self) -> str:
         """The column's label; where the profile trains other data or counts up to another target, those come first.
 
-        ``CIFAR-100, Dirichlet-0.3`` -> ``CIFAR-10 (paper: CIFAR-100), Dirichlet-0.3``.
+        ``CIFAR-100, Dirichlet-0.3`` -> ``CIFAR-10 (paper: CIFAR-100), Dirichlet-0.3``. A metric that counts up to a
+        target names it: ``Pathological-3, to 38 % (paper: to 74 %)``.
         """
         label, own = self.column.label, self.trained_on
         declared = (self.table.settings | self.column.settings | self.row.settings).get("dataset", "")
@@ -133,10 +134,22 @@ class Cell:
         if own and theirs and own != theirs:
             said = f"{own} (paper: {theirs})"
             label = label.replace(theirs, said, 1) if theirs in label else ", ".join(filter(None, (said, label)))
+        return self._up_to_target(label, self.target)
+
+    @property
+    def printed_heading(self) -> str:
+        """The column's label with the paper's own target."""
+        return self._up_to_target(self.column.label, (self.column.target or self.metric.target).get("paper"))
+
+    def _up_to_target(self, label: str, target: float | None) -> str:
         printed = (self.column.target or self.metric.target).get("paper")
-        if self.target is not None and printed is not None and self.target != printed:
-            label = label.replace(f"to {printed:g} %", f"to {self.target:g} % (paper: to {printed:g} %)")
-        return label
+        if target is None or printed is None:
+            return label
+        theirs = f"to {printed:g} %"
+        ours = theirs if target == printed else f"to {target:g} % (paper: {theirs})"
+        if theirs in self.column.label:
+            return label.replace(theirs, ours)
+        return ", ".join(filter(None, (label, ours))) if self.metric.quantity in UP_TO_TARGET else label
 
     @property
     def samples(self) -> int | None:

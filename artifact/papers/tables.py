@@ -72,9 +72,10 @@ def _header(columns: tuple[Line, ...], entries: list[Entry]) -> list[str]:
 
 
 def heading(column: Line, entries: list[Entry]) -> str:
-    """The column's label, with what was trained where that is not the paper's."""
-    trained = next((e.cell.heading for e in entries if e.cell.column is column and e.runs), column.label)
-    return trained or "value"
+    """The column's label with what was trained and counted up to where that is not the paper's; else the paper's."""
+    own = [e for e in entries if e.cell.column is column]
+    trained = next((e.cell.heading for e in own if e.runs), None)
+    return trained or (own[0].cell.printed_heading if own else column.label) or "value"
 
 
 def _grid(table: Table, columns: tuple[Line, ...], entries: list[Entry], render: Callable[[Entry], str]) -> list[str]:

@@ -64,7 +64,7 @@ class Record:
 
     def counted(self, name: str) -> str:
         """The verdict "on_paper" or "in_training" as counts take it: empty for a sentence that no paper contains."""
-        return "" if name == "on_paper" and self.claim.reading else str(getattr(self, name))
+        return "" if self.claim.reading else str(getattr(self, name))
 
     @property
     def provisional(self) -> bool:

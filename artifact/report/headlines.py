@@ -25,7 +25,7 @@ from artifact.papers.declared import read_toml
 from artifact.papers.table_results import Comparison, Entry
 from artifact.report.content import Content
 from artifact.verdicts import setting
-from artifact.verdicts.findings import text_of
+from artifact.verdicts.findings import network_of, text_of
 from artifact.verdicts.ledger import EMPIRICAL, PAPERS, TITLES
 
 _READ = read_toml(paths.CLAIMS / "headlines.toml", "headlines")
@@ -33,6 +33,8 @@ _READ = read_toml(paths.CLAIMS / "headlines.toml", "headlines")
 TABLE, METRIC, OWN = _READ["table"], _READ["metric"], _READ["own"]
 #: the cell of FedLESAM as its released code computes it, of which the length of the perturbation is shown
 RELEASED = _READ["released"]
+#: length over radius of that perturbation
+LENGTH = "sqrt(sum n_j q_j^2) / sum |q_j|"
 #: of the plot, in pixels: width, height of a row, left and right end of the axis, room above and below the rows
 WIDTH, ROW, LEFT, RIGHT, TOP, BELOW = 720, 26, 130, 520, 58, 62
 STYLE = """
@@ -114,9 +116,9 @@ def said_in_five(content: Content) -> list[tuple[str, str]]:
     """(what about, what came out), five of them, for README and the front page."""
     records = list(content.decided.values())
     paper = Counter(v for record in records if (v := record.counted("on_paper")))
-    trained = Counter(record.in_training for record in records if record.in_training)
+    trained = Counter(v for record in records if (v := record.counted("in_training")))
     waiting = trained.pop("not-run", 0)
-    provisional = sum(record.provisional for record in records if record.in_training in trained)
+    provisional = sum(record.provisional for record in records if record.counted("in_training") in trained)
     wrong = paper["refuted"] + paper["repaired"]
     above = {gain.label: gain for gain in gains()}
     proofs = sum(r.claim.refutes == "proof" and r.on_paper in ("refuted", "repaired") for r in records)
@@ -141,7 +143,11 @@ def said_in_five(content: Content) -> list[tuple[str, str]]:
             f"FedSMOO in {above['FedSMOO'].above}, FedSAM in {above['FedSAM'].above} (95 % intervals without zero).",
         ),
         ("FedSAM at home", f"In a small version of its own paper's setting FedSAM gains {own} points on FedAvg."),
-        ("Released code", f"FedLESAM's released code perturbs the weights by {released} radii, not by one."),
+        (
+            "Released code",
+            f"FedLESAM's released code perturbs a {network_of(RELEASED)} by {released} radii, not by one. The number "
+            f"depends on the network: it is {LENGTH}, where tensor j of n_j weights shifts in proportion to q_j.",
+        ),
     ]
 
 
@@ -152,7 +158,7 @@ def _papers(content: Content) -> list[str]:
     for paper in PAPERS:
         own = [record for record in records if record.claim.paper == paper]
         checked = Counter(v for record in own if (v := record.counted("on_paper")))
-        trained = Counter(record.in_training for record in own if record.in_training)
+        trained = Counter(v for record in own if (v := record.counted("in_training")))
         wrong = checked["refuted"] + checked["repaired"]
         runs = ", ".join(f"{trained[name]} {name}" for name in EMPIRICAL if trained[name])
         link = f"[{TITLES[paper]}](docs/reproduction-{paper}.md)"

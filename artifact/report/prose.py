@@ -45,11 +45,11 @@ def paragraphs(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def _grouped(parts: Sequence[str]) -> list[str]:
-    """Parts that follow each other, as many together as fit."""
+    """Parts that follow each other, as many together as fit, formulas counted with the words."""
     found: list[str] = []
     for part in parts:
         joined = f"{found[-1]} {part}" if found else ""
-        if joined and fits(joined):
+        if joined and fits(joined) and len(joined.split()) <= WORDS:
             found[-1] = joined
         else:
             found.append(part)

@@ -18,7 +18,7 @@ from artifact.papers.experiments import DATA_NAMES
 from artifact.papers.measured import curve
 from artifact.papers.table_results import Entry
 from artifact.report.numbers import Numbers, TableAt
-from artifact.runs.store import Run
+from artifact.runs.store import LAST, Run
 from artifact.verdicts import protocol
 from artifact.verdicts.setting import MODEL_NAMES
 
@@ -29,8 +29,6 @@ ALIKE = (
 )
 #: labels of rows that name a method of another name
 SAME = {"Local FedSAM": "FedSAM", "DynReg+SAM": "FedDyn + SAM", "DynReg+SAM+correction": "FedSMOO"}
-#: evaluations whose mean is the accuracy at a budget
-LAST = 3
 SPLITS = {"iid": "IID", "dirichlet": "Dirichlet-{}", "pathological": "Pathological-{}"}
 
 
@@ -50,10 +48,20 @@ class Line:
     passes: float
     models: float
 
+    @property
+    def window(self) -> int:
+        """Rounds that the last ten evaluations span; their mean is the tables' accuracy."""
+        return self.rounds[-1] - self.rounds[max(len(self.rounds) - LAST, 0)] if self.rounds else 0
+
     def at(self, passes: float, models: float) -> dict[int, float]:
-        """Seed -> accuracy within a budget per active client: the mean of the last evaluations that it pays for."""
-        paid = [i for i, r in enumerate(self.rounds) if r * self.passes <= passes and r * self.models <= models]
-        return {seed: float(np.mean([values[i] for i in paid[-LAST:]])) for seed, values in self.curves.items() if paid}
+        """Seed -> accuracy within a budget per active client.
+
+        That is the mean over the evaluations in as many last rounds that it pays for as the tables average, so that a
+        budget for all rounds gives the tables' number.
+        """
+        paid = [r for r in self.rounds if r * self.passes <= passes and r * self.models <= models]
+        used = [self.rounds.index(r) for r in paid if r >= paid[-1] - self.window]
+        return {seed: float(np.mean([values[i] for i in used])) for seed, values in self.curves.items() if paid}
 
 
 @dataclass

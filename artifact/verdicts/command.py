@@ -55,11 +55,18 @@ def _marks(v: Verdict) -> str:
 
 
 def summary(found: Sequence[Verdict]) -> str:
+    """The verdicts on sentences of papers; those on questions that this ledger asks are counted after them."""
+    theirs, own = [v for v in found if not v.reading], [v for v in found if v.reading]
+    profile = found[0].profile if found else "-"
+    asked = f"{len(own)} question{'s' * (len(own) > 1)}"
+    apart = f". Counted apart: {asked} that no paper states and this ledger asks ({_tally(own)})"
+    return f"In training: {len(theirs)} claims, profile {profile}: {_tally(theirs)}" + (apart if own else "")
+
+
+def _tally(found: Sequence[Verdict]) -> str:
     count = Counter(v.verdict for v in found)
     counts = ", ".join(f"{count[name]} {name}" for name in SYMBOLS)
-    provisional = sum(bool(v.provisional) for v in found)
-    profile = found[0].profile if found else "-"
-    return f"In training: {len(found)} claims, profile {profile}: {counts}; {provisional} are provisional"
+    return f"{counts}; {sum(bool(v.provisional) for v in found)} are provisional"
 
 
 def markdown(found: Sequence[Verdict], tables: Sequence[Table], profile: str, store: Store) -> str:
@@ -87,7 +94,7 @@ def counts(found: Sequence[Verdict], store: Store) -> str:
 def _counts(found: Sequence[Verdict]) -> list[str]:
     body = []
     for paper, title in ledger.TITLES.items():
-        count = Counter(v.verdict for v in found if v.paper == paper)
+        count = Counter(v.verdict for v in found if v.paper == paper and not v.reading)
         if count:
             body.append([title, *(str(count[name] or "") for name in SYMBOLS)])
     return markdown_table(["paper", *(f"{symbol} {name}" for name, symbol in SYMBOLS.items())], body)
@@ -225,9 +232,10 @@ def _figures(tables: Sequence[Table], profile: str, store: Store) -> list[str]:
         "them.",
         "",
         "What a panel has to show is decided from the numbers that it draws, curves by their mean height: a "
-        "statement holds when the 95 % interval over the seeds lies on its side of zero (of its margin where it names "
-        "one), and does not hold when the interval lies on the other side, for one of several comparisons at a level "
-        "divided by their number. Unlike the verdicts above, these statements are not adjusted for their number.",
+        "statement holds when its interval over the seeds lies on its side of zero (of its margin where it names "
+        "one), does not hold when the interval lies on the other side, and is undecided otherwise. Intervals are at "
+        "95 %; a statement of several comparisons is judged at a level that pays for their number, and names it. "
+        "Unlike the verdicts above, these statements are not adjusted for their own number.",
         "",
     ]
     body = []

@@ -87,7 +87,7 @@ class Verdict:
     limit: what the decisive comparison had to exceed.  comparisons: every one with its own 95 % interval, one-sided p
     and Holm's p.  command: makes the runs.  provisional: why the verdict is not final; empty where it is.
     size: the answer to how large the effect is; None where nothing says so.  omitted: methods that did not learn, with
-    which nothing is compared.
+    which nothing is compared. reading: no paper contains the sentence, so that counts of papers leave the verdict out.
     """
 
     id: str
@@ -113,6 +113,7 @@ class Verdict:
     provisional: tuple[str, ...] = ()
     size: Size | None = None
     omitted: tuple[str, ...] = ()
+    reading: bool = False
 
     @property
     def symbol(self) -> str:
@@ -190,7 +191,7 @@ def _judged(
 
 
 def _not_run(claim: Claim, profile: str, text: str, evidence: Evidence | None = None) -> Verdict:
-    found = Verdict(claim.id, claim.paper, claim.title, "not-run", profile, claim.title, text)
+    found = Verdict(claim.id, claim.paper, claim.title, "not-run", profile, claim.title, text, reading=claim.reading)
     if evidence is None:
         return found
     missing = tuple(f"{name} ({reason})" for name, reason in evidence.missing.items())
@@ -237,6 +238,7 @@ def _decided(
         provisional=provisional,
         size=_size(predicate, evidence, contrast if contrast is not None else node, level),
         omitted=tuple(sorted(evidence.omitted)),
+        reading=claim.reading,
     )
 
 

@@ -18,6 +18,7 @@ from artifact.papers.declared import read_toml
 from artifact.papers.table_results import Comparison, Entry
 from artifact.runs.lookup import finished_runs
 from artifact.verdicts.ledger import FOLDER
+from artifact.verdicts.setting import MODEL_NAMES
 
 LIST = FOLDER / "findings.toml"
 #: the committed runs, which the numbers speak of
@@ -128,8 +129,16 @@ def label_of(cell: str, root: Path = experiments.ROOT) -> str:
     """What a number of a finding is: who minus whom and where, or whose perturbation."""
     entry, comparison = _compared(cell.removesuffix(NORM), root)
     if cell.endswith(NORM):
-        return f"length of the perturbation over its radius, {entry.cell.row.label}"
+        return f"length of the perturbation over its radius, {entry.cell.row.label}, {network_of(cell, root)}"
     return f"{_difference_label(entry, comparison)}, {entry.cell.configs[0].rounds} rounds"
+
+
+def network_of(cell: str, root: Path = experiments.ROOT) -> str:
+    """``perceptron of width 200 on Fashion-MNIST``: what a number of a finding was trained with."""
+    config = _compared(cell.removesuffix(NORM), root)[0].cell.configs[0]
+    return (
+        f"{MODEL_NAMES.get(config.model, config.model)} on {experiments.DATA_NAMES.get(config.dataset, config.dataset)}"
+    )
 
 
 def text_of(cell: str, root: Path = experiments.ROOT) -> str:

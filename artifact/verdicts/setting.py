@@ -9,6 +9,7 @@ from artifact.papers.experiments import DATA_NAMES
 from artifact.runs.store import Run
 
 MODEL_NAMES = {"lenet": "LeNet", "resnet18-gn": "ResNet-18", "mlp": "perceptron", "mlp-64": "small perceptron"}
+MODEL_NAMES |= {"mlp-200": "perceptron of width 200"}
 MODEL_NAMES |= {"cnn-mnist": "CNN", "cnn-fmnist": "CNN", "cnn-cifar": "CNN"}
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hypothesis.extra.numpy as arrays
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from artifact.base.errors import UserError
 from artifact.papers import figures
@@ -52,6 +55,40 @@ def test_a_pair_is_compared_on_shared_seeds_and_points_only():
     b = {"label": "B", "seeds": [1, 2], "x": [2, 3], "values": [[1.0, 9.0], [9.0, 9.0]]}
     (statement,) = statements.decide(["A > B"], [a, b], "")
     assert (statement.value, statement.n, statement.holds) == (8.0 - 1.0, 1, None)
+
+
+SENTENCES = ["A > B", "A > B at 2", "highest inside: A", "rising: A", "lowest at 1", "peak at 2", "flat within 0.5"]
+
+
+@settings(max_examples=300, deadline=None)
+@given(arrays.arrays(float, (2, 3, 4), elements=st.integers(-20, 20).map(float)), st.sampled_from(SENTENCES))
+def test_the_interval_that_is_shown_is_the_one_that_decided(values, sentence):
+    """It lies beyond the limit exactly where the sentence holds, and below it exactly where it does not."""
+    lines = [_line(label, rows.tolist(), x=(1, 2, 3, 4)) for label, rows in zip("AB", values, strict=True)]
+    for one in statements.decide([sentence], lines, "points"):
+        assert one.holds == (True if one.low > one.limit else False if one.high < one.limit else None)
+
+
+def test_a_statement_of_several_comparisons_names_the_level_that_pays_for_them():
+    """Two comparisons, three seeds: t(0.9875, 2) = 6.205 instead of 4.303 times the standard error, 0.7 / sqrt(3)."""
+    line = _line("A", [[1.3, 0.0, -4.0], [2.0, 0.0, -4.2], [2.7, 0.0, -4.1]])
+    (statement,) = statements.decide(["peak at 2"], [line], "points")
+    assert (statement.holds, statement.value, statement.level) == (None, -2.0, 0.975)
+    assert [statement.low, statement.high] == pytest.approx([-2 - 6.2053 * 0.40415, -2 + 6.2053 * 0.40415], abs=1e-3)
+    assert str(statement) == (
+        "A is higher at 2 than at both ends; decisive of 2 comparisons 2 > 1: undecided; "
+        "-2 [-4.51, 0.508] points (n=3, 97.5 %)"
+    )
+    (one,) = statements.decide(["A > B at 2"], [_line("A", UP), _line("B", DOWN)], "points")
+    assert one.level == 0.95 and "%" not in str(one)
+
+
+def test_a_statement_with_a_margin_is_held_against_the_margin():
+    """Flat within 0.5 is decided by how far the change lies above -0.5."""
+    (statement,) = statements.decide(
+        ["flat within 0.5"], [_line("A", [[1.0, 1.1], [2.0, 2.1], [3.0, 3.0]], x=(1, 2))], ""
+    )
+    assert statement.holds is True and statement.limit == -0.5 and -0.5 < statement.low < 0 < statement.high
 
 
 def test_an_unknown_sentence_is_refused():

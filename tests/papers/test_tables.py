@@ -17,6 +17,7 @@ from artifact.base.tables_as_text import csv_table, markdown_table
 from artifact.papers import experiments, table_results, tables, variants
 from artifact.papers.declared import Line, Metric, Paper, Profile, Table
 from artifact.papers.experiments import Cell, Number
+from artifact.papers.measured import UP_TO_TARGET
 from artifact.runs.lookup import find_runs, finished_runs
 from artifact.runs.sweep import sweep
 from artifact.runs.sweep.workers import Settings
@@ -396,3 +397,18 @@ def test_every_column_that_trains_other_data_than_the_paper_says_so():
                     assert f"{cell.trained_on} (paper: " in cell.heading, (cell.id, profile)
                     seen += 1
     assert seen > 1000
+
+
+def test_every_column_that_counts_up_to_a_target_names_it_and_the_papers():
+    seen = 0
+    for _, table in experiments.all_tables():
+        for profile in set(table.profiles) & {"quick", "laptop"} if table.given is None else ():
+            for cell in experiments.cells(table, profile):
+                if cell.metric.quantity in UP_TO_TARGET and cell.target is not None:
+                    printed = (cell.column.target or cell.metric.target).get("paper")
+                    if printed is not None:
+                        also = "" if cell.target == printed else f" (paper: to {printed:g} %)"
+                        assert f"to {cell.target:g} %{also}" in cell.heading, (cell.id, profile)
+                        assert f"to {printed:g} %" in cell.printed_heading, cell.id
+                        seen += 1
+    assert seen > 100

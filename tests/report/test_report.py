@@ -24,7 +24,7 @@ from artifact import algorithms
 from artifact.base import paths
 from artifact.base.errors import UserError
 from artifact.papers import experiments
-from artifact.report import charts, command, counterexamples, evidence, fingerprints, notebooks, prose, settings
+from artifact.report import charts, command, counterexamples, evidence, fingerprints, notebooks, places, prose, settings
 from artifact.report.build import build
 from artifact.report.command import report_command
 from artifact.report.content import ROOT, Content, Record
@@ -281,8 +281,9 @@ def test_front_page_readme_and_list_count_alike(content, site):
     counts = [Counter(v for r in content.records.values() if (v := r.counted(n))) for n in ("on_paper", "in_training")]
     front = (site / "index.html").read_text(encoding="utf-8")
     for name, count in zip(("on_paper", "in_training"), counts, strict=True):
-        assert Counter(v for v in re.findall(rf'data-{name}="([^"]*)"', front) if v) == count
-        totals = re.findall(rf'href="\?{name}=([a-z-]+)#claims"[^>]*>(\d+)<', front)
+        listed = re.findall(rf'data-{name}="([^"]*)".*?data-asked="by a paper"', front)
+        assert Counter(v for v in listed if v) == count
+        totals = re.findall(rf'href="\?{name}=([a-z-]+)&amp;asked=by\+a\+paper#claims"[^>]*>(\d+)<', front)
         assert {verdict: int(n) for verdict, n in totals} == count
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     waiting = counts[1]["not-run"]
@@ -295,6 +296,31 @@ def test_front_page_readme_and_list_count_alike(content, site):
             f"In training: {counts[1].total()} claims" in text and f"{counts[1]['contradicted']} contradicted" in text
         )
     assert f"On paper: {counts[0].total()} claims" in text
+
+
+def test_questions_that_no_paper_states_are_counted_apart(content, site):
+    """The front page, the overview, a paper's page and the command say how many; a card and a row bear the mark."""
+    own = [r for r in content.records.values() if r.claim.reading]
+    trained = Counter(r.in_training for r in own if r.in_training)
+    assert len(own) > 10 and trained.total() > 5
+    front = (site / "index.html").read_text(encoding="utf-8")
+    assert front.count('data-asked="by the ledger"') == len(own)
+    assert f"{len(own)} questions that no paper states are counted apart" in front
+    text = (site / "training.html").read_text(encoding="utf-8")
+    theirs = Counter(r.in_training for r in content.records.values() if r.in_training and not r.claim.reading)
+    assert f"What training says of {theirs.total()} claims" in text
+    for asked, count in (("paper", theirs), ("ledger", trained)):
+        found = re.findall(rf'in_training=([a-z-]+)&amp;asked=by\+\w+\+{asked}#claims">.*?</span> (\d+)</a>', text)
+        assert {verdict: int(n) for verdict, n in found} == count
+    assert f"Counted apart: {trained.total()} questions" in text
+    assert text.count("the ledger's own question</span></td>") == trained.total()
+    for paper in ledger.PAPERS:
+        count = sum(r.claim.paper == paper for r in own)
+        said = "that the paper does not state" in (site / f"paper-{paper}.html").read_text(encoding="utf-8")
+        assert said == bool(count)
+    for record in own:
+        card = (site / record.page).read_text(encoding="utf-8").split(f'<article id="{record.claim.id}"')
+        assert len(card) == 2 and "the ledger's own question" in card[1].split("</article>")[0], record.claim.id
 
 
 SCALE = r"training images, [^,]+, [0-9 or]+ rounds, n=\d+(, curves not yet flat)?$"
@@ -436,6 +462,11 @@ def test_prose_is_broken_where_it_pauses(text, shown):
     assert list(prose.paragraphs(text)) == shown
 
 
+def test_a_formula_counts_among_the_words_that_stand_together():
+    formula = f"${'x + ' * 40}x$ is long."
+    assert len(list(prose.paragraphs(f"{formula} {formula}"))) == 2
+
+
 def test_breaking_keeps_every_word():
     for claim in LEDGER:
         for line in (claim.statement + "\n" + claim.how_to_check).splitlines():
@@ -464,6 +495,24 @@ def test_a_column_is_headed_by_what_was_trained(site):
     assert '<th scope="col">CIFAR-100, Dirichlet-0.3</th>' not in text
     text = (site / "table-fan2024-9.html").read_text(encoding="utf-8")
     assert "Pathological-3, to 34 % (paper: to 68 %)</th>" in text
+    text = (site / "table-sun2023-3.html").read_text(encoding="utf-8")
+    assert "to 38 % (paper: to 74 %)</th>" in text and "rounds to 74 %" not in text
+
+
+def test_a_length_over_the_radius_names_its_network(content, site):
+    """It depends on the network, so that the front page, a finding and the pages of code say whose it is."""
+    front = (site / "index.html").read_text(encoding="utf-8")
+    network = "perceptron of width 200 on Fashion-MNIST"
+    assert re.search(rf"perturbs a {network} by \d+ (<a [^>]*>)?radii", front)
+    labels = [label for f in content.findings for label, _, _ in f.numbers if label.startswith("length of the pert")]
+    assert labels and all(label.endswith(network) for label in labels)
+    assert "in the runs of this table (" in (site / "discrepancies.html").read_text(encoding="utf-8")
+    assert "then of ResNet-18 with group norm" in (site / "genealogy.html").read_text(encoding="utf-8")
+
+
+def test_a_figure_says_that_its_claims_may_rest_on_other_runs(content, site):
+    text = (site / "figure-sun2023-fig4.html").read_text(encoding="utf-8")
+    assert "which can be others than those drawn here" in text and "intervals at 95 % where no other level" in text
 
 
 # ---- charts ----------------------------------------------------------------------------------------------------------
@@ -598,13 +647,50 @@ def test_a_pooled_difference_counts_every_setting_once_and_none_with_one_seed():
     assert settings.difference(lone, "A", "B").n == 1 and ("A", "B") not in settings.pairs([lone])
 
 
+def rising(above: float, passes: float) -> settings.Line:
+    """Twenty rounds, at round r the accuracy r + above; its number of the tables is the mean of 11 to 20."""
+    rounds = list(range(1, 21))
+    curves = {seed: [r + above + seed for r in rounds] for seed in (0, 1)}
+    return settings.Line({seed: 15.5 + above + seed for seed in (0, 1)}, rounds, curves, passes, 2.0)
+
+
 def test_a_budget_pays_for_fewer_rounds_of_a_dearer_method():
-    dear, cheap = line({0: 10.0, 1: 10.5}, passes=10.0), line({0: 9.0, 1: 9.4})
+    dear, cheap = rising(1.0, passes=10.0), rising(0.0, passes=5.0)
     both = setting(dear=dear, cheap=cheap)
     assert settings.best(both).label == "dear" and not settings.best(both).level
-    assert settings.best(both, passes=20.0).label == "cheap"
+    assert settings.best(both, passes=100.0).label == "cheap"
     assert settings.best(both, passes=1.0) is None
-    assert dear.at(20.0, 100.0) == {0: 7.5, 1: 8.0}
+    assert dear.at(100.0, 100.0) == {0: 6.5, 1: 7.5}, "rounds 1 to 10"
+    assert dear.at(120.0, 100.0) == {0: 8.5, 1: 9.5}, "rounds 3 to 12"
+    assert dear.at(200.0, 100.0) == dear.ends
+
+
+def test_a_budget_for_all_rounds_gives_the_tables_numbers(content):
+    """So that the form, the pairs and the count of gains on the front page answer alike."""
+    found = settings.collect(Site(content, Path()).numbers)
+    lines = [line for one in found for line in one.lines.values()]
+    assert len(lines) > 50
+    for line in lines:
+        assert line.at(float("inf"), float("inf")) == pytest.approx(line.ends, abs=0.002)
+
+
+@pytest.mark.parametrize(
+    ("limit", "low", "high", "said"),
+    [
+        (0.0, 0.1, 2.0, "as claimed"),
+        (0.0, -2.0, -0.1, "against the claim"),
+        (0.0, -1.0, 1.0, "not told"),
+        (5.0, 1.0, 3.0, "smaller than claimed"),
+        (5.0, 1.0, 6.0, "as claimed"),
+        (5.0, -3.0, -1.0, "against the claim"),
+        (-2.0, -1.5, -0.5, "as claimed"),  # no worse than 2 points below
+        (-2.0, -2.5, 1.0, "not told"),
+        (-2.0, -4.0, -2.1, "against the claim"),
+        (0.0, 0.1, None, "as claimed"),
+    ],
+)
+def test_the_direction_is_that_of_the_interval_beside_the_limit(limit, low, high, said):
+    assert direction({"interval": {"low": low, "high": high}, "limit": limit}) == said
 
 
 def test_the_overview_of_training_has_one_row_a_claim_with_the_verdict_of_its_card(content, site):
@@ -620,6 +706,31 @@ def test_the_overview_of_training_has_one_row_a_claim_with_the_verdict_of_its_ca
 def test_every_card_says_in_words_what_was_found(content):
     told = [id for id in content.records if len(notebooks.explained(id).split()) > 10]
     assert set(content.records) - set(told) == set()
+
+
+def test_a_card_names_file_and_line_that_decide_it(content, site):
+    """At the line stands the predicate of the claim, or the function that is registered for it."""
+    seen = Counter()
+    for id, record in content.records.items():
+        place = places.predicate(record.claim, record.experiment, ROOT)
+        assert bool(place) == bool(record.experiment and record.claim.predicate), id
+        if place:
+            file, line = place.split(", line ")
+            lines = (ROOT / file).read_text(encoding="utf-8").splitlines()[: int(line)]
+            entry = max(i for i, text in enumerate(lines) if text in ("[[claim]]", "[[judged]]"))
+            assert lines[-1] in ("[claim.predicate]", "[judged.predicate]"), id
+            assert {f'id = "{id}"', f'claim = "{id}"'} & set(lines[entry:]), id
+            seen[file] += 1
+        check = places.check(record.claim, ROOT)
+        if record.claim.decided_by == "checks":
+            file, line = check.split(", ")[:2]
+            text = (ROOT / file).read_text(encoding="utf-8").splitlines()[int(line.removeprefix("line ")) - 1]
+            assert text.startswith("def ") or "check(" in text, (id, check)
+            seen["checks"] += 1
+        card = (site / record.page).read_text(encoding="utf-8").split(f'<article id="{id}"')[1].split("</article>")[0]
+        assert all(html.escape(one) in card for one in (place, check)), id
+    assert seen["claims/protocol.toml"] > 5 and seen["checks"] > 400 and len(seen) > 5
+    assert places.predicate(record.claim, None, ROOT) == ""
 
 
 #: what a reader needs who holds a verdict to be wrong

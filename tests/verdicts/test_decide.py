@@ -1,6 +1,7 @@
 """Empirical verdicts: error rates by simulation, predicates by hand, runs on disk, and the ledger's expectations."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -493,6 +494,15 @@ def test_page_says_what_was_reproduced_and_what_not(store):
     assert sections[4].startswith("What the figures show") and "No panel has finished runs" in sections[4]
     assert "planted, small" in sections[5]
     assert "1 of 1 groups of runs are still rising" in sections[6] and "1 of the 1 that were" in sections[6]
+    own = [*wanted, replace(wanted[0], id="four", reading=True), replace(wanted[1], id="five", reading=True)]
+    found = decide_all(own, "laptop", store)
+    assert command.summary(found) == command.summary(found[:3]) + (
+        ". Counted apart: 2 questions that no paper states and this ledger asks (1 reproduced, 0 direction-only, "
+        "0 inconclusive, 1 contradicted, 0 not-run; 2 are provisional)"
+    )
+    assert "Counted apart: 1 question that" in command.summary(found[:4])
+    tallies = [re.findall(r"(?m)^\\| FedSAM.*", command.counts(some, store)) for some in (found, found[:3])]
+    assert tallies[0] == tallies[1] != []
     assert "| digits | 7 | 3 |" in command.counts(decide_all(wanted, "laptop", store), store)
     assert command.table(decide_all(wanted, "laptop", store)).splitlines()[0].startswith("✓ one")
 

@@ -33,7 +33,7 @@ _READ = {
     "scale. The model with the lower line on the right is flatter, mean over the seeds.",
     "spectrum": "Line: mean over the seeds; band: smallest to largest seed.",
 }
-_INTERVAL = "[ ]: 95 % interval over n seeds."
+_INTERVAL = "[ ]: interval over n seeds, at 95 % where no other level is named."
 
 
 def draw(title: str, records: Sequence[Record], per_row: int, folder: Path, stem: str) -> list[Path]:

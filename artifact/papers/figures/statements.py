@@ -1,10 +1,10 @@
 """What a panel has to show, decided from the numbers that are drawn.
 
 A panel's ``checks`` are sentences (``artifact.papers.predicates``). Every one is decided by the comparisons that decide
-the claims of the ledger, and carries the number that it was decided by with a 95 % interval over the seeds. It is true
-when the interval lies on the stated side, false when it lies on the other, and undecided otherwise; a sentence of
-several comparisons is false when one of them is at a level divided by their number. Nothing is adjusted for the number
-of statements.
+the claims of the ledger, and carries the number that it was decided by with its interval over the seeds. It is true
+when the interval lies on the stated side, false when it lies on the other, and undecided otherwise. The level is 95 %
+for one comparison; a sentence of several is judged at a level that pays for their number, which the sentence names.
+Nothing is adjusted for the number of statements.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ class Statement:
     """A decided sentence.
 
     holds: True, False, None for undecided, or "measured" where nothing is claimed.  value: what was measured, with low
-    and high of its 95 % interval (None where there is none) over n seeds; unit: of the value.
+    and high of its interval (None where there is none) over n seeds; unit: of the value.  level: of the interval.
+    limit: what the value has to exceed.
     """
 
     text: str
@@ -40,6 +41,8 @@ class Statement:
     high: float | None = None
     n: int = 0
     unit: str = ""
+    level: float = 1 - 2 * ALPHA
+    limit: float = 0.0
 
     def record(self) -> dict[str, Any]:
         return asdict(self)
@@ -51,7 +54,8 @@ class Statement:
             return f"{self.text}: {verdict}"
         unit = f" {self.unit}" if self.unit else ""
         spread = "" if self.low is None or self.high is None else f" [{_short(self.low)}, {_short(self.high)}]"
-        number = f"{_short(self.value)}{spread}{unit} (n={self.n})"
+        level = f", {100 * self.level:.4g} %" if spread and self.level > 1 - 2 * ALPHA + 1e-9 else ""
+        number = f"{_short(self.value)}{spread}{unit} (n={self.n}{level})"
         return f"{self.text}: {verdict}; {number}" if verdict else f"{self.text}: {number}"
 
 
@@ -62,11 +66,11 @@ def _short(value: float) -> str:
     return f"{value:.0f}" if 1000 <= abs(value) < 1e7 else f"{value:.3g}"
 
 
-def from_interval(text: str, interval: Interval, unit: str) -> Statement:
-    """The statement that the mean is positive."""
-    holds = True if interval.low > 0 else False if interval.high < 0 else None  # without an interval both are NaN
+def from_interval(text: str, interval: Interval, unit: str, limit: float = 0.0) -> Statement:
+    """The statement that the mean exceeds the limit."""
+    holds = True if interval.low > limit else False if interval.high < limit else None  # without one both are NaN
     low, high = (None if math.isnan(x) else x for x in (interval.low, interval.high))
-    return Statement(text, holds, interval.mean, low, high, interval.n, unit)
+    return Statement(text, holds, interval.mean, low, high, interval.n, unit, interval.level, limit)
 
 
 def measured(text: str, interval: Interval, unit: str = "") -> Statement:
@@ -148,19 +152,18 @@ def _shape(predicate: Trend, lines: Mapping[str, Line], unit: str) -> Statement 
     if node is None:
         return None
     name, interval, leaf = verdict(node)
-    intervals = [one.interval(ALPHA) for one in node.leaves()]
+    comparisons = len(list(node.leaves()))
+    decisive = f"decisive of {comparisons} comparisons {leaf.label}"
     if predicate.shape == "rising":
         text, unit = f"{label} rises", f"{unit} per step"
         interval = t_interval(np.divide(leaf.differences, len(line["x"]) - 1))
     elif inside:
-        text = f"{label} is highest between the ends of the range; decisive, at an adjusted level, {leaf.label}"
+        text = f"{label} is highest between the ends of the range; {decisive}"
     elif predicate.shape == "flat":
-        text = f"{label} changes by less than {predicate.margin:g}, largest change"
-        interval = max(intervals[::2], key=lambda one: abs(one.mean))  # the others are the same with another sign
+        text = f"{label} changes by less than {predicate.margin:g}; {decisive}"
     else:
-        ends = "both ends" if len(intervals) == 2 else "the other end"
+        ends = "both ends" if comparisons == 2 else "the other end"
         against = ends if predicate.against == "ends" else "every other value"
         word = "lower" if predicate.shape == "lowest-at" else "higher"
-        text = f"{label} is {word} at {predicate.level} than at {against}, least difference"
-        interval = min(intervals, key=lambda one: one.mean)
-    return replace(from_interval(text, interval, unit), holds=_HOLDS.get(name))
+        text = f"{label} is {word} at {predicate.level} than at {against}" + (f"; {decisive}" * (comparisons > 1))
+    return replace(from_interval(text, interval, unit, leaf.margin), holds=_HOLDS.get(name))

@@ -25,7 +25,8 @@ SEEDS = 30
 def build(site: Site) -> Iterator[Page]:
     records = [record for record in site.content.records.values() if record.in_training]
     context: dict[str, Any] = {"title": "Training verdicts", "rows": [_row(record) for record in records]}
-    context["totals"] = [(v, n) for v in EMPIRICAL if (n := sum(r.in_training == v for r in records))]
+    context["totals"] = [(v, n) for v in EMPIRICAL if (n := sum(r.counted("in_training") == v for r in records))]
+    context["own"] = [(v, n) for v in EMPIRICAL if (n := sum(r.in_training == v and r.claim.reading for r in records))]
     yield Page("training.html", "training.html", context)
     settings = collect(site.numbers)
     site.files["static/settings.js"] = ("window.fedsharp = " + json.dumps(_as_data(settings)) + ";\n").encode()
@@ -55,10 +56,10 @@ def direction(found: Any) -> str:
     interval = found["interval"]
     if interval is None:
         return "not run"
-    low, high = interval["low"], interval["high"]
-    if low is not None and low > 0:
-        return "as claimed"
-    return "against the claim" if high is not None and high < 0 else "not told"
+    low, high, limit = interval["low"], interval["high"], found["limit"]
+    if high is not None and high < limit:
+        return "against the claim" if limit <= 0 or high < 0 else "smaller than claimed"
+    return "as claimed" if low is not None and low > min(0, limit) else "not told"
 
 
 def _size(found: Any) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from artifact.papers import experiments, folders
-from artifact.report import evidence, notebooks
+from artifact.report import evidence, notebooks, places
 from artifact.report.content import Record
 from artifact.report.numbers import page_of
 from artifact.report.site import Page, Site
@@ -36,6 +36,7 @@ def build(site: Site) -> Iterator[Page]:
             "claims": len(records),
             "contents": contents,
             "counted": counted,
+            "own": sum(record.claim.reading for record in records),
             "tables_page": f"tables-{paper}.html" if site.numbers.of_paper(paper) else "",
             "figures_page": f"figures-{paper}.html" if any(name.startswith(f"{paper}/fig") for name in places) else "",
             "notebooks": [
@@ -124,6 +125,8 @@ def _article(site: Site, record: Record, settings: list[str]) -> dict[str, Any]:
         "entry": folders.claims_file(claim.paper, Path("claims")).as_posix(),
         "store": Path(_evidence(claim.paper)).parent.as_posix(),
         "option": folders.option(claim.paper),
+        "decided_in": places.check(claim, site.content.root),
+        "predicate_in": places.predicate(claim, record.experiment, site.content.root),
         "how": convert.html(claim.how_to_check, f"check of {claim.id}"),
         "parts": evidence.parts(record),
         "experiment": evidence.experiment(record),

@@ -34,7 +34,7 @@ def build(site: Site) -> Iterator[Page]:
 
 
 def _discrepancies(site: Site) -> Page:
-    profile, comparisons = _compared(site)
+    profile, comparisons, scale = _compared(site)
     rows = [_discrepancy(row, comparisons) for row in site.content.discrepancies]
     for row in rows:
         row["replies"] = [(r.by, site.converter.inline(r.text)) for r in site.content.replies.get(row["id"], [])]
@@ -43,6 +43,7 @@ def _discrepancies(site: Site) -> Page:
         "rows": rows,
         "profile": profile,
         "comparisons": comparisons,
+        "scale": scale,
         "severities": sorted({row["severity"] for row in rows}),
         "kinds": sorted({row["kind"] for row in rows}),
         "methods": list(dict.fromkeys(row["algorithm"] for row in rows)),
@@ -67,12 +68,12 @@ PICTURES = (
 )
 
 
-def _compared(site: Site) -> tuple[str, list[Any]]:
-    """(profile, comparisons) of the variants experiment at the first profile that has runs."""
+def _compared(site: Site) -> tuple[str, list[Any], str]:
+    """(profile, comparisons, data and network) of the variants experiment at the first profile that has runs."""
     for at in site.numbers.tables:
         if f"{at.table.paper}/{at.table.id}" == variants.TABLE and at.runs:
-            return at.profile, variants.compare(at.entries)
-    return site.content.profile, []
+            return at.profile, variants.compare(at.entries), at.table.profiles[at.profile].note
+    return site.content.profile, [], ""
 
 
 def _discrepancy(row: Mapping[str, str], comparisons: list[Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@
   const { settings, looks, t } = window.fedsharp;
   const answer = document.getElementById("answer"), ranking = document.getElementById("ranking");
   const picture = document.getElementById("picture");
-  const LAST = 3;
+  const LAST = 10; // evaluations whose mean is the tables' accuracy
   const escape = (text) => String(text).replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
   const mean = (values) => values.reduce((a, b) => a + b, 0) / values.length;
   const signed = (value, digits = 2) => (value < 0 ? "−" : "+") + Math.abs(value).toFixed(digits);
@@ -124,7 +124,8 @@
       const models = field.models.value === "" ? Infinity : Number(field.models.value);
       const found = Object.entries(s.lines).map(([label, line]) => {
         const paid = line.rounds.map((r, i) => [r, i]).filter(([r]) => r * line.passes <= passes && r * line.models <= models);
-        const last = paid.slice(-LAST);
+        const span = line.rounds[line.rounds.length - 1] - line.rounds[Math.max(line.rounds.length - LAST, 0)];
+        const last = paid.filter(([r]) => r >= paid[paid.length - 1][0] - span);
         const values = Object.fromEntries(Object.entries(line.curves).map(([seed, c]) => [seed, mean(last.map(([, i]) => c[i]))]));
         return { label, line, values, round: paid.length ? paid[paid.length - 1][0] : 0 };
       }).filter((f) => f.round);
