@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import signal
+import time
 from dataclasses import replace
 
 import pytest
@@ -35,6 +37,11 @@ def endless():
     """Title."""
     while True:
         pass
+
+
+def asleep():
+    """Title."""
+    time.sleep(60)
 
 
 def without_solver():
@@ -95,10 +102,13 @@ def test_a_verdict_is_kept_for_the_same_program_alone(registered, monkeypatch, t
     assert found == ["kept/another/demo.json", "kept/one/demo.json"]
 
 
-def test_wall_limit_is_reported(registered):
-    result = runner.execute(registered(endless), limit=0.2)
-    assert result["verdict"] == "error" and "wall limit of 0.2 s" in result["evidence"]["error"]
-    assert 0.2 <= result["seconds"] < 5
+@pytest.mark.parametrize(("check", "limit", "least"), [(endless, 0.2, 0.2), (asleep, 0.05, 0.5)])
+def test_a_limit_is_of_processor_seconds_and_of_ten_times_as_many_on_the_clock(check, limit, least, registered):
+    before = signal.getsignal(signal.SIGALRM), signal.getsignal(signal.SIGPROF)
+    result = runner.execute(registered(check), limit=limit)
+    assert result["verdict"] == "error" and f"limit of {limit:g} processor s" in result["evidence"]["error"]
+    assert least <= result["seconds"] < 10 * least + 5
+    assert (signal.getsignal(signal.SIGALRM), signal.getsignal(signal.SIGPROF)) == before
 
 
 def test_failure_is_an_error_line(registered):
@@ -213,7 +223,7 @@ def test_a_killed_worker_costs_its_own_job_alone(monkeypatch):
 
 
 def test_what_kept_a_check_from_its_end_leaves_the_stored_evidence(tmp_path, registered, dead_worker):
-    """A wall limit and a dead worker say nothing of the claim; an error that the check raised does."""
+    """A limit and a dead worker say nothing of the claim; an error that the check raised does."""
     ends = [
         dead_worker.result(),
         runner.execute(registered(endless), limit=0.1),
