@@ -22,6 +22,7 @@ from artifact.base.stats import Interval, t_interval
 from artifact.base.tables_as_text import markdown_table
 from artifact.papers import experiments, table_results
 from artifact.papers.declared import read_toml
+from artifact.papers.folders import AUDITS
 from artifact.papers.table_results import Comparison, Entry
 from artifact.report.content import Content
 from artifact.verdicts import setting
@@ -113,8 +114,8 @@ def sentences() -> str:
 
 
 def said_in_five(content: Content) -> list[tuple[str, str]]:
-    """(what about, what came out), five of them, for README and the front page."""
-    records = list(content.decided.values())
+    """(what about, what came out), five of them, for README and the front page; audits have no part in them."""
+    records = [record for record in content.decided.values() if record.claim.paper not in AUDITS]
     paper = Counter(v for record in records if (v := record.counted("on_paper")))
     trained = Counter(v for record in records if (v := record.counted("in_training")))
     waiting = trained.pop("not-run", 0)

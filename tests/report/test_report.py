@@ -24,12 +24,23 @@ from artifact import algorithms
 from artifact.base import paths
 from artifact.base.errors import UserError
 from artifact.papers import experiments
-from artifact.report import charts, command, counterexamples, evidence, fingerprints, notebooks, places, prose, settings
+from artifact.report import (
+    charts,
+    command,
+    counterexamples,
+    evidence,
+    fingerprints,
+    headlines,
+    notebooks,
+    places,
+    prose,
+    settings,
+)
 from artifact.report.build import build
 from artifact.report.command import report_command
 from artifact.report.content import ROOT, Content, Record
 from artifact.report.mathematics import Converter, mathml, mended, typeset
-from artifact.report.pages import figures, papers, reference
+from artifact.report.pages import figures, front, papers, reference
 from artifact.report.pages.choose import direction
 from artifact.report.pages.papers import statement_parts
 from artifact.report.pictures import Pictures
@@ -296,6 +307,19 @@ def test_front_page_readme_and_list_count_alike(content, site):
             f"In training: {counts[1].total()} claims" in text and f"{counts[1]['contradicted']} contradicted" in text
         )
     assert f"On paper: {counts[0].total()} claims" in text
+
+
+def test_the_five_lines_leave_out_audits_and_their_rows_say_so(content, monkeypatch):
+    """As if one paper of the ledger were an audit; README has the lines without one."""
+    every = Counter(r.counted("on_paper") for r in content.records.values())
+    own = Counter(r.counted("on_paper") for r in content.of_paper("qu2022"))
+    for module in (headlines, front):
+        monkeypatch.setattr(module, "AUDITS", {"qu2022": None})
+    theory = dict(headlines.said_in_five(content))["Theory"]
+    proved = every["proved"] - own["proved"]
+    assert own["proved"] and f"It proves {proved} as printed" in theory
+    rows = front._matrix(content, "on_paper")["rows"]
+    assert {row["paper"]: row["audit"] for row in rows} == {paper: paper == "qu2022" for paper in ledger.PAPERS}
 
 
 def test_questions_that_no_paper_states_are_counted_apart(content, site):
