@@ -23,7 +23,7 @@ from typing import Any
 
 from artifact.verdicts.ledger import load
 from checks import runner
-from theory.inexact import decreasing, momentum, statements, theorem
+from theory.inexact import decreasing, momentum, statements, strongly_convex, theorem
 from theory.kit.proof import Rejected
 from theory.kit.statement import Statement
 from theory.kit.verdict import registry
@@ -53,7 +53,8 @@ OBJECTS: dict[ModuleType, tuple[Callable[[], Statement], ...]] = {
     theorem: COROLLARIES,
     statements: COROLLARIES,
     decreasing: made_by(decreasing, "statement"),
-    momentum: made_by(momentum, "statement", "printed_steps"),
+    momentum: made_by(momentum, "statement", "printed_steps", "general"),
+    strongly_convex: made_by(strongly_convex, "statement"),
     lyapunov: made_by(lyapunov, "theorem", "general"),
     layers: made_by(layers, "layer", "layer_weights", "balance"),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -21,7 +22,7 @@ from artifact.verdicts.ledger import TITLES, Claim, select
 from checks import repeats, runner
 from checks.figures import draw, sections
 from checks.text import margin_text
-from theory.inexact import momentum, statements
+from theory.inexact import momentum, statements, strongly_convex
 from theory.kit.loss_figures import as_data, plot_scenario
 from theory.kit.losses import SCENARIOS
 from theory.kit.verdict import registry
@@ -127,10 +128,12 @@ def theorems_section() -> str:
         "MoFedSAM, printed steps": momentum.printed_steps(),
         "FedSMOO from its zero duals": lyapunov.theorem(),
         "Global FedSAM, non-convex": statements.thesis(),
+        "Global FedSAM, strongly convex": strongly_convex.statement(),
         "MAN, one layer": layers.layer(),
         "MAN, along training": layers.balance(),
     }
-    lines = [f"**{name}.** {statement.inequality}\n" for name, statement in theorems.items()]
+    short = {name: re.sub(r"\\(left|right)(?=[()])", "", s.inequality) for name, s in theorems.items()}
+    lines = [f"**{name}.** {inequality}\n" for name, inequality in short.items()]
     words = (
         "Each is proved by machine from named facts; settings, sharpness and runs stand in [proofs](proofs/README.md)."
     )

@@ -111,6 +111,58 @@ def test_a_loop_may_not_use_what_is_assumed_of_its_end():
         proof.verify()
 
 
+def replaced(kind: str) -> Proof:
+    """s adds up (t - 2)^2 over t, which a turn has from (y - 3)^2 with y = t + 1; or something else, which is false."""
+    proof = Proof("x")
+    t, s, y = (proof.scalar(name) for name in "tsy")
+    named = proof.definition("y", y, t + 1)
+    square = proof.scalar_square("square", y - 3)
+    gone = proof.combine("y is gone", (t - 2) ** 2, [(1, square), (-(t + y - 5), named)])
+    added, slack, terms = (t - 2) ** 2, s, [(1, "i"), (1, gone)]
+    if kind == "kept and used":  # y would have one value in all turns
+        slack, terms = s + y * t, [*terms, (y,)]
+    if kind == "assumed":  # a hypothesis on y is one on t
+        small = proof.hypothesis("y <= 5", 5 - y, "assumed")
+        added, terms = 4 - t, [(1, "i"), (1, proof.combine("t <= 4", 4 - t, [(1, small), (1, named)]))]
+    if kind == "twice":  # a definition by way of another one
+        z = proof.scalar("z")
+        again = proof.definition("z", z, y + 1)
+        small = proof.hypothesis("z <= 6", 6 - z, "assumed")
+        gone = proof.combine("t <= 4", 4 - t, [(1, small), (1, again), (1, named)])
+        added, terms = 4 - t, [(1, "i"), (1, gone)]
+    proof.loop("l", {t: (0, t + 1), s: (0, s + added)}, {"i": (slack, terms)})
+    return proof
+
+
+def test_a_turn_may_use_what_it_names_itself(tmp_path):
+    proof = replaced("gone")
+    assert proof.verify()[-1] == "i"
+    path = tmp_path / "proof.json"
+    path.write_text(json.dumps(proof.export()), encoding="utf-8")
+    assert _verifier(path).returncode == 0
+
+
+@pytest.mark.parametrize("kind", ["kept and used", "assumed", "twice"])
+def test_a_turn_may_not_use_what_is_fixed_outside_of_it(kind, tmp_path):
+    proof = replaced(kind)
+    with pytest.raises(Rejected, match="end of the loop"):
+        proof.verify()
+    path = tmp_path / "proof.json"
+    path.write_text(json.dumps(proof.export()), encoding="utf-8")
+    done = _verifier(path)
+    assert done.returncode != 0 and "not free" in done.stderr
+
+
+def test_an_instance_may_replace_what_a_vanished_definition_speaks_of(tmp_path):
+    proof = replaced("gone")
+    t, m = proof.scalar("t"), proof.scalar("m")
+    proof.instance("at m", proof.steps["y is gone"], {t: m})
+    assert "at m" in proof.verify()
+    proof.instance("y stays", proof.steps["y"], {t: m})
+    with pytest.raises(Rejected, match="speaks of"):
+        proof.verify()
+
+
 def test_an_instance_may_not_change_what_a_hypothesis_speaks_of():
     proof = Proof("x")
     k, m = proof.scalar("k"), proof.scalar("m")

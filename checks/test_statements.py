@@ -13,7 +13,7 @@ import pytest
 import sympy as sp
 
 from checks.proofs import FOLDER, stored
-from theory.inexact import decreasing, runs, statements, theorem
+from theory.inexact import decreasing, runs, statements, strongly_convex, theorem
 from theory.kit.proof import Rejected
 from theory.kit.prover import Prover
 from theory.kit.statement import Condition, backing, corrected
@@ -86,7 +86,7 @@ def test_a_condition_on_roots_is_the_one_on_their_squares():
     statement = statements.printed_steps()
     assert r"$T\ge 100$" in statement.text and statement.label == "machine"
     with pytest.raises(Rejected, match="does not assume T >= 100"):
-        _ = replace(statement, roots={}).label
+        _ = replace(statement, named={}).label
 
 
 def test_every_term_has_the_unit_of_the_left_side():
@@ -100,6 +100,50 @@ def test_every_term_has_the_unit_of_the_left_side():
         terms = (statement.left, *statement.right)
         units = {sp.simplify(term.subs(scaled, simultaneous=True) / term) for term in terms}
         assert len(units) == 1, statement.name
+
+
+CONVEX = strongly_convex.sides()[1]
+
+
+@pytest.mark.parametrize(
+    "right",
+    [
+        *((*CONVEX[:i], *CONVEX[i + 1 :]) for i in range(len(CONVEX))),
+        *((*CONVEX[:i], CONVEX[i] * sp.Rational(99, 100), *CONVEX[i + 1 :]) for i in (0, 5)),
+        (*CONVEX[:1], CONVEX[1] / statements.n.T, *CONVEX[2:]),
+    ],
+)
+def test_the_strongly_convex_theorem_needs_every_term_constant_and_exponent(right):
+    """Without a term, with a constant 1 % smaller, with one power of T less."""
+    statement = strongly_convex.statement()
+    assert replace(statement, right=right).latex != statement.latex
+    assert Prover(statement.proof, []).broken(statement.prove(statement.left, right))[0]
+
+
+def test_the_strongly_convex_theorem_with_other_multipliers_proves_weaker_bounds_alone():
+    """At the edge of its conditions a quarter of the noise does not follow, twice every term does."""
+    statement = strongly_convex.statement()
+    point = {"L": 1.0, "mu": 0.5, "K": 2.0, "more": 1.0, "t": 0.0, "N": 3.0, "T": 2.0, "gamma": 38.0, "kappa": 0.25}
+    prover = Prover(statement.proof, [point])
+    less = [term / 4 if i == 1 else term for i, term in enumerate(CONVEX)]
+    assert not prover.follows(statement.prove(statement.left, less))
+    assert prover.follows(statement.prove(statement.left, [2 * term for term in CONVEX]))
+
+
+def test_runs_of_the_strongly_convex_theorem_are_long_drawn_noisy_and_tight():
+    found = strongly_convex.random_runs(60)
+    assert {run["T"] for run in found} > {1, 2, 8} and any(run["kappa"] > 0 for run in found)
+    assert any(run["sigma_l"] > 0 and run["rho"] > 0 and run["K"] > 1 for run in found)
+    assert 0.3 < replace(strongly_convex.statement(), runs=lambda: found).ratios().max() <= 1
+
+
+@pytest.mark.parametrize("symbol", ["A", "S_A", "Gamma"])
+def test_a_unit_that_does_not_fit_is_rejected(symbol):
+    """A stands in a condition alone, S_A in a term, Gamma on the left side."""
+    statement = decreasing.statement()
+    quantities = {s: replace(q, unit=(7, 7)) if str(s) == symbol else q for s, q in statement.quantities.items()}
+    with pytest.raises(Rejected, match="units"):
+        _ = replace(statement, quantities=quantities).label
 
 
 def test_the_corrected_theorem_of_fedsmoo_starts_where_the_algorithm_starts():

@@ -6,6 +6,7 @@ exact arithmetic (a false one passes with a chance below 1e-30); multipliers mus
 
 import ast
 import json
+import math
 import random
 import sys
 from fractions import Fraction
@@ -18,10 +19,8 @@ EQUALITIES = (*PAIRS, "norm", "sampling without replacement", "drawn or not")
 
 def value(node, env):  # an expression at a point
     node = ast.parse(node, mode="eval").body if isinstance(node, str) else node
-    if isinstance(node, ast.Constant):
-        return Fraction(node.value)
-    if isinstance(node, ast.Name):
-        return env[node.id]
+    if isinstance(node, ast.Constant | ast.Name):
+        return Fraction(node.value) if isinstance(node, ast.Constant) else env[node.id]
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         return -value(node.operand, env)
     a, b = value(node.left, env), value(node.right, env)
@@ -38,18 +37,25 @@ def moved(env, values):
 
 
 class Verifier:
-    """Replays the steps in order. before: accepted steps; rests: step -> symbols of the hypotheses behind it."""
+    """Replays the steps. rests: step -> (defined symbol or None, symbols spoken of) of each assumption behind it."""
 
     def __init__(self, proof):
         self.signs, self.vectors, self.before, self.norms, self.rests = proof["scalars"], proof["vectors"], {}, {}, {}
+        self.means = {}
         every = {*self.signs, *(f"dot_{min(a, b)}_{max(a, b)}" for a in self.vectors for b in self.vectors)}
         number = random.Random(1).randint
         self.points = [{x: Fraction(number(1, 10**9), number(1, 10**9)) for x in sorted(every)} for _ in range(4)]
         for step in proof["steps"]:
             used = self.check(step["rule"], step["slack"], step["relation"], step["arguments"], step["name"])
-            own = names(step["slack"]) if step["rule"] in ("hypothesis", "definition") else set()
+            symbol = step["arguments"]["symbol"] if step["rule"] == "definition" else None
+            self.means[symbol] = spoken = frozenset().union(*(self.means.get(x, {x}) for x in names(step["slack"])))
+            own = {(symbol, spoken)} if step["rule"] in ("hypothesis", "definition") else set()
             self.rests[step["name"]] = own.union(*(self.rests.get(name, ()) for name in used))
             self.before[step["name"]] = step
+
+    def free(self, symbols, used, kept):  # where kept does not hold a defined symbol, its value may change with others
+        for own, spoken in set().union(*(self.rests.get(name, ()) for name in used)):
+            assert not set(symbols) & (spoken if own is None or own in kept else {own}), f"not free: {own or spoken}"
 
     def same(self, left, right):
         assert all(left(env) == right(env) for env in self.points), "the two sides differ"
@@ -62,29 +68,23 @@ class Verifier:
             return self.nonnegative(node.left) or value(node.right, {}) % 2 == 0
         if not isinstance(node.op, ast.Sub) and self.nonnegative(node.left) and self.nonnegative(node.right):
             return True
-        for slack in (step["slack"] for step in self.before.values() if step["relation"] == ">"):
-            ratios = {value(node, env) / value(slack, env) for env in self.points}
-            if len(ratios) == 1 and ratios.pop() > 0:  # a positive number times a slack that is positive
-                return True
-        return False
+        known = (step["slack"] for step in self.before.values() if step["relation"] == ">")
+        ratios = ({value(node, env) / value(slack, env) for env in self.points} for slack in known)
+        return any(len(found) == 1 and found.pop() > 0 for found in ratios)  # a positive number times a positive slack
 
-    def total(self, terms, target, equality, own):  # own: slacks of a loop's invariants before the turn
+    def total(self, terms, target, relation, own):  # own: slacks of a loop's invariants before the turn
         slacks, found = {**{name: step["slack"] for name, step in self.before.items()}, **own}, [0] * len(self.points)
         for factor, *used in terms:
             if not any(name not in own and self.before[name]["relation"] == "==" for name in used):
-                assert self.nonnegative(factor) and not equality, f"multiplier {factor}"
+                assert self.nonnegative(factor) and relation == ">=", f"multiplier {factor}"
             for i, env in enumerate(self.points):
-                part = value(factor, env)
-                for name in used:
-                    part *= value(slacks[name], env)
-                found[i] += part
-        assert found == [target(env) for env in self.points], "the sum of the terms differs from the target"
+                found[i] += value(factor, env) * math.prod(value(slacks[name], env) for name in used)
+        assert relation != ">" and found == [target(env) for env in self.points], "the sum differs"
 
     def check(self, rule, slack, relation, given, name):  # raises, or returns the steps that this one rests on
         here, before, used = (lambda env: value(slack, env)), self.before, []
         if rule == "combination":
-            assert relation in (">=", "==")
-            self.total(given["terms"], here, relation == "==", {})
+            self.total(given["terms"], here, relation, {})
             used = [step for term in given["terms"] for step in term[1:]]
         elif rule == "definition":
             assert not any(given["symbol"] in names(step["slack"]) for step in before.values()), "not new"
@@ -92,17 +92,18 @@ class Verifier:
             self.same(here, lambda env: env[given["symbol"]] - value(given["value"], env))
         elif rule == "instance":
             origin, free, used = before[given["step"]], given["values"], [given["step"]]
-            assert not set(free) & self.rests[given["step"]] and relation == origin["relation"], "not free"
+            self.free(free, used, names(origin["slack"]))
+            assert relation == origin["relation"], "another relation"
             assert all(self.signs[symbol] == "real" or self.nonnegative(text) for symbol, text in free.items())
             self.same(here, lambda env: value(origin["slack"], moved(env, free)))
         elif rule == "loop":
             start, after = ({symbol: pair[i] for symbol, pair in given["state"].items()} for i in (0, 1))
             own = {key: text for key, (text, _) in given["invariants"].items()}
             used = [step for _, terms in given["invariants"].values() for term in terms for step in term[1:]]
-            assert not any(set(start) & self.rests.get(step, set()) for step in used), "speaks of the end of the loop"
+            self.free(start, used, set().union(*map(names, (*start.values(), *own.values()))))
             assert own[name] == slack and relation == ">="
             self.same(lambda env: value(slack, moved(env, start)), lambda env: 0)
-            self.total(given["invariants"][name][1], lambda env: value(slack, moved(env, after)), False, own)
+            self.total(given["invariants"][name][1], lambda env: value(slack, moved(env, after)), relation, own)
         elif rule != "hypothesis":
             assert relation == ("==" if rule in EQUALITIES else ">=")
             self.same(here, lambda env: self.fact(rule, given, given.get("u", {}), env))
@@ -114,8 +115,7 @@ class Verifier:
         for key, wanted in (("known", ("time", 0)), ("drawn", ("drawn", True)), ("same", ("mean", None))):
             assert all(kinds[x][wanted[0]] == wanted[1] for x in g.get(key, {})), f"{key} is declared otherwise"
         vectors = {key: list(entry.items()) for key, entry in g.items() if isinstance(entry, dict)}
-        mean = {x: x if kinds[x]["mean"] is None else kinds[x]["mean"] for x in u}
-        vectors["mean"] = [(mean[x], c) for x, c in u.items() if mean[x]]
+        vectors["mean"] = [(m, c) for x, c in u.items() if (m := x if kinds[x]["mean"] is None else kinds[x]["mean"])]
 
         def dot(a, b="", v=vectors):
             pairs = [(f"dot_{min(x, y)}_{max(x, y)}", p, q) for x, p in v[a] for y, q in v[b or a]]

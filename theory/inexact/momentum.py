@@ -543,7 +543,7 @@ def printed_steps() -> Statement:
         keeps=KEEPS[:3] + KEEPS[4:],
         method="mofedsam",
         intro=SETTING.replace("w^t", "w^r").replace("w^{t+1}", "w^{r+1}") + ". ",
-        roots={ROOT_R: n.T, ROOT_KN: n.K * n.N},
+        named={ROOT_R: sp.sqrt(n.T), ROOT_KN: sp.sqrt(n.K * n.N)},
     )
 
 

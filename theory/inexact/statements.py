@@ -152,7 +152,7 @@ def printed_steps(method: str = "fedsam") -> Statement:
         keeps=EVERYTHING,
         method=method,
         intro=SETTING + ". ",
-        roots={theorem.ROOT_T: n.T, theorem.ROOT_EN: n.K * n.N},
+        named={theorem.ROOT_T: sp.sqrt(n.T), theorem.ROOT_EN: sp.sqrt(n.K * n.N)},
     )
 
 

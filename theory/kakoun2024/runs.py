@@ -68,19 +68,6 @@ def error_curves(rounds: int = 6000) -> dict[str, Any]:
     return {"rounds": marks.tolist(), "F_minus_optimum": curves, "slopes": slopes}
 
 
-def corrected_theorem1_ratio(rounds: int = 2000) -> float:
-    """Largest error over bound of the corrected Theorem 1 along a run: rho = 0.5 sqrt(eta), E = 2, mu = 1, L = 3."""
-    mu, L, E, beta, gamma, c = 1.0, 3.0, 2, 4.0, 16.0, 0.25
-    run = local_rounds(RADII["Local FedSAM, rho = 0.5 sqrt(eta)"], rounds, local_steps=E, beta=beta, gamma=gamma)
-    G2 = float(run["G"]) ** 2
-    xi = G2 + 8 * beta / gamma * L**2 * (E - 1) ** 2 * G2 / mu + 2 * L**2 * c / mu
-    start = (run["x"][0] - OPTIMUM) ** 2
-    v = max(beta**2 * xi / (beta * mu - 1), gamma * start)
-    bound = L / 2 * v * run["eta"] / beta
-    error = (run["x"] - OPTIMUM) ** 2 * CURVATURE.mean() / 2
-    return float((error / bound).max())
-
-
 def recursion_ratio(x: np.ndarray) -> float:
     """(a_+ - (1 - eta mu) a)/(noise terms) of the corrected recursion at an instance [13]: E = 1, two clients, d = 2.
 

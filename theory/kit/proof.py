@@ -318,9 +318,8 @@ class Proof:
 
     def _replay_instance(self, step: Step, before: Mapping[str, Step]) -> None:
         origin, values = before[step.arguments["step"]], step.arguments["values"]
-        bound = [used for used in self._hypotheses([origin.name], before) if used.slack.free_symbols & set(values)]
-        if bound:
-            raise Rejected(f"{step.name}: {bound[0].name} speaks of a scalar that is to be replaced")
+        if used := self._speaks([origin.name], values, [origin.slack], before):
+            raise Rejected(f"{step.name}: {used} speaks of a scalar that is to be replaced")
         wrong = [symbol for symbol, value in values.items() if not _fits(symbol, value)]
         if wrong or step.relation != origin.relation:
             raise Rejected(f"{step.name}: {wrong} are replaced by values of another sign")
@@ -329,9 +328,10 @@ class Proof:
 
     def _replay_loop(self, step: Step, before: Mapping[str, Step]) -> None:
         state, invariants = step.arguments["state"], step.arguments["invariants"]
-        for used in self._hypotheses([n for _, terms in invariants.values() for t in terms for n in t[1:]], before):
-            if used.slack.free_symbols & set(state):
-                raise Rejected(f"{step.name}: {used.name} speaks of the end of the loop, a turn may not use it")
+        behind = [name for _, terms in invariants.values() for term in terms for name in term[1:]]
+        kept = [*(start for start, _ in state.values()), *(slack for slack, _ in invariants.values())]
+        if used := self._speaks(behind, state, kept, before):
+            raise Rejected(f"{step.name}: {used} speaks of the end of the loop, a turn may not use it")
         slack, terms = invariants[step.name]
         first = reduced(slack.subs({symbol: start for symbol, (start, _) in state.items()}, simultaneous=True))
         if not first.is_nonnegative:
@@ -360,6 +360,27 @@ class Proof:
                 found[step.name] = step
             open_names += self.used(step)
         return list(found.values())
+
+    def _speaks(
+        self, names: Iterable[str], of: Iterable[sp.Symbol], kept: Sequence[Any], before: Mapping[str, Step]
+    ) -> str:
+        """Name of a hypothesis behind some steps that speaks of scalars ``of`` or of what is defined by them; else "".
+
+        A definition speaks of its own scalar, and of those in its value only where ``kept`` holds that scalar:
+        otherwise it is gone, and there is one for any value of the others.
+        """
+        defined = {s.arguments["symbol"]: s.slack.free_symbols for s in before.values() if s.rule == "definition"}
+        held = set().union(*(sp.sympify(expression).free_symbols for expression in kept))
+        for step in self._hypotheses(names, before):
+            own = step.arguments.get("symbol")
+            spoken = step.slack.free_symbols if own is None or own in held else {own}
+            while (
+                own not in spoken - held and not (more := set().union(*(defined.get(x, ()) for x in spoken))) <= spoken
+            ):
+                spoken = spoken | more
+            if spoken & set(of):
+                return step.name
+        return ""
 
     # ------------------------------------------------------------ as data
 

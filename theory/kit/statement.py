@@ -81,7 +81,7 @@ class Statement:
     scope: "full", "special case: ..." or "vacuous".
     method: name of the class that ran.
     intro: the setting, in words and LaTeX.
-    roots: symbols of the proof that are roots -> their squares.
+    named: symbols of the proof alone -> what they stand for.
     """
 
     name: str
@@ -95,7 +95,7 @@ class Statement:
     scope: str = "full"
     method: str = ""
     intro: str = ""
-    roots: Mapping[sp.Symbol, sp.Expr] = field(default_factory=dict)
+    named: Mapping[sp.Symbol, sp.Expr] = field(default_factory=dict)
 
     # ------------------------------------------------------------ print
 
@@ -144,15 +144,27 @@ class Statement:
 
     @property
     def label(self) -> str:
-        """ "machine" where the proof object verifies. Raises Rejected where it does not, and for a condition that the
-        proof does not assume."""
+        """ "machine" where the proof object verifies. Raises Rejected where it does not, for a condition that the proof
+        does not assume, and where two sides have different units."""
         self.proof.verify()
-        roots = {root: sp.sqrt(square) for root, square in self.roots.items()}
-        assumed = [s.slack.subs(roots) for s in self.proof.steps.values() if s.rule == "hypothesis"]
+        relations = [(c.relation.lhs, c.relation.rhs) for c in self.conditions if isinstance(c.relation, sp.Rel)]
+        for side, *others in ((self.left, *self.right), *relations):
+            wrong = [x for x in others if x != 0 and not np.allclose(self._scale(x), self._scale(side))]
+            if wrong:
+                raise Rejected(f"{self.name}: the units of {wrong[0]} are not those of {side}")
+        assumed = [s.slack.subs(self.named) for s in self.proof.steps.values() if s.rule == "hypothesis"]
         for relation in (c.relation for c in self.conditions if isinstance(c.relation, _INEQUALITY)):
             if not any(_same(relation.gts - relation.lts, slack) for slack in assumed):
                 raise Rejected(f"{self.name}: the proof does not assume {relation}")
         return "machine"
+
+    def _scale(self, expression: sp.Expr) -> NDArray[np.float64]:
+        """By how much an expression grows at random points [2] in a smaller unit of loss and one of length."""
+        draw = np.random.default_rng(0)
+        plain = {str(symbol): draw.uniform(1, 2, 2) for symbol in self.quantities}
+        units = {str(symbol): quantity.unit for symbol, quantity in self.quantities.items()}
+        scaled = {name: value * 2.0 ** units[name][0] * 3.0 ** units[name][1] for name, value in plain.items()}
+        return evaluated(expression, scaled) / evaluated(expression, plain)
 
     # ------------------------------------------------------------ runs
 
