@@ -225,7 +225,7 @@ def search_against_bound(axes: Axes, evidence: Mapping[str, Any]) -> None:
 
 
 def two_sides(axes: Axes, replay: Any, evidence: Mapping[str, Any], repaired: str | None) -> None:
-    """Left and right side at the counterexample, replayed exactly, with its numbers and the repair below."""
+    """Left and right side at the counterexample, replayed, with its numbers and the repair below."""
     left, right = float(replay.left), float(replay.right)
     axes.barh([1, 0], [left, right], color=[COLOURS["refuted"], "#4393c3"], height=0.5)
     axes.set_yticks([1, 0], ["left side", "right side"])

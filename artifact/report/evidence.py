@@ -80,8 +80,8 @@ LABELS = {
     "arithmetic": "Printed numbers were compared with numbers that are computed from them.",
 }
 REPLAYED = {
-    "machine": "The counterexample is replayed exactly, and each of its assumptions was tested.",
-    "derived": "The counterexample is replayed exactly. It meets some assumptions by construction.",
+    "machine": "The counterexample is replayed {}, and each of its assumptions was tested.",
+    "derived": "The counterexample is replayed {}. It meets some assumptions by construction.",
     "tested": "The counterexample is replayed in machine numbers.",
 }
 RELATIONS = {"<=": "at most", ">=": "at least", "==": "equal to", "<": "less than", ">": "greater than"}
@@ -235,8 +235,8 @@ def _tally(comparisons: Sequence[Mapping[str, Any]]) -> Part:
 def _decided(evidence: Mapping[str, Any]) -> Iterator[Part]:
     """How the verdict was decided, and which steps are in words."""
     label, refutation = evidence.get("label"), evidence.get("refutation")
-    said = [LABELS[label]] if label else []
-    said += [REPLAYED[refutation]] if refutation else []
+    how = "with 50 digits" if "." in str(evidence.get("sides")) else "exactly"  # a fraction has no point
+    said = [*([LABELS[label]] if label else []), *([REPLAYED[refutation].format(how)] if refutation else [])]
     if said:
         yield Part(f"How it was decided: {label}", " ".join(said))
     if words := tuple(evidence.get("parts", {}).get("in_words", ())):

@@ -272,6 +272,34 @@ def test_a_card_says_how_the_verdict_was_decided_and_which_steps_are_in_words():
     assert seen == set(evidence.LABELS)
 
 
+@pytest.mark.parametrize(
+    ("claim", "how"),
+    [
+        ("fan24-thm1", "replayed with 50 digits"),
+        ("man-local-global-flat", "replayed exactly"),
+        ("qu22-thm3.5-rho", "machine"),
+    ],
+)
+def test_a_card_says_in_which_arithmetic_a_counterexample_was_replayed(claim, how):
+    """Rationals, the 50 digits of mpmath where roots are taken, or machine numbers."""
+    stored = json.loads((ROOT / "results" / "checks" / f"{claim}.json").read_text(encoding="utf-8"))
+    entry = next(c for c in LEDGER if c.id == claim)
+    (said,) = [p.text for p in evidence.parts(Record(entry, stored["verdict"], stored["evidence"])) if how in p.text]
+    assert ("with 50 digits" in said) == (how == "replayed with 50 digits")
+    assert {type(side) for side in stored["evidence"]["sides"].values()} <= {str, int, float}
+
+
+def test_the_plan_of_the_ledger_is_not_printed_as_what_ran():
+    """fan24-thm1's plan names T up to 1e6; its replay has T = 10^4, which the card prints as what was done."""
+    template = (ROOT / "artifact" / "report" / "templates" / "section.html").read_text(encoding="utf-8")
+    plan = next(part for part in template.split("<details") if "{{ r.how }}" in part)
+    assert "<summary>The plan" in plan and "may be less" in plan.split("{{ r.how }}")[0]
+    entry = next(c for c in LEDGER if c.id == "fan24-thm1")
+    stored = json.loads((ROOT / "results" / "checks" / "fan24-thm1.json").read_text(encoding="utf-8"))
+    done = " ".join(part.text for part in evidence.parts(Record(entry, stored["verdict"], stored["evidence"])))
+    assert "1e6" in entry.how_to_check and "T = 10^4" in done and stored["evidence"]["counterexample"]["T"] == 10**4
+
+
 def test_every_stored_piece_of_evidence_is_put_into_words(content):
     for record in content.records.values():
         shown = [*evidence.parts(record), *evidence.experiment(record)]
