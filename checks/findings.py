@@ -120,6 +120,11 @@ def page(findings: Sequence[Finding], claims: Mapping[str, Claim], stored: Mappi
     return "\n".join(parts)
 
 
+def _tight(formula: re.Match[str]) -> str:
+    """A formula without growing brackets and without spaces that LaTeX does not need."""
+    return re.sub(r" (?=[\\+(-])|(?<=[+)}-]) ", "", re.sub(r"\\(left|right)(?=[()])", "", formula[0]))
+
+
 def theorems_section() -> str:
     """The corrected theorem of each paper, from its statement object, without the setting."""
     theorems = {
@@ -132,8 +137,7 @@ def theorems_section() -> str:
         "MAN, one layer": layers.layer(),
         "MAN, along training": layers.balance(),
     }
-    short = {name: re.sub(r"\\(left|right)(?=[()])", "", s.inequality) for name, s in theorems.items()}
-    lines = [f"**{name}.** {inequality}\n" for name, inequality in short.items()]
+    lines = [f"**{name}.** {re.sub(r'[$][^$]+[$]', _tight, s.inequality)}\n" for name, s in theorems.items()]
     words = (
         "Each is proved by machine from named facts; settings, sharpness and runs stand in [proofs](proofs/README.md)."
     )

@@ -12,6 +12,7 @@ from fractions import Fraction
 import pytest
 import sympy as sp
 
+from checks import proofs, runner
 from checks.proofs import FOLDER, stored
 from theory.inexact import decreasing, runs, statements, strongly_convex, theorem
 from theory.kit.proof import Rejected
@@ -178,6 +179,16 @@ def test_a_round_of_the_weighted_theorem_may_not_lend_its_step_to_the_next():
     state = {**step.arguments["state"], decreasing.S_A: (0, decreasing.S_A + statements.n.A)}
     with pytest.raises(Rejected):
         proof.replay(replace(step, arguments={**step.arguments, "state": state}), proof.steps)
+
+
+def test_the_page_of_mutations_says_what_no_mutation_reaches():
+    """Every claim that is decided on paper stands in one cell; no theorem's mutation survives."""
+    text = (FOLDER / "mutations.md").read_text(encoding="utf-8")
+    assert text == proofs.unproved(stored()) and "survives" not in text
+    cells = [int(cell or 0) for row in proofs.reached() for cell in row[1:]]
+    verdicts = [record["verdict"] for record in runner.stored().values()]
+    assert sum(cells) == sum(verdict in ("proved", "repaired", "refuted") for verdict in verdicts)
+    assert sum(int(row[1] or 0) for row in proofs.reached()) >= 16
 
 
 def test_exported_proofs_are_those_of_the_statements_and_verify_alone():
