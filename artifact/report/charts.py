@@ -26,6 +26,8 @@ from artifact.report.pictures import Picture
 WIDTH, HEIGHT = 360, 240
 #: of a plot inside its picture: left, top, right, bottom
 EDGES = (58, 8, WIDTH - 8, HEIGHT - 36)
+#: width of a digit of an axis
+DIGIT = 7.0
 #: intervals that one chart shows, and the characters that WIDTH has room for
 SHOWN, LINE = 12, 50
 #: markers along a line, contours of a surface; lines whose bands are shown together, in more only that of a chosen one
@@ -69,10 +71,14 @@ class Plot:
         self.x, self.y, self.log = x, y, log
         left, top, right, bottom = EDGES
         self.body: list[str] = []
+        free = 0.0
         for value in ticks or _round_numbers(x):
-            place = self.at(value, y[0])[0]
+            place, text = self.at(value, y[0])[0], f"{value:.4g}"
             self.body.append(f'<line class="grid" x1="{place:.1f}" x2="{place:.1f}" y1="{top}" y2="{bottom}"/>')
-            self.body.append(_text(place, bottom + 14, f"{value:.4g}", "middle"))
+            middle = min(place, WIDTH - len(text) * DIGIT / 2)  # a label at the right end is not cut
+            if middle - len(text) * DIGIT / 2 >= free:  # one that would cover the last is left out
+                self.body.append(_text(middle, bottom + 14, text, "middle"))
+                free = middle + (len(text) + 1) * DIGIT / 2
         for value in _round_numbers(y):
             place = self.at(x[0], value)[1]
             self.body.append(f'<line class="grid" x1="{left}" x2="{right}" y1="{place:.1f}" y2="{place:.1f}"/>')

@@ -34,8 +34,6 @@ _READ = read_toml(paths.CLAIMS / "headlines.toml", "headlines")
 TABLE, METRIC, OWN = _READ["table"], _READ["metric"], _READ["own"]
 #: the cell of FedLESAM as its released code computes it, of which the length of the perturbation is shown
 RELEASED = _READ["released"]
-#: length over radius of that perturbation
-LENGTH = "sqrt(sum n_j q_j^2) / sum |q_j|"
 #: of the plot, in pixels: width, height of a row, left and right end of the axis, room above and below the rows
 WIDTH, ROW, LEFT, RIGHT, TOP, BELOW = 720, 26, 130, 520, 58, 62
 STYLE = """
@@ -146,8 +144,8 @@ def said_in_five(content: Content) -> list[tuple[str, str]]:
         ("FedSAM at home", f"In a small version of its own paper's setting FedSAM gains {own} points on FedAvg."),
         (
             "Released code",
-            f"FedLESAM's released code perturbs a {network_of(RELEASED)} by {released} radii, not by one. The number "
-            f"depends on the network: it is {LENGTH}, where tensor j of n_j weights shifts in proportion to q_j.",
+            f"FedLESAM's released code perturbs a {network_of(RELEASED)} by {released} radii, not by one. "
+            "Another network has another number; discrepancy LESAM-1 has the formula.",
         ),
     ]
 

@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections import Counter
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -608,6 +609,15 @@ def test_ticks_and_points_of_a_chart_stand_at_their_values():
     assert re.findall(r'text-anchor="middle" >([^<]*)<', plot.svg("said"))[:3] == ["1", "10", "100"]
 
 
+def test_no_label_of_an_axis_is_cut_off_or_covers_another():
+    plot = charts.Plot((0.02, 0.9984), (0, 10), ("x", "y"), ticks=(0.02, 0.05, 0.2, 0.5, 0.9984))
+    places = re.findall(r'<text x="([\d.]+)" y="218.0" text-anchor="middle" >([^<]*)<', plot.svg("said"))
+    ends = [(float(x) - 3.5 * len(text), float(x) + 3.5 * len(text)) for x, text in places]
+    assert [text for _, text in places] == ["0.02", "0.2", "0.5", "0.9984"], "0.05 stands under the first"
+    assert all(b[0] > a[1] for a, b in pairwise(ends)) and ends[-1][1] <= charts.WIDTH
+    assert str(plot.svg("said")).count('class="grid" x1') > 5, "every tick keeps its line"
+
+
 def test_a_surface_is_darker_where_it_is_higher_and_holes_stay_open():
     side = np.linspace(-1, 1, 21)
     bowl = np.add.outer(side**2, side**2)
@@ -753,6 +763,17 @@ def test_the_overview_of_training_has_one_row_a_claim_with_the_verdict_of_its_ca
         if record.in_training in ("reproduced", "contradicted") and record.experiment["limit"] == 0:
             wanted = "as claimed" if record.in_training == "reproduced" else "against the claim"
             assert direction(record.experiment) == wanted, record.claim.id
+
+
+def test_the_overview_shows_the_interval_that_decided_beside_a_size_that_is_another(content, site):
+    """qu22-tab1-outperform is positive over all its comparisons and contradicted by one of 16."""
+    text = html.unescape((site / "training.html").read_text(encoding="utf-8"))
+    found = content.records["qu22-tab1-outperform"].experiment
+    own, size = found["interval"], found["size"]["interval"]
+    assert size["mean"] > 0 > own["high"]
+    row = re.search(r'<tr><th scope="row"><a href="[^"]*#qu22-tab1-outperform".*?</tr>', text, re.S)[0]
+    assert f"{found['decided_by']}: {own['mean']:+.3g} [" in row and f"{100 * own['level']:.4g} %" in row
+    assert f"{size['mean']:+.3g} [" in row
 
 
 def test_every_card_says_in_words_what_was_found(content):

@@ -46,6 +46,7 @@ def _row(record: Record) -> dict[str, Any]:
         "scale": scale,
         "n": seeds,
         "direction": direction(found),
+        "decided": _decided(found),
         "size": _size(found),
         "curve": _curve(found),
     }
@@ -62,14 +63,26 @@ def direction(found: Any) -> str:
     return "as claimed" if low is not None and low > min(0, limit) else "not told"
 
 
+def _decided(found: Any) -> str:
+    """The comparison that decided with its interval, where the size is another one or has another level."""
+    interval = found["interval"]
+    if interval is None or found["size"] is None or found["size"]["interval"] == interval:
+        return ""
+    return f"{found['decided_by']}: {_in_figures(interval)}"
+
+
+def _in_figures(interval: Any, unit: str = "") -> str:
+    ends = ("open" if interval[end] is None else f"{interval[end]:+.3g}" for end in ("low", "high"))
+    return f"{interval['mean']:+.3g} [{', '.join(ends)}] {unit}".strip() + f", {100 * interval['level']:.4g} %"
+
+
 def _size(found: Any) -> str:
     """The interval with its unit and level; before it, what is printed or claimed and whether that is excluded."""
     size = found["size"]
     one = size["interval"] if size else found["interval"]
     if one is None:
         return ""
-    ends = ("open" if one[end] is None else f"{one[end]:+.3g}" for end in ("low", "high"))
-    text = f"{one['mean']:+.3g} [{', '.join(ends)}] {found['unit']}".strip() + f", {100 * one['level']:.4g} %"
+    text = _in_figures(one, found["unit"])
     stated = [v for v in (size["claimed"], size["printed"]) if v is not None] if size else []
     return f"{text}; paper {stated[-1]:+.3g}" if stated else text
 
