@@ -19,7 +19,8 @@ from theory.kit import lemmas
 from theory.kit.proof import Rejected
 from theory.kit.verdict import BY_CONSTRUCTION, registry
 from theory.qu2022.theorems import fixed_problem
-from theory.sun2023 import lyapunov
+from theory.sun2023 import descent, lyapunov
+from theory.sun2023.common import Clients, State, averaged, histories, square_mean
 from theory.yashwanth2023 import layers
 
 STORED = runner.stored()
@@ -207,6 +208,24 @@ def test_a_refutation_can_be_contested_from_its_evidence(claim):
     assert again["assumptions"] == evidence["assumptions"] and again["instance"] == evidence["instance"]
     headings = [part.heading for part in parts(claim)]
     assert "Losses, start and steps" in headings and "Assumptions in the replay" in headings
+
+
+@pytest.mark.parametrize(("m", "n", "t"), [(3, 2, 2), (4, 1, 2), (4, 3, 1), (2, 1, 3)])
+def test_the_recursion_of_fedsmoo_is_refuted_at_the_papers_cohorts(m, n, t):
+    """R-T4: 10 of 100 and 10 of 200 clients; clients that are counted give what every sequence of cohorts gives."""
+    clients, beta, start = Clients.of([1] * m, [1] * m), Fraction(1, 100), State.start(m)
+
+    def listed(rounds: int) -> Fraction:
+        states = [state for state, _ in histories(clients, start, beta, n, rounds)]
+        return sum(square_mean(state.last, averaged(state, beta)) for state in states) / len(states)
+
+    virtual = [square_mean(x, averaged(state, beta)) for state, x in histories(clients, start, beta, n, t)]
+    found = descent.c6_quantities(m, n, beta, t)
+    assert found[t] == (listed(t + 1), sum(virtual) / len(virtual)) and found[t - 1][0] == listed(t)
+    ratios = STORED["sun23-lemC6"]["evidence"]["ratios_by_t_at_the_papers_cohorts"]
+    assert [ratio > 1 for ratio in ratios["10 of 100"]] == [ratio > 1 for ratio in ratios["10 of 200"]]
+    assert ratios["10 of 100"][1:] == pytest.approx([1.0524, 1.1315], abs=1e-4)
+    assert ratios["10 of 200"][1:] == pytest.approx([1.1645, 1.2275], abs=1e-4)
 
 
 def test_the_appendix_inequality_of_fedsmoo_is_refuted_as_a_proof():

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, pairwise
+from math import comb, prod
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,6 @@ from theory.kit.verdict import BY_CONSTRUCTION, Verdict, always, check
 from theory.sun2023.common import (
     Clients,
     State,
-    advance,
     averaged,
     histories,
     refuted,
@@ -27,7 +27,6 @@ from theory.sun2023.common import (
     replay_of,
     square_mean,
     tight_bound,
-    virtual_models,
 )
 
 PRINTED_C5 = {"r^2": 30, "delta": 36, "v": 12, "gradient": 12}
@@ -188,21 +187,63 @@ def printed_c6(m: int, n: int) -> tuple[Fraction, Fraction]:
     return Fraction(2 * m - 2 * n, 2 * m - n), Fraction(6 * m - 2 * n, 2 * m - n)
 
 
-def c6_quantities(clients: Clients, beta: Fraction, n: int, t: int) -> tuple[Fraction, Fraction, Fraction]:
-    """delta^t, delta^{t-1}, v^t from zero duals, exact expectation over all histories."""
-    now = list(histories(clients, State.start(clients.m), beta, n, t))
-    later = list(histories(clients, State.start(clients.m), beta, n, t + 1))
-    delta = sum(square_mean(s.last, averaged(s, beta)) for s, _ in later) / len(later)
-    previous = sum(square_mean(s.last, averaged(s, beta)) for s, _ in now) / len(now)
-    v = sum(square_mean(virtual, averaged(s, beta)) for s, virtual in now) / len(now)
-    return delta, previous, v
+def c6_quantities(m: int, n: int, beta: Fraction, rounds: int, dual: int = 0) -> list[tuple[Fraction, Fraction]]:
+    """delta^t and v^t for t = 0..rounds, of m equal clients (w - 1)^2/2 from w^0 = 0 with all duals ``dual``.
+
+    Exact: clients of one history are counted, not listed, and the mean over the cohort of round t is in closed form.
+    """
+    weights = {(Fraction(0), ((Fraction(dual), Fraction(0), m),)): Fraction(1)}  # (w, (dual, last model, clients))
+    found = []
+    for t in range(rounds + 1):
+        later: dict[tuple, Fraction] = {}
+        delta = v = Fraction(0)
+        for (w, groups), weight in weights.items():
+            models = [(1 + dual + w / beta) / (1 + 1 / beta) for dual, _, _ in groups]
+            centre = w + beta * sum(dual * count for dual, _, count in groups) / m
+            v += weight * sum(count * (x - centre) ** 2 for (_, _, count), x in zip(groups, models, strict=True)) / m
+            delta += weight * _divergence(groups, models, n)
+            for taken in _cohorts([count for _, _, count in groups], n) if t < rounds else ():
+                moved: dict[tuple[Fraction, Fraction], int] = {}
+                for (dual, last, count), x, k in zip(groups, models, taken, strict=True):
+                    for key, clients in (((dual, last), count - k), ((dual - (x - w) / beta, x), k)):
+                        moved[key] = moved.get(key, 0) + clients
+                own = tuple(sorted((*key, clients) for key, clients in moved.items() if clients))
+                mean = sum((k * x for k, x in zip(taken, models, strict=True)), Fraction(0)) / n
+                state = mean - beta * sum(dual * clients for dual, _, clients in own) / m, own
+                ways = prod(comb(count, k) for (_, _, count), k in zip(groups, taken, strict=True))
+                later[state] = later.get(state, Fraction(0)) + weight * ways / comb(m, n)
+        found.append((delta, v))
+        weights = later
+    return found
+
+
+def _cohorts(counts: Sequence[int], n: int) -> Iterator[tuple[int, ...]]:
+    """How many clients a cohort of n may have of each group."""
+    if len(counts) == 1:
+        yield from [(n,)] * (n <= counts[0])
+        return
+    for k in range(min(n, counts[0]) + 1):
+        yield from ((k, *rest) for rest in _cohorts(counts[1:], n - k))
+
+
+def _divergence(groups: Sequence[tuple], models: Sequence[Fraction], n: int) -> Fraction:
+    """Mean over the next cohort of mean_i |last model of i - mean model of the cohort|^2."""
+    rows = [(last, x, count) for (_, last, count), x in zip(groups, models, strict=True)]
+    m, total, square = (sum(count * x**p for _, x, count in rows) for p in (0, 1, 2))
+    inside = Fraction(n - 1) / (m - 1) * (square - total**2 / m)
+    outside = Fraction(0)
+    for last, x, count in rows:  # the cohort is drawn from the m - 1 others
+        rest = total - x
+        spread = square - x**2 - rest**2 / (m - 1)
+        drawn = spread / (m - 2) * (Fraction(1, n) - Fraction(1, m - 1)) if m > 2 else 0
+        outside += count * ((last - rest / (m - 1)) ** 2 + drawn)
+    return (inside + (1 - Fraction(n) / m) * outside) / m
 
 
 def _c6_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fraction]:
     """delta^t (left) and the printed right side of (25), m equal clients (w - 1)^2/2."""
     m, n, beta = example["m"], example["n"], fractions_of(example["beta"])
-    clients = Clients.of([1] * m, [1] * m)
-    delta, previous, v = c6_quantities(clients, beta, n, example["t"])
+    *_, (previous, _), (delta, v) = c6_quantities(m, n, beta, example["t"])
     on_delta, on_v = printed_c6(m, n)
     within = 216 * m * beta**2 <= n
     return (
@@ -212,7 +253,7 @@ def _c6_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fraction]:
     )
 
 
-C6 = {"m": 10, "n": 1, "beta": "1/100", "t": 2}
+C6 = {"m": 100, "n": 10, "beta": "1/100", "t": 2}
 
 
 @check("sun23-lemC6", replay=replay_of(_c6_sides), figure=lambda axes, evidence: draw_c6(axes, evidence))
@@ -220,48 +261,34 @@ def divergence_recursion() -> Verdict:
     """The recursion of the divergence term fails at low participation.
 
     Statement: delta^t <= (2m-2n)/(2m-n) delta^{t-1} + (6m-2n)/(2m-n) v^t for all 1 <= n < m and all rounds.
-    Assumptions: exact local solves; ten EQUAL clients (w - 1)^2/2, n = 1, r = 0, zero start, beta = 1/100.
-    Method: exact second moments over all 10^3 histories at t = 2; from gradient duals it fails from t = 3 on
-        (evidence). The repair is Lemma C.2 with c = (2m - n)/n applied to w_i^t - w_bar^t and w_bar^t - w_bar^{t+1},
-        whose coefficients are computed in sun23-lemC6-split.
+    Assumptions: exact local solves; the paper's 100 clients, 10 of them active, all EQUAL: (w - 1)^2/2; r = 0, zero
+        start, beta = 1/100.
+    Method: exact second moments over all cohorts at t = 2, clients of one history counted together; the paper's 200
+        clients and cohorts of one fail, too, and from gradient duals it fails from t = 3 on (evidence). The repair is
+        Lemma C.2 with c = (2m - n)/n applied to w_i^t - w_bar^t and w_bar^t - w_bar^{t+1}, whose coefficients are
+        computed in sun23-lemC6-split.
     Verdict: repaired: the coefficient of v^t has to grow like 2m/n (20.1 instead of 3.05 at 10% participation).
     Reference: Sun et al. 2023, App. C.1.2, Lemma C.6, eq. (25).
     """
     _, left, right = _c6_sides(C6)
-    worst = {m: max(equal_client_ratios(m, 0, 4)) for m in (2, 3, 5, 10, 20)}
-    linked = equal_client_ratios(10, -1, 4)
     statement = (
         r"$\delta^t\le\frac{2m-2n}{2m-n}\delta^{t-1}+\big(\frac{2n}{2m-n}+\frac{2m}n\big)v^t$ for all $1\le n\le m$"
     )
-    measured = {"worst_ratio_by_m_at_n_1": worst, "ratios_from_gradient_duals": linked}
+    measured = {
+        "worst_ratio_by_m_at_n_1": {m: max(equal_client_ratios(m, 1, 4)) for m in (2, 3, 5, 10, 20)},
+        "ratios_by_t_at_the_papers_cohorts": {
+            f"{n} of {m}": equal_client_ratios(m, n, 3) for m, n in ((100, 10), (200, 10))
+        },
+        "ratios_from_gradient_duals": equal_client_ratios(10, 1, 4, -1),
+    }
     return repaired({**C6, "left": left, "right": right}, statement, _split_certificate(), **measured)
 
 
-def equal_client_ratios(m: int, dual: int, rounds: int, beta: Fraction = Fraction(1, 100)) -> list[float]:
-    """Left/right of (25) at t = 1..rounds for m equal clients (w - 1)^2/2, n = 1, w^0 = 0 and all duals ``dual``.
-
-    Exact: states that differ by a permutation of the clients are merged with their probabilities.
-    """
-    clients = Clients.of([1] * m, [1] * m)
-    on_delta, on_v = printed_c6(m, 1)
-    weights = {State.start(m, 0, [dual] * m): Fraction(1)}
-    ratios, previous = [], None
-    for _ in range(rounds + 1):
-        later: dict[State, Fraction] = {}
-        v = Fraction(0)
-        for state, weight in weights.items():
-            models = virtual_models(clients, state, beta)
-            v += weight * square_mean(models, averaged(state, beta))
-            for i in range(m):
-                moved = advance(state, models, [i], beta)
-                pairs = sorted(zip(moved.lam, moved.last, strict=True))
-                key = State(moved.w, tuple(x for x, _ in pairs), tuple(y for _, y in pairs))
-                later[key] = later.get(key, Fraction(0)) + weight / m
-        delta = sum(weight * square_mean(state.last, averaged(state, beta)) for state, weight in later.items())
-        if previous is not None:
-            ratios.append(float(delta / (on_delta * previous + on_v * v)))
-        weights, previous = later, delta
-    return ratios
+def equal_client_ratios(m: int, n: int, rounds: int, dual: int = 0) -> list[float]:
+    """Left/right of (25) at t = 1..rounds, beta = 1/100."""
+    on_delta, on_v = printed_c6(m, n)
+    found = c6_quantities(m, n, Fraction(1, 100), rounds, dual)
+    return [float(delta / (on_delta * before + on_v * v)) for (before, _), (delta, v) in pairwise(found)]
 
 
 def draw_c6(axes, evidence) -> None:
