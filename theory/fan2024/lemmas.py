@@ -64,13 +64,13 @@ def inner_product_bound(scale: float = 1.0) -> Verdict:
     Reference: Fan et al. 2024, App. B.2, Lemma 1.
     """
     factor = exact(scale)
-    if factor < sp.Rational(1, 4):
-        # one client, E = 2: first difference d = L(y + z), y the model drift, z the change of the perturbation
-        y = z = sp.Integer(1)
-        left, right = (y + z) ** 2 / 4, factor * 2 * (y**2 + z**2)
+    # one client, E = 2: first difference d = L(y + z), y the model drift, z the change of the perturbation
+    y = z = sp.Integer(1)
+    left, right = (y + z) ** 2 / 4, factor * 2 * (y**2 + z**2)
+    if left > right:
         return refuted({"L": 1, "eta": 1, "E": 2, "N": 1, "drift": y, "change": z, "left": left, "right": right})
     return proved(
-        _inner_product_certificate(factor),
+        f"{_inner_product_certificate(factor)}, and at E = 2, drift {y}, change {z} the sides are {left} and {right}",
         solver=second_certificate(
             "PEPit",
             "the lemma for N = 2, E = 2; n = |first gradients|^2 + squares of drift and perturbation change",

@@ -206,11 +206,11 @@ def lesam_perturbation_is_constant() -> Verdict:
     old, w, rho, k, xi = sp.symbols("w_old w rho k xi", real=True)
     delta = rho * (old - w) / sp.sqrt((old - w) ** 2)
     certificate = "; ".join(identity(sp.diff(delta, s), 0, label=f"d delta / d {s}") for s in (k, xi))
-    offsets = evaluation_offsets(rho=0.3)
+    radius = 0.3
+    offsets = evaluation_offsets(rho=radius)
     spread = max(float((point - points[0]).abs().max()) for points in offsets for point in points)
     if spread > 1e-12:
         return refuted({"left": spread, "right": 0})
     turn = sp.simplify(delta.subs({old: 1, w: 0}) - delta.subs({old: 0, w: 1}))
-    return proved(
-        certificate, margin=0.0, change_between_rounds_when_the_update_turns=str(turn), spread_in_the_project=spread
-    )
+    found = {"spread_in_the_project": spread, "radius_in_the_project": radius}
+    return proved(certificate, margin=0.0, change_between_rounds_when_the_update_turns=str(turn), **found)

@@ -302,7 +302,7 @@ def averaged_point() -> Verdict:
     return Verdict(
         "repaired",
         evidence,
-        repaired=f"descent on f from -8.5 ends at {mp.nstr(limit, 7)}, curvature {mp.nstr(curvature, 5)}",
+        repaired=f"descent on f from -8.5 ends at {mp.nstr(limit, 10)}, curvature {mp.nstr(curvature, 5)}",
     )
 
 
@@ -366,11 +366,12 @@ def local_flatness_is_not_global_flatness() -> Verdict:
     ends = [pair.clients[k].exact([x]) for k, x in enumerate((Fraction(0), Fraction(6)))]
     middle = [c.exact([Fraction(3)]) for c in pair.clients]
     slope, curvature = (sum(row[i][0] if i == 1 else row[i][0][0] for row in middle) / 2 for i in (1, 2))
-    ratio = curvature / max(h[0][0] for _, _, h in ends)
+    own, other = (h[0][0] for _, _, h in ends)
+    ratio = curvature / max(own, other)
     if slope != 0 or any(g[0] for _, g, _ in ends) or ratio < 10:
         raise ArithmeticError(f"slope {slope}, ratio {ratio}")
     text = (
-        f"exact: F_1'(0) = F_2'(6) = 0, F_1''(0) = {ends[0][2][0][0]}, F_2''(6) = {ends[1][2][0][0]}; f'(3) = {slope}, "
+        f"exact: F_1'(0) = F_2'(6) = 0, F_1''(0) = {own}, F_2''(6) = {other}; f'(3) = {slope}, "
         f"f''(3) = {curvature}, ratio {ratio}; (1-u)^3 wells are C^2"
     )
     return Verdict("proved", {"certificate": text, "ratio": float(ratio)}, margin=None)

@@ -204,17 +204,19 @@ def unrolled_recursion(scale: float = 1.0) -> Verdict:
     Reference: Qu et al. 2022, proof of Lemma B.1.
     """
     constant = 2 * Fraction(scale)
-    for steps in (*range(2, 40), 400):
-        left = (steps - 1) * (_power(steps - 1) - 1)
-        if left > constant * steps:
-            return refuted({"K": steps, "constant": str(constant)}, float(left / (constant * steps)))
+    tried = (*range(2, 40), 400)
+    shares = {steps: (steps - 1) * (_power(steps - 1) - 1) / (constant * steps) for steps in tried}
+    for steps, share in shares.items():
+        if share > 1:
+            return refuted({"K": steps, "constant": str(constant)}, float(share))
     limit = 3
     for n in range(1, 7):
         require(_power(n) <= limit + Fraction(2, n), f"y_{n} <= {limit} + 2/{n}")
     require(_power(6) < limit and constant >= 2, f"y_6 < {limit}")
     return proved(
-        f"{monotone_power()}; y_n <= {limit} + 2/n exactly for n = 1..6 and y_6 = {_power(6)} < {limit} for n >= 6",
-        1.718 / float(constant),
+        f"{monotone_power()}; y_n <= {limit} + 2/n exactly for n = 1..6 and y_6 = {_power(6)} < {limit} for n >= 6, "
+        f"and the bound was computed for K = {min(tried)} to {sorted(tried)[-2]} and {max(tried)}",
+        float(max(shares.values())),
     )
 
 

@@ -123,11 +123,13 @@ def elementary_inequalities(scale: float = 1.0) -> Verdict:
         return refuted(point, None)
     require(scale >= 1, "the constant is at least e")
     inverse = require_identity(1 / (1 - 1 / d), 1 + 1 / (d - 1), "1/(1 - 1/d) = 1 + 1/(d - 1)")
-    for depth in (2, 3, 10, 50):
-        require(Fraction(depth + 1, depth) ** depth < Fraction(2719, 1000), f"(1 + 1/d)^d at d = {depth}")
-        require(Fraction(depth - 1, depth) ** (depth - 1) > Fraction(1000, 2719), f"(1 - 1/d)^(d-1) at d = {depth}")
+    depths, above = (2, 3, 10, 50), Fraction(2719, 1000)
+    for depth in depths:
+        require(Fraction(depth + 1, depth) ** depth < above, f"(1 + 1/d)^d at d = {depth}")
+        require(Fraction(depth - 1, depth) ** (depth - 1) > 1 / above, f"(1 - 1/d)^(d-1) at d = {depth}")
     return proved(
-        f"{slope}, >= 0; {inverse}; the product bounds are d-th powers, (1 - 1/d)^d = ((1 - 1/d)^(d-1))^(d/(d-1))"
+        f"{slope}, >= 0; {inverse}; the product bounds are d-th powers, (1 - 1/d)^d = ((1 - 1/d)^(d-1))^(d/(d-1)), "
+        f"with {above} for e also tried at d = {', '.join(map(str, depths))}"
     )
 
 
