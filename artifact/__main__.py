@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from artifact.runs.processes import REQUEST, interruptible
+from artifact.runs.processes import REQUEST, interruptible, require_address_space
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -15,6 +15,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if arguments is None else arguments)
 
     def command() -> object:
+        require_address_space()
         from artifact.cli import commands
 
         try:

@@ -47,14 +47,14 @@ MOST = {
     "flower": 440,
     "optim": 228,
     "losses": 31,
-    "runs": 4_068,
+    "runs": 4_085,
     "papers": 5_161,
     "bench": 808,
     "verdicts": 1_995,
     "report": 3_976,
     "audit": 410,
     "cli": 269,
-    "__main__": 37,
+    "__main__": 38,
 }
 #: lines of Python in theory/ at most; the aim is 17,000. It goes up only in a commit that names the new theorem
 THEORY = 29_049

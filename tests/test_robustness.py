@@ -6,6 +6,7 @@ import json
 import multiprocessing
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -568,6 +569,22 @@ def test_a_state_that_grows_goes_on_with_the_same_bits(keeping, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         session.execute(ours, tmp_path / "parts", after_round=interrupt)
     _assert_same_run(whole.folder, session.execute(ours, tmp_path / "parts").run.folder)
+
+
+@pytest.mark.parametrize("words", ["run --algorithm fedavg --rounds 1", "list algorithms"])
+def test_too_few_addresses_are_told_at_once(words, tmp_path):
+    """With 3,283,512,585 bytes scipy's OpenBLAS would ask for memory for ever."""
+    limit = (3_283_512_585, resource.RLIM_INFINITY)
+    done = subprocess.run(
+        [sys.executable, "-m", "artifact", *words.split()],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, limit),
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    said = r"error: address space in bytes: 3283512\d+ .*4294967296 or more.*ulimit -v unlimited\)\n"
+    assert re.fullmatch(said, done.stderr)
 
 
 def test_tensors_that_share_memory_are_saved(tmp_path):

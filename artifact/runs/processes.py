@@ -12,6 +12,13 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
+from artifact.base.errors import UserError
+
+try:
+    import resource
+except ImportError:  # a system without such limits
+    resource = None  # type: ignore[assignment]
+
 #: signals that ask a process to end; a system without hangups lacks the last
 ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 #: those that count even where a shell started the process in the background, which ignores Ctrl-C for it
@@ -24,6 +31,8 @@ TIMER = (signal.SIGALRM,) if hasattr(signal, "setitimer") else ()
 SOON, IMPORTS = 0.05, 10.0
 #: seconds after a signal in which a further one counts as the same request, and seconds that one request can take
 SAME, LONGEST = 1.0, 5.0
+#: bytes of address space that torch and scipy map as they load, measured at 3.7 billion, rounded up
+ADDRESSES = 4 << 30
 
 
 class Request:
@@ -45,6 +54,14 @@ class Request:
 
 
 REQUEST = Request()
+
+
+def require_address_space() -> None:
+    """Raise UserError where addresses are limited to fewer, for which scipy's OpenBLAS would ask for ever."""
+    limit = ADDRESSES if resource is None else resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit < ADDRESSES and limit != resource.RLIM_INFINITY:
+        allowed = f"{ADDRESSES} or more, which torch and scipy map as they load, or no limit (ulimit -v unlimited)"
+        raise UserError("address space in bytes", limit, allowed)
 
 
 def heeded() -> list[signal.Signals]:
