@@ -54,7 +54,7 @@ BAD_META = [
 #: command line, and what its one line must name: field, value, something that is allowed
 BAD = [
     (f"{SMALL} --algorithm fedfoo", ("algorithm", "fedfoo", "fedsmoo")),
-    (SMALL, ("algorithm", "None", "fedavg")),
+    (SMALL, ("algorithm", "nothing is given", "fedavg")),
     (f"{FEDAVG} --dataset cats", ("dataset", "cats", "fashion-mnist")),
     (f"{FEDAVG} --dataset officehome@2000", ("dataset", "officehome@2000", "8 to 512")),
     (f"{UNTRAINED} --model mlpx", ("model", "mlpx", "resnet18-gn")),
@@ -146,7 +146,10 @@ BAD = [
     ("replay {fast} --out {out}/t.npz", ("lr_decay", "1e+300", "finite")),
     ("replay {hole} --out {out}/t.npz", ("X", "nan", "finite")),
     *[
-        (f"replay {{bad_{name}}} --out {{out}}/t.npz", (name.rsplit("-", 1)[0], str(value), allowed))
+        (
+            f"replay {{bad_{name}}} --out {{out}}/t.npz",
+            (name.rsplit("-", 1)[0], "nothing" if value is None else str(value), allowed),
+        )
         for name, value, allowed in BAD_META
     ],
     (

@@ -93,7 +93,7 @@ class FedSpeed(FedDynSAM):
 
 @dataclass(frozen=True)
 class FedSMOO(FedDyn):
-    """Sun et al. 2023 (ICML), Algorithm 1, with the printed sign of s (SMOO-1); s and mu (rows) are the ascents' duals.
+    """Sun et al. 2023 (ICML), Algorithm 1, with the printed sign of s (SMOO-1).
 
     rho: perturbation radius.
     """

@@ -27,7 +27,7 @@ def predicate(claim: Claim, experiment: Mapping[str, Any] | None, root: Path) ->
 
 
 def check(claim: Claim, root: Path) -> str:
-    """``theory/fan2024/lemmas.py, line 12, one_step``: of the function that decides a claim on paper."""
+    """``theory/PAPER/lemmas.py, line 12, one_step``: of the function that decides a claim on paper."""
     if claim.decided_by != "checks":
         return ""
     audit = folders.AUDITS.get(claim.paper)
