@@ -9,21 +9,21 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 # & after the minutes: the step keeps one core busy and needs no neighbour's outcome, so two of them run side by side
 steps() {
     local profile=$1 out=out/$1 training=? variants=$1 all= lookup=
-    [[ $profile == quick ]] && training=3
+    [[ $profile == quick ]] && training=1
     [[ $profile == paper ]] && lookup=" --lookup" # its cells at the paper's setting are asked for by name
     # the discrepancies have no larger setting of their own; who asks for the papers' has the machine for all cells
     [[ $profile == paper ]] && variants=laptop all=" --everything"
     cat <<STEPS
 0.7 | theory claims decided on toy problems, compared with the ledger | checks --no-store
 $training | every run that a table or a figure needs | artifact sweep --profile $profile$all
-0.5 & | every table, ours beside the paper's, paired by seed | artifact table all --profile $profile --figures $out/figures
-0.8 & | every figure: PNG, PDF, data | artifact figure all --profile $profile --folder $out/figures
+0.6 & | every table, ours beside the paper's, paired by seed | artifact table all --profile $profile --figures $out/figures
+1.1 & | every figure: PNG, PDF, data | artifact figure all --profile $profile --folder $out/figures
 0.1 & | what the released codes change, paired by seed | artifact variants --profile $variants --figures $out/figures
-0.5 & | the figures of the checks, drawn from their evidence | checks --draw
+0.6 & | the figures of the checks, drawn from their evidence | checks --draw
 0.1 & | what every method costs, counted, beside the papers' figures | artifact costs
 0.1 & | what the stored runs say of the claims that training decides | artifact verdicts
-0.5 | the paper that stands in a folder of its own | artifact audit run audits/caldarola2025 --profile $profile$lookup --no-report
-1.5 | the notebooks, executed | notebooks
+0.2 | the paper that stands in a folder of its own | artifact audit run audits/caldarola2025 --profile $profile$lookup --no-report
+0.6 | the notebooks, executed | notebooks
 0.5 | the report | artifact report --audit audits/caldarola2025
 STEPS
 }

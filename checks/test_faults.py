@@ -211,8 +211,7 @@ def test_a_refutation_can_be_contested_from_its_evidence(claim):
 
 
 @pytest.mark.parametrize(("m", "n", "t"), [(3, 2, 2), (4, 1, 2), (4, 3, 1), (2, 1, 3)])
-def test_the_recursion_of_fedsmoo_is_refuted_at_the_papers_cohorts(m, n, t):
-    """R-T4: 10 of 100 and 10 of 200 clients; clients that are counted give what every sequence of cohorts gives."""
+def test_clients_that_are_counted_give_what_every_sequence_of_cohorts_gives(m, n, t):
     clients, beta, start = Clients.of([1] * m, [1] * m), Fraction(1, 100), State.start(m)
 
     def listed(rounds: int) -> Fraction:
@@ -222,8 +221,11 @@ def test_the_recursion_of_fedsmoo_is_refuted_at_the_papers_cohorts(m, n, t):
     virtual = [square_mean(x, averaged(state, beta)) for state, x in histories(clients, start, beta, n, t)]
     found = descent.c6_quantities(m, n, beta, t)
     assert found[t] == (listed(t + 1), sum(virtual) / len(virtual)) and found[t - 1][0] == listed(t)
+
+
+def test_the_recursion_of_fedsmoo_is_refuted_at_the_papers_cohorts():
+    """R-T4: 10 of 100 and 10 of 200 clients."""
     ratios = STORED["sun23-lemC6"]["evidence"]["ratios_by_t_at_the_papers_cohorts"]
-    assert [ratio > 1 for ratio in ratios["10 of 100"]] == [ratio > 1 for ratio in ratios["10 of 200"]]
     assert ratios["10 of 100"][1:] == pytest.approx([1.0524, 1.1315], abs=1e-4)
     assert ratios["10 of 200"][1:] == pytest.approx([1.1645, 1.2275], abs=1e-4)
 

@@ -13,7 +13,7 @@ import pytest
 import sympy as sp
 
 from checks import proofs, runner
-from checks.proofs import FOLDER, stored
+from checks.proofs import FOLDER, read_once, stored
 from theory.inexact import decreasing, runs, statements, strongly_convex, theorem
 from theory.kit.proof import Rejected
 from theory.kit.prover import Prover
@@ -205,6 +205,8 @@ def test_no_stored_mutation_survives_and_the_page_says_so():
     assert found and all(row["result"] in ("rejected", "unproved") for rows in found.values() for row in rows)
     page = (FOLDER / "README.md").read_text(encoding="utf-8")
     assert "| survives |" not in page and page.count(" 0 survives") == len(found)
+    for statement in theorems().values():
+        assert "\n\n".join(read_once(statement)) in page, f"{statement.name}: python -m checks --mutations"
 
 
 def test_a_second_statement_does_not_say_the_setting_again():

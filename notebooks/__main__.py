@@ -24,6 +24,7 @@ from artifact.base.files import write_atomic
 from artifact.base.options import Place
 from artifact.papers import experiments
 from artifact.report import fingerprints, notebooks
+from artifact.runs.processes import require_address_space
 from artifact.verdicts.ledger import PAPERS
 from notebooks import page, shape
 
@@ -56,6 +57,7 @@ def main(out: Path, chosen: Sequence[str], jobs: int, folder: Path, force: bool,
 
     A page is up to date while its notebook, the program, the ledger and the finished runs are those it was made from.
     """
+    require_address_space()
     names = _select(chosen, folder)
     for name in names:
         _require_notebook(name, folder)

@@ -47,7 +47,7 @@ MOST = {
     "flower": 440,
     "optim": 228,
     "losses": 31,
-    "runs": 4_085,
+    "runs": 4_086,
     "papers": 5_161,
     "bench": 808,
     "verdicts": 1_995,
@@ -57,7 +57,7 @@ MOST = {
     "__main__": 38,
 }
 #: lines of Python in theory/ at most; the aim is 17,000. It goes up only in a commit that names the new theorem
-THEORY = 29_049
+THEORY = 29_056
 #: a string that names a module or the beginning of its name, and a module that a command line starts
 MODULE = re.compile(r"(?:artifact|theory|checks|notebooks)\.[\w.]*(?::\w+)?")
 STARTED = re.compile(r"-m ((?:artifact|theory|checks|notebooks)\.[\w.]+)")

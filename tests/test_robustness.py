@@ -571,12 +571,15 @@ def test_a_state_that_grows_goes_on_with_the_same_bits(keeping, tmp_path):
     _assert_same_run(whole.folder, session.execute(ours, tmp_path / "parts").run.folder)
 
 
-@pytest.mark.parametrize("words", ["run --algorithm fedavg --rounds 1", "list algorithms"])
+@pytest.mark.parametrize(
+    "words", ["artifact run --algorithm fedavg --rounds 1", "artifact list algorithms", "checks", "notebooks"]
+)
 def test_too_few_addresses_are_told_at_once(words, tmp_path):
     """With 3,283,512,585 bytes scipy's OpenBLAS would ask for memory for ever."""
     limit = (3_283_512_585, resource.RLIM_INFINITY)
     done = subprocess.run(
-        [sys.executable, "-m", "artifact", *words.split()],
+        [sys.executable, "-m", *words.split()],
+        cwd=paths.ROOT,
         capture_output=True,
         text=True,
         timeout=60,

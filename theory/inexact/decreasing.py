@@ -17,7 +17,7 @@ from theory.inexact.proof import one_round
 from theory.inexact.runs import NOISE_RUNS, Problem
 from theory.inexact.theorem import COHORT, F_NEXT, QUANTITIES, SQUARE, Delta, F, Gamma, n
 from theory.kit.proof import Proof, Vector
-from theory.kit.statement import Condition, Quantity, Run, Statement
+from theory.kit.statement import Condition, Quantity, Run, Statement, drawn
 
 R = sp.Rational
 COUNT = 1000
@@ -133,13 +133,8 @@ def measured(rng: np.random.Generator) -> dict[str, float]:
 
 @cache
 def random_runs(count: int = COUNT, seed: int = 0) -> tuple[Run, ...]:
-    """Values of the symbols on random problems; a run that rests at a minimiser is not counted."""
-    rng = np.random.default_rng(seed)
-    found: list[Run] = []
-    while len(found) < count:
-        values = measured(rng)
-        found += [values] if values["Gamma"] > 1e-8 else []
-    return tuple(found)
+    """Values of the symbols on random problems."""
+    return drawn(measured, "Gamma", count, seed)
 
 
 def statement() -> Statement:

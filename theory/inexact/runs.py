@@ -19,6 +19,7 @@ from torch import Tensor
 
 from artifact.algorithms import build
 from artifact.training.rounds import simulate
+from theory.kit.statement import Run, drawn
 
 Array = NDArray[np.float64]
 REACH = 40.0  # half the width of the grid that finds the infimum
@@ -165,16 +166,14 @@ def path(
     return torch.stack(models).numpy()
 
 
-def random_runs(method: str, count: int, draw: Any, seed: int = 0) -> list[dict[str, float]]:
-    """``count`` problems; draw(rng) -> ``Setting``. A run that rests at a minimiser is not counted."""
-    rng = np.random.default_rng(seed)
-    found: list[dict[str, float]] = []
-    while len(found) < count:
+def random_runs(method: str, count: int, draw: Any, seed: int = 0) -> tuple[Run, ...]:
+    """``count`` problems; draw(rng) -> ``Setting``."""
+
+    def measure(rng: np.random.Generator) -> Run:
         setting = draw(rng)
-        problem = Problem.draw(rng, setting.clients, int(rng.integers(2, 5)))
-        values = measured(method, problem, setting, rng)
-        found += [values] if values["Gamma"] > 1e-8 else []
-    return found
+        return measured(method, Problem.draw(rng, setting.clients, int(rng.integers(2, 5))), setting, rng)
+
+    return drawn(measure, "Gamma", count, seed)
 
 
 def any_setting(rng: np.random.Generator, cohorts: bool = True, noise: bool = True) -> Setting:

@@ -28,7 +28,7 @@ def small() -> tuple[Condition, ...]:
 @cache
 def _runs(method: str, partial_cohorts: bool, noise: bool) -> tuple[Run, ...]:
     draw = partial(runs.any_setting, cohorts=partial_cohorts, noise=noise)
-    return tuple(runs.random_runs(method, COUNT, draw))
+    return runs.random_runs(method, COUNT, draw)
 
 
 @cache

@@ -25,6 +25,22 @@ from theory.kit.verdict import decided
 
 Run = Mapping[str, float]
 _INEQUALITY = (sp.Le, sp.Ge, sp.Lt, sp.Gt)
+#: a squared gradient, a gap or an activation below which a run rests
+RESTS = 1e-8
+
+
+def drawn(measure: Callable[[np.random.Generator], Run], what: str, count: int, seed: int) -> tuple[Run, ...]:
+    """Runs of random problems; one that rests where it began, with nearly nothing of ``what``, tests nothing."""
+    rng, found = np.random.default_rng(seed), []
+    while len(found) < count:
+        run = measure(rng)
+        found += [run] if run[what] > RESTS else []
+    return tuple(found)
+
+
+def slack(relation: Any) -> sp.Expr:
+    """What an inequality leaves: its larger side minus its smaller one."""
+    return relation.gts - relation.lts
 
 
 @dataclass(frozen=True)
@@ -122,8 +138,13 @@ class Statement:
     @property
     def inequality(self) -> str:
         """Conditions and inequality, without the setting."""
-        where = "; ".join(self.said(condition) for condition in self.conditions if not condition.hidden)
+        where = "; ".join(self.where)
         return f"If {where}: ${self.latex}$." if where else f"${self.latex}$."
+
+    @property
+    def where(self) -> list[str]:
+        """The conditions that the setting does not say already."""
+        return [self.said(condition) for condition in self.conditions if not condition.hidden]
 
     def said(self, condition: Condition) -> str:
         """A condition in words and LaTeX."""
@@ -154,7 +175,7 @@ class Statement:
                 raise Rejected(f"{self.name}: the units of {wrong[0]} are not those of {side}")
         assumed = [s.slack.subs(self.named) for s in self.proof.steps.values() if s.rule == "hypothesis"]
         for relation in (c.relation for c in self.conditions if isinstance(c.relation, _INEQUALITY)):
-            if not any(_same(relation.gts - relation.lts, slack) for slack in assumed):
+            if not any(_same(slack(relation), own) for own in assumed):
                 raise Rejected(f"{self.name}: the proof does not assume {relation}")
         return "machine"
 
@@ -365,11 +386,11 @@ def evaluated(expression: sp.Expr, bank: Mapping[str, NDArray[np.float64]]) -> N
     return np.broadcast_to(np.asarray(values, dtype=float), (size,))
 
 
-def _bounds(slack: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
-    """(low, high) of low <= high, slack >= 0 with its negative terms on the other side."""
-    terms = sp.Add.make_args(sp.expand(slack))
+def _bounds(difference: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
+    """(low, high) of low <= high, difference >= 0 with its negative terms on the other side."""
+    terms = sp.Add.make_args(sp.expand(difference))
     low = sp.Add(*(-term for term in terms if term.could_extract_minus_sign()))
-    return low, sp.expand(slack + low)
+    return low, sp.expand(difference + low)
 
 
 def _same(one: sp.Expr, other: sp.Expr) -> bool:
@@ -381,12 +402,12 @@ def _same(one: sp.Expr, other: sp.Expr) -> bool:
 def _true(relation: Any, bank: Mapping[str, NDArray[np.float64]]) -> NDArray[np.bool_]:
     """A relation over the runs, with the rounding of machine numbers."""
     low, high = evaluated(relation.lhs, bank), evaluated(relation.rhs, bank)
-    slack = 1e-9 * np.maximum(1, np.maximum(abs(low), abs(high)))
+    rounding = 1e-9 * np.maximum(1, np.maximum(abs(low), abs(high)))
     if isinstance(relation, sp.Eq):
-        return abs(low - high) <= slack
+        return abs(low - high) <= rounding
     if isinstance(relation, sp.Ge | sp.Gt):
         low, high = high, low
-    return low <= high + slack
+    return low <= high + rounding
 
 
 def _variants(expression: sp.Expr, exponents: Any) -> Iterator[tuple[str, sp.Expr]]:

@@ -11,6 +11,7 @@ import numpy as np
 import sympy as sp
 
 from theory.kit.exact import fractions_of
+from theory.kit.statement import slack
 from theory.kit.symbolic import NotProved, identity, nonnegative
 from theory.kit.tables import table
 from theory.kit.verdict import Verdict, check
@@ -148,7 +149,7 @@ def zeta_at_the_limit() -> str:
 def printed_step_is_admitted() -> str:
     """The printed limit meets the conditions of the proved theorem where n^2 >= 8m/27 (kappa <= 1/n)."""
     limit = {lyapunov.beta: sp.sqrt(lyapunov.theta / 216) / lyapunov.L, lyapunov.kappa: 1 / N}
-    root, cohort = ((own.gts - own.lts).subs(limit, simultaneous=True) for own in (lyapunov.ROOT, lyapunov.COHORT))
+    root, cohort = (slack(own).subs(limit, simultaneous=True) for own in (lyapunov.ROOT, lyapunov.COHORT))
     return "; ".join(
         (
             "printed limit in the conditions of sun23-thm4.1: beta L <= 1/sqrt(216) < 1/9",

@@ -187,12 +187,12 @@ def printed_c6(m: int, n: int) -> tuple[Fraction, Fraction]:
     return Fraction(2 * m - 2 * n, 2 * m - n), Fraction(6 * m - 2 * n, 2 * m - n)
 
 
-def c6_quantities(m: int, n: int, beta: Fraction, rounds: int, dual: int = 0) -> list[tuple[Fraction, Fraction]]:
-    """delta^t and v^t for t = 0..rounds, of m equal clients (w - 1)^2/2 from w^0 = 0 with all duals ``dual``.
+def c6_quantities(m: int, n: int, beta: Fraction, rounds: int, first: int = 0) -> list[tuple[Fraction, Fraction]]:
+    """delta^t and v^t for t = 0..rounds, of m equal clients (w - 1)^2/2 from w^0 = 0 with all duals ``first``.
 
     Exact: clients of one history are counted, not listed, and the mean over the cohort of round t is in closed form.
     """
-    weights = {(Fraction(0), ((Fraction(dual), Fraction(0), m),)): Fraction(1)}  # (w, (dual, last model, clients))
+    weights = {(Fraction(0), ((Fraction(first), Fraction(0), m),)): Fraction(1)}  # (w, (dual, last model, clients))
     found = []
     for t in range(rounds + 1):
         later: dict[tuple, Fraction] = {}
@@ -284,10 +284,10 @@ def divergence_recursion() -> Verdict:
     return repaired({**C6, "left": left, "right": right}, statement, _split_certificate(), **measured)
 
 
-def equal_client_ratios(m: int, n: int, rounds: int, dual: int = 0) -> list[float]:
+def equal_client_ratios(m: int, n: int, rounds: int, first: int = 0) -> list[float]:
     """Left/right of (25) at t = 1..rounds, beta = 1/100."""
     on_delta, on_v = printed_c6(m, n)
-    found = c6_quantities(m, n, Fraction(1, 100), rounds, dual)
+    found = c6_quantities(m, n, Fraction(1, 100), rounds, first)
     return [float(delta / (on_delta * before + on_v * v)) for (before, _), (delta, v) in pairwise(found)]
 
 

@@ -20,7 +20,7 @@ from torch.nn.functional import cross_entropy, unfold
 
 from artifact.losses import man
 from theory.kit.proof import Proof, Step, atom, square_of
-from theory.kit.statement import Quantity, Run, Statement
+from theory.kit.statement import Quantity, Run, Statement, drawn
 
 R = sp.Rational
 K1, K2, eta, zeta, T = (sp.Symbol(name, positive=True) for name in ("K_1", "K_2", "eta", "zeta", "T"))
@@ -310,11 +310,7 @@ def _train(draw: np.random.Generator) -> Run:
 @cache
 def trainings(count: int = 1000, seed: int = 0) -> tuple[Run, ...]:
     """Runs of gradient descent with the project's penalty in which the layer is active."""
-    draw, found = np.random.default_rng(seed), []
-    while len(found) < count:
-        run = _train(draw)
-        found += [run] if run["A_mean"] > 1e-6 else []
-    return tuple(found)
+    return drawn(_train, "A_mean", count, seed)
 
 
 def balance() -> Statement:
