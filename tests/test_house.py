@@ -51,7 +51,7 @@ MOST = {
     "papers": 5_161,
     "bench": 808,
     "verdicts": 1_995,
-    "report": 3_976,
+    "report": 4_046,
     "audit": 410,
     "cli": 269,
     "__main__": 38,

@@ -13,7 +13,7 @@ from artifact.base import paths
 from artifact.base.errors import UserError
 from artifact.papers import experiments, folders
 from artifact.papers.declared import read_csv, read_toml
-from artifact.report import SHOWN
+from artifact.report import SHOWN, places
 from artifact.report.sections import Section, sections
 from artifact.runs.lookup import finished_runs, stores
 from artifact.runs.seal import believed, read_sealed
@@ -221,6 +221,15 @@ class Content:
     @cached_property
     def discrepancies(self) -> list[dict[str, str]]:
         return read_csv(self.root / "claims" / "discrepancies.csv", ("id", "kind", "severity"))
+
+    @cached_property
+    def code_lines(self) -> dict[str, list[dict[str, str]]]:
+        """Id of a discrepancy -> files and lines of released code, each with its ``address``."""
+        found: dict[str, list[dict[str, str]]] = {}
+        fields = ("id", "repository", "commit", "file", "lines")
+        for row in read_csv(self.root / "claims" / "code_lines.csv", fields):
+            found.setdefault(row["id"], []).append({**row, "address": places.address(row)})
+        return found
 
     @cached_property
     def methods(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Where a verdict is decided: file and line of a claim's predicate, and of the function that checks it on paper."""
+"""Where a verdict is decided: file and line of a claim's predicate, of the function that checks it, of public code."""
 
 from __future__ import annotations
 
@@ -57,6 +57,12 @@ def _ids(node: ast.AST) -> Iterator[str]:
             first = one.values[0] if isinstance(one, ast.JoinedStr) else one
             if isinstance(first, ast.Constant):
                 yield str(first.value)
+
+
+def address(row: Mapping[str, str]) -> str:
+    """Of the lines of a public repository. row: repository, commit, file and lines as ``22-51``."""
+    first, last = row["lines"].split("-")
+    return f"https://github.com/{row['repository']}/blob/{row['commit']}/{row['file']}#L{first}-L{last}"
 
 
 def _shown(path: Path, root: Path) -> str:

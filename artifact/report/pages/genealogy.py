@@ -7,6 +7,7 @@ from typing import Any
 
 from artifact.papers import variants
 from artifact.papers.declared import read_csv, read_toml
+from artifact.report import places
 from artifact.report.site import Page, Site
 
 
@@ -29,9 +30,7 @@ def build(site: Site) -> Iterator[Page]:
 
 def _row(row: Mapping[str, str]) -> dict[str, str]:
     """A row of the table with the address of its lines and how it was looked at."""
-    first, last = row["lines"].split("-")
-    address = f"https://github.com/{row['repository']}/blob/{row['commit']}/{row['file']}#L{first}-L{last}"
-    return {**row, "address": address, "how": "executed" if row["measured"] else "read only"}
+    return {**row, "address": places.address(row), "how": "executed" if row["measured"] else "read only"}
 
 
 def _fault(site: Site, fault: Mapping[str, str], rows: list[dict[str, str]]) -> dict[str, Any]:

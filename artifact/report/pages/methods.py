@@ -15,7 +15,8 @@ from pygments.lexers import PythonLexer
 
 from artifact import algorithms
 from artifact.algorithms.base import FedAvg
-from artifact.algorithms.switches import SWITCHES
+from artifact.algorithms.switches import SWITCHES, Switch
+from artifact.report.pages.reference import cited
 from artifact.report.site import Page, Site
 
 
@@ -32,7 +33,8 @@ def build(site: Site) -> Iterator[Page]:
             "steps": [site.converter.inline(step, f"method {name}") for step in text["steps"]],
             "code": [(part.__name__, highlighted(inspect.getsource(part))) for part in _classes(cls)],
             "options": _options(name),
-            "switches": _switches(cls),
+            "switches": _switches(site, cls),
+            "discrepancies": [row for row in cited(site.content) if row["algorithm"] == text["title"]],
             "released": released,
             "special": sorted(algorithms.SPECIAL.get(name, ((), {}))[0]),
             "results": results,
@@ -64,13 +66,23 @@ def _meaning(option: str, about: str) -> str:
     return found[1] if found else ""
 
 
-def _switches(cls: type) -> list[dict[str, Any]]:
+def _switches(site: Site, cls: type) -> list[dict[str, Any]]:
     return [
-        {"id": id, "kind": s.kind, "explanation": s.explanation, "sources": ", ".join(s.sources)}
+        {"id": id, "kind": s.kind, "explanation": s.explanation, "sources": _released_in(site, s)}
         for id, group in sorted(SWITCHES.items())
         for s in group
         if s.concerns(cls)
     ]
+
+
+def _released_in(site: Site, switch: Switch) -> str:
+    """The repositories whose present code has a switch; in words where none has it."""
+    if switch.sources:
+        return ", ".join(switch.sources)
+    if switch.kind != "released":
+        return "no code: " + ("as the paper prints it" if switch.kind == "printed" else "a consistent form")
+    places = site.content.code_lines[switch.id]
+    return ", ".join(f"{x['repository']} at {x['commit'][:7]}, mended since" for x in places)
 
 
 def _results(site: Site, name: str) -> list[dict[str, Any]]:

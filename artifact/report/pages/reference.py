@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from artifact import algorithms
@@ -13,12 +14,15 @@ from artifact.papers import experiments, variants
 from artifact.papers.costs import COLUMNS, TABLE7
 from artifact.papers.declared import read_csv
 from artifact.papers.folders import named
+from artifact.report.content import Content
+from artifact.report.numbers import Numbers
 from artifact.report.site import Page, Site
 from artifact.report.terms import anchor
 from artifact.runs.lookup import find_runs
 from artifact.runs.session import summarise
 from artifact.runs.store import Run
 from artifact.training.config import RunConfig, as_json
+from artifact.verdicts import setting
 
 
 def build(site: Site) -> Iterator[Page]:
@@ -34,21 +38,22 @@ def build(site: Site) -> Iterator[Page]:
 
 
 def _discrepancies(site: Site) -> Page:
-    profile, comparisons, scale = _compared(site)
-    rows = [_discrepancy(row, comparisons) for row in site.content.discrepancies]
+    whole, alone = compared(site.numbers, variants.TABLE), compared(site.numbers, FAULTS)
+    rows = [row | _effect(row["id"], whole, alone) for row in cited(site.content)]
     for row in rows:
         row["replies"] = [(r.by, site.converter.inline(r.text)) for r in site.content.replies.get(row["id"], [])]
     context = {
         "title": "Discrepancies between papers and code",
         "rows": rows,
-        "profile": profile,
-        "comparisons": comparisons,
-        "scale": scale,
+        "whole": whole,
+        "alone": alone,
         "severities": sorted({row["severity"] for row in rows}),
         "kinds": sorted({row["kind"] for row in rows}),
         "methods": list(dict.fromkeys(row["algorithm"] for row in rows)),
         "pictures": [
-            (picture, alt) for name, alt in PICTURES if (picture := site.pictures.find(f"{name}-{profile}")) is not None
+            (picture, alt)
+            for name, alt in PICTURES
+            if (picture := site.pictures.find(f"{name}-{whole.profile}")) is not None
         ],
     }
     return Page("discrepancies.html", "discrepancies.html", context)
@@ -68,29 +73,65 @@ PICTURES = (
 )
 
 
-def _compared(site: Site) -> tuple[str, list[Any], str]:
-    """(profile, comparisons, data and network) of the variants experiment at the first profile that has runs."""
-    for at in site.numbers.tables:
-        if f"{at.table.paper}/{at.table.id}" == variants.TABLE and at.runs:
-            return at.profile, variants.compare(at.entries), at.table.profiles[at.profile].note
-    return site.content.profile, [], ""
+#: the table in which one fault at a time is the only change to a method
+FAULTS = "discrepancies/faults"
 
 
-def _discrepancy(row: Mapping[str, str], comparisons: list[Any]) -> dict[str, Any]:
-    id = row["id"]
+@dataclass(frozen=True)
+class Compared:
+    """A table of forms against papers' forms at the first profile that has runs. scale: of its runs, in words."""
+
+    profile: str
+    differences: list[variants.Difference]
+    scale: str = ""
+    link: str = ""
+
+
+def compared(numbers: Numbers, table: str) -> Compared:
+    """The differences of a table such as ``discrepancies/variants``; without any where nothing is run."""
+    for at in numbers.tables:
+        if f"{at.table.paper}/{at.table.id}" == table and at.runs:
+            found = variants.compare(at.entries)
+            n = min((d.comparison.difference.n for d in found), default=0)
+            return Compared(at.profile, found, setting.in_words(at.runs, n), at.link)
+    return Compared(numbers.content.profile, [])
+
+
+def _effect(id: str, whole: Compared, alone: Compared) -> dict[str, Any]:
+    """What the stored runs say of an entry: as the only change to a method, and within whole released forms."""
     switches = SAME_EQUATION.get(id, (id,) if id in SWITCHES else ())
-    measured = [c for c in comparisons if set(switches) & set(c.switches)]
+    by_itself = [d for d in alone.differences if set(switches) & set(d.switches)]
+    within = [d for d in whole.differences if set(switches) & set(d.switches)]
     if id in OPTIONS:
-        effect = f"An option of a run: {OPTIONS[id]}."
+        said = f"An option of a run: {OPTIONS[id]}."
     elif not switches:
-        effect = "No switch: it changes the protocol, the notation or code that is not part of a method."
-    elif not measured:
-        effect = f"Switch {', '.join(switches)}; part of no released form that was run for this report."
+        said = "No switch: it changes the protocol, the notation or code that is not part of a method."
+    elif not within and not by_itself:
+        said = f"Switch {', '.join(switches)}; part of no released form that was run for this report."
     else:
-        effect = f"Switch {', '.join(switches)}; part of the released forms below, which differ from the paper's by:"
-    named = {key: NUMBER.sub(lambda found: NAMES[found[1]], text) for key, text in row.items()}
+        said = f"Switch {', '.join(switches)}."
     command = "python -m artifact variants" if switches else "python -m artifact list discrepancies"
-    return named | {"effect": effect, "measured": measured, "command": command}
+    if by_itself:
+        command = f"python -m artifact table {FAULTS} --profile {alone.profile} --lookup"
+    return {"effect": said, "by_itself": by_itself, "within": within, "command": command}
+
+
+def cited(content: Content) -> list[dict[str, Any]]:
+    """The ledger's discrepancies, papers by name, each with the files and lines of released code."""
+    return [
+        {key: NUMBER.sub(lambda found: NAMES[found[1]], text) for key, text in row.items()}
+        | {"lines": content.code_lines.get(row["id"], []), "no_lines": no_lines(row)}
+        for row in content.discrepancies
+    ]
+
+
+def no_lines(row: Mapping[str, str]) -> str:
+    """What is said of an entry for which no line of released code is named."""
+    code = row["what the released code does"]
+    of_code = re.search(r"repo|FL-Simulator|README|CLI|\.py", f"{row['where']} {code}")
+    if code == "-" or code.startswith(("no code", "none of the three", "not implemented")) or not of_code:
+        return "none: no released code takes part in this entry"
+    return "not known to us"
 
 
 #: how the list of discrepancies cites the papers
