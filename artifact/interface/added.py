@@ -36,6 +36,7 @@ from artifact.base.own_code import run_file, running
 from artifact.base.registered import ADDED
 from artifact.data import DATASETS, Dataset
 from artifact.data.sources import Source
+from artifact.interface import own_method, remarks
 from artifact.models.registry import MODELS
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -91,6 +92,8 @@ def register_file(path: str | Path) -> list[str]:
     names = _names_of_methods(path, methods)
     for function in functions:
         _require_new(path, function)
+    for written in (*methods, *replacing):
+        own_method.checked(written, content.decode(), str(path))
     for algorithm in methods:
         place = f" ({path}, line {_first_line(algorithm)})"
         try:
@@ -245,6 +248,9 @@ def _add_dataset(path: Path, function: FunctionType) -> None:
                 raise _not_right(path, function, f"{split}: {inputs.dtype} {list(inputs.shape)}", wrong)
         if x[0].shape[1:] != x[1].shape[1:] or x[0].dtype != x[1].dtype:
             raise _not_right(path, function, "two shapes or types", "one shape and type for training and test")
+        classes = 1 + max(int(part.max()) for part in y)
+        counts = torch.bincount(y[0].long(), minlength=classes).tolist()
+        remarks.once(remarks.without_sample(f"{_name(function)}, training", counts))
         return _as_dataset(_name(function), x, [part.long() for part in y])
 
     DATASETS[_name(function)] = Source(_title(function), "own", 0, (), (), (), places=(str(path),), own=read)

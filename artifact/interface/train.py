@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import inspect
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +22,7 @@ from artifact import algorithms
 from artifact.accelerate.choose import LOOPS
 from artifact.base.errors import UserError
 from artifact.data import Dataset, Partition
+from artifact.interface import own_method, remarks
 from artifact.interface.own_model import OwnModel, Samples
 from artifact.models.networks import Model
 from artifact.training import config as configs
@@ -74,7 +79,8 @@ def train(
     local_steps, eval_every, variant, optimiser, dtype, device, man_zeta.
 
     The engine is the one of ``python -m artifact run``: with the same weights, data and clients the numbers are equal.
-    Raises UserError for an option, a shape or a value that is not possible.
+    Raises UserError for an option, a shape or a value that is not possible; warns of a model that is no longer finite,
+    which ends the training, and of labels that have no sample.
 
         run = artifact.train(nn.Linear(5, 2), [(x1, y1), (x2, y2)], test=(x, y), method="fedsam", rounds=3, rho=0.1)
         run.metrics[-1]["accuracy"]
@@ -84,9 +90,11 @@ def train(
     asked = {"rounds": rounds, "local_epochs": local_epochs, "batch_size": batch_size, "lr": lr, "seed": seed}
     config = _config(method, len(clients), cohort, asked | options)
     trainer = _Own(config, model, [_pair(one, f"clients[{i}]") for i, one in enumerate(clients)], test, loss)
-    rows = []
+    rows, undefined = [], ""
     for _ in range(rounds):
         metrics = trainer.play_round()
+        if not undefined and (undefined := remarks.not_finite([metrics])):
+            warnings.warn(undefined, stacklevel=2)
         if "server" in metrics or metrics.get("diverged"):
             rows.append(_row(metrics))
         if metrics.get("diverged"):
@@ -117,6 +125,9 @@ def _registered(method: type[algorithms.FedAvg]) -> str:
     name = method.__name__.lower()
     if not getattr(algorithms.ALGORITHMS.get(name), "__module__", "artifact.").startswith("artifact."):
         del algorithms.ALGORITHMS[name]
+    with contextlib.suppress(OSError, TypeError):  # a class that was typed into an interpreter has no file
+        file = inspect.getsourcefile(method) or ""
+        own_method.checked(method, Path(file).read_text(encoding="utf-8"), file, alike=0.7)
     algorithms.register(name, method)
     return name
 
@@ -206,6 +217,8 @@ class _Own(Trainer):
         if not 0 <= int(labels.min()) <= int(labels.max()) < output.shape[1]:
             found, allowed = f"{int(labels.min())} to {int(labels.max())}", f"0 to {output.shape[1] - 1}, as the output"
             raise UserError("labels", found, allowed)
+        if int(labels.min()) and (empty := remarks.without_sample("clients", labels.bincount().tolist())):
+            warnings.warn(empty, stacklevel=4)
         return output.shape[1]
 
     def divided(self, dataset: Dataset) -> tuple[Partition, Dataset]:

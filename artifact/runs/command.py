@@ -22,6 +22,7 @@ from artifact.accelerate.choose import BACKENDS
 from artifact.base.errors import UserError
 from artifact.base.options import ADD, ADD_ONLY, AS_JSON, DATA_ROOT, QUIET, Finite, Place
 from artifact.base.own_code import fault, line_of
+from artifact.interface import remarks
 from artifact.runs.store import CHECKPOINT_SECONDS, dumps
 from artifact.training import config
 from artifact.training.config import RunConfig
@@ -182,13 +183,13 @@ def _run(
         through = [file for file in wanted.added if line_of(file, error) is not None] or list(wanted.added)
         raise (fault(through[0], error) if through else error) from error
     summary = outcome.summary | {"folder": str(outcome.run.folder), "found": outcome.found}
+    if undefined := remarks.not_finite(outcome.run.metrics()):
+        click.echo(undefined, err=True)
     if as_json:
         click.echo(dumps(summary))
         return
     state = "found" if outcome.found else "trained"
     click.echo(f"{state} {outcome.run.folder}: {summary['rounds']} rounds, {summary['seconds']:.1f} s")
-    if summary["diverged"]:
-        click.echo("the model became infinite or undefined; the run ended there")
     for name in ("server", "active", "all", "train"):
         if name in summary:
             last, mean, best = (100 * summary[name][k] for k in ("last", "mean_last_10", "best"))

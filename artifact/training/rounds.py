@@ -91,9 +91,9 @@ def play(
 
 def _next_model(algorithm: FedAvg, found: Tensor, w: Tensor, C: Cohort) -> Tensor:
     """What a ``finish`` returned. Raises UserError for no model, and for one made of models that no client sent."""
-    if not torch.is_tensor(found) or found.shape != w.shape or not C.traffic.up:
-        told = f"{getattr(found, 'shape', found)}, {C.traffic.up:g} models sent by a client"
-        allowed = f"the next model, a tensor {[*w.shape]}, made of what C.mean and C.sum collect, which count it"
+    if not torch.is_tensor(found) or (found.shape, found.dtype) != (w.shape, w.dtype) or not C.traffic.up:
+        told = f"{getattr(found, 'shape', found)}, {getattr(found, 'dtype', 'no tensor')}, {C.traffic.up:g} models sent"
+        allowed = f"the next model, a tensor {[*w.shape]} of {w.dtype}, made of what C.mean and C.sum collect and count"
         raise UserError("finish", told, allowed + algorithm.added_at)
     return found
 

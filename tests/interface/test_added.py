@@ -10,11 +10,11 @@ import torch
 
 import artifact
 from artifact.__main__ import main
-from artifact.algorithms import ALGORITHMS
+from artifact.algorithms import ALGORITHMS, build, has_code
 from artifact.base.errors import UserError
 from artifact.base.registered import ADDED
 from artifact.data import DATASETS
-from artifact.interface import added
+from artifact.interface import added, own_method, remarks
 from artifact.interface.added import register_file
 from artifact.models.networks import BUILDERS
 from artifact.models.registry import MODELS
@@ -22,6 +22,7 @@ from artifact.runs import session
 from artifact.runs.lookup import find_run, finished_runs
 from artifact.runs.store import finished
 from artifact.training import config
+from artifact.training.rounds import simulate
 
 METHOD = """from dataclasses import dataclass
 from artifact.algorithms import FedAvg
@@ -186,10 +187,27 @@ DATA = f"{HEAD}@artifact.dataset\ndef mine(root):\n    return "
         (
             FINISH.format("pass"),
             ["--algorithm", "mine"],
-            r"finish: 'None, 0 models.*tensor \[\d+\],.*mine.py, line 7\)",
+            r"finish: 'None, no tensor, 0 models.*tensor \[\d+\] of .*mine.py, line 7\)",
         ),
         (FINISH.format("return W"), ["--algorithm", "mine"], r"finish: 'torch.Size\(\[3, \d+\]\).*mine.py, line 7\)"),
-        (FINISH.format("return W.mean(0)"), ["--algorithm", "mine"], r"finish: '.*0 models sent.*C\.mean.*line 7\)"),
+        (FINISH.format("return W.mean(0)"), ["--algorithm", "mine"], r"finish: '.*past the channel.*C\.mean.*line 9\)"),
+        (
+            FINISH.format("return w + 0 * C.mean(W - w).double()"),
+            ["--algorithm", "mine"],
+            r"torch.float64, 1 models.*of torch.float32,.*mine.py, line 7\)",
+        ),
+        (
+            f"{CLASS}(FedAvg):\n    def finish(self, state, c, w):\n        return w",
+            ["--algorithm", "mine"],
+            r"finish: 'finish\(self, state, c, w\)' .*finish\(self, state, c, w, W, C\) \(.*mine.py, line 9\)",
+        ),
+        (
+            FINISH.format("return w").replace("finish", "finsh"),
+            [],
+            r"Mine: 'finsh'.*nearest is finish.*mine.py, line 9\)",
+        ),
+        (f"{CLASS}(FedAvg):\n    mom = 0.9", [], r"Mine: 'mom = 0.9'.*mom: float = 0.9.*mine.py, line 9\)"),
+        (f"{CLASS}(FedAvg):\n    server_lr = 0.5", [], r"server_lr: float = 0.5, a setting.*mine.py, line 9\)"),
     ],
 )
 def test_a_faulty_file_is_told_with_its_line(text, words, said, tmp_path, capsys):
@@ -199,6 +217,80 @@ def test_a_faulty_file_is_told_with_its_line(text, words, said, tmp_path, capsys
     error = capsys.readouterr().err
     assert len(error.splitlines()) == 1
     assert re.search(said, error), error
+
+
+@pytest.mark.parametrize(
+    ("lines", "fair"),
+    [
+        ("C.mean(W[:, :3]); return W.mean(0)", False),
+        ("C.mean(c.w * torch.ones_like(W)); return w + 0.1 * (W - w).mean(0).sign()", False),
+        ("state['v'] = W.mean(0); return w + C.mean(W - w)", True),
+        ("state['v'] = W.mean(0); return w + C.mean(c.w * torch.ones_like(W))", False),
+        ("C.sum(W); return W.median(0).values", True),
+        ("return w + C.mean((W - w).sign())", True),
+        ("return w + torch.nn.functional.pad(C.mean((W - w)[:, :3]), (0, len(w) - 3))", True),
+        ("return w + C.mean(W - w) + 1e-3 * torch.randn_like(w)", True),
+        ("print('once'); state['v'] = state.get('v', 0) + C.mean(W - w); return w + state['v']", True),
+    ],
+)
+def test_what_the_server_takes_of_the_clients_is_what_they_have_sent(lines, fair, tmp_path, capsys):
+    """The traffic that a run reports is what the cohort's channel counts, so nothing may pass beside it."""
+    path = tmp_path / "mine.py"
+    path.write_text(FINISH.format(lines), encoding="utf-8")
+    words = ["run", "--add", str(path), *WORDS, "--algorithm", "mine", "--out", str(tmp_path / "runs")]
+    assert main(words) == (0 if fair else 2)
+    out, error = capsys.readouterr()
+    assert ("past the channel" in error and "line 9)" in error) != fair
+    assert out.count("once") == 2 * ("once" in lines)
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        (
+            "[1, 2, 3, 4]",
+            r"mine, training: labels 1 to 4, .*: class 0 has no sample; are they numbered from 0\?",
+        ),
+        ("[0, 9, 0, 9]", "mine, training: labels 0 to 9, 10 classes: classes 1, 2, 3, 4, 5 and 3 more have no sample"),
+        ("[0, 1, 2, 0]", None),
+    ],
+)
+def test_classes_without_a_sample_are_named(labels, said, tmp_path, capsys):
+    path = tmp_path / "mine.py"
+    path.write_text(f"{DATA}(torch.ones(4, 2), {labels}), (torch.ones(2, 2), [0, 1])", encoding="utf-8")
+    remarks.once.cache_clear()
+    assert main(["data", "split", "mine", "iid", "--add", str(path), "--clients", "2"]) == 0
+    error = capsys.readouterr().err.splitlines()
+    assert [bool(re.fullmatch(said, line)) for line in error] == [True] if said else error == []
+
+
+def test_a_training_that_diverges_says_in_which_round(tmp_path, capsys):
+    words = ["run", *WORDS, "--out", str(tmp_path / "runs"), "--rounds", "9", "--model", "mlp-8", "--lr", "1e30"]
+    for found in (False, True):
+        assert main(words) == 0
+        out, error = capsys.readouterr()
+        assert re.fullmatch(r"diverged: the model is not finite after round 1; the training ended there\n", error)
+        assert ("found" in out) == found
+    assert remarks.not_finite([{"round": 1, "server": {"loss": 0.0}}, {"round": 2}]) == ""
+    lines = [{"round": 1, "server": {"loss": 2.0}}, {"round": 2, "server": {"loss": None}}]
+    assert remarks.not_finite(lines) == "diverged: the test loss is not finite after round 2; the model still is"
+    x, y = torch.randn(40, 3, generator=torch.Generator().manual_seed(0)), torch.arange(40) % 2
+    with pytest.warns(UserWarning, match="diverged: the model is not finite after round 1"):
+        artifact.train(torch.nn.Linear(3, 2), [(1e30 * x, y)], lr=1e30)
+    with pytest.warns(UserWarning, match="class 0 has no sample; are they numbered from 0"):
+        artifact.train(torch.nn.Linear(3, 3), [(x, y + 1)], rounds=1)
+
+
+@pytest.mark.parametrize("name", sorted(ALGORITHMS.keys() - {"fedrobust"}))  # which asks for images
+@pytest.mark.parametrize("variant", ["paper", "released"])
+def test_no_method_of_the_project_takes_what_was_not_sent(name, variant):
+    if variant == "released" and not has_code(name):
+        pytest.skip("no code was released")
+    method = build(name, variant)
+    finish = own_method.watched(type(method).finish, " (here)")
+    object.__setattr__(method, "finish", finish.__get__(method))
+    goals = torch.randn(4, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    simulate(method, lambda W, clients, t, k: W - goals[clients], goals[0] / 2, 4, 1, steps=2)
 
 
 @pytest.mark.parametrize(
