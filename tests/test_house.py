@@ -48,7 +48,7 @@ MOST = {
     "optim": 228,
     "losses": 31,
     "runs": 4_087,
-    "papers": 5_161,
+    "papers": 5_162,
     "bench": 808,
     "verdicts": 1_995,
     "report": 4_046,

@@ -37,6 +37,7 @@ DOWN = [row[::-1] for row in UP]
         ("highest inside: B", [_line("A", UP), _line("B", DOWN)], [False]),
         ("highest inside", [_line("A", [[1.0, 3.0, 1.1], [1.0, 0.5, 1.1]])], [None]),
         ("rising", [_line("A", UP), _line("B", DOWN)], [True, False]),
+        ("rising", [_line("A", [row[:2] for row in UP], x=(1, 2))], []),  # of a sweep that goes on
         ("rising: B", [_line("A", UP), _line("B", DOWN)], [False]),
         ("lowest at 1", [_line("A", UP)], [True]),
         ("lowest at 3", [_line("A", UP)], [False]),

@@ -139,11 +139,12 @@ def _restricted(line: Line, x: Sequence[float]) -> Line:
 
 
 def _shape(predicate: Trend, lines: Mapping[str, Line], unit: str) -> Statement | None:
-    """The shape of a swept line; None for one that is not swept, or not at the level of the sentence."""
+    """The shape of a swept line; None where it is not swept, too short, or not at the level of the sentence."""
     (label,) = predicate.within
     line = lines.get(label)
     inside = predicate.shape == "interior-maximum"
-    if line is None or line.get("level") or len(line["x"]) < 2 + inside or len(line["seeds"]) < 1 + inside:
+    points = 3 if predicate.shape in ("interior-maximum", "rising", "falling") else 2
+    if line is None or line.get("level") or len(line["x"]) < points or len(line["seeds"]) < 1 + inside:
         return None
     try:
         node = tree(predicate, LineNumbers(predicate, lines))
