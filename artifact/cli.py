@@ -251,6 +251,8 @@ def list_command(what: str, paper: str | None, profile: str, markdown: bool, as_
     elif markdown and rows:  # without rows there is nothing to name the columns after
         click.echo("\n".join(markdown_table(list(rows[0]), (map(in_words, row.values()) for row in rows))))
     else:
+        if what == "claims":
+            rows = [row | {"expected": f"expected: {row['expected'] or 'nothing yet'}"} for row in rows]
         for line in plain_lines(rows):
             click.echo(line)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 import typing
@@ -21,7 +22,7 @@ from artifact.algorithms.switches import EXCLUSIVE, SAME_EQUATION, SWITCHES, mix
 from artifact.algorithms.variates import FedDC, Scaffold
 from artifact.base.cache import cache
 from artifact.base.errors import UserError
-from artifact.base.own_code import fault
+from artifact.base.own_code import running
 
 #: name -> class
 ALGORITHMS: dict[str, type[FedAvg]] = {
@@ -190,15 +191,10 @@ def build(
     defaults = dict(SPECIAL.get(name, (ids, {}))[1])
     for part in parts:
         defaults |= getattr(part, "defaults", {})
-    try:
+    # annotations and __post_init__ of the user's own may raise anything
+    with running(algorithm.added_from, "add") if algorithm.added_from else contextlib.nullcontext():
         values = _checked(algorithm, defaults | hyper)
         return type(algorithm.__name__, (*parts, algorithm), {"switches": ids, "name": name})(**values)
-    except UserError:
-        raise
-    except (Exception, SystemExit) as error:  # annotations and __post_init__ of the user's own may raise anything
-        if not algorithm.added_from:
-            raise
-        raise fault(algorithm.added_from, error) from error
 
 
 def _checked(algorithm: type[FedAvg], values: dict[str, Any]) -> dict[str, Any]:

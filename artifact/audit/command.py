@@ -175,7 +175,8 @@ def _by_runs(claims: Sequence[Claim], audit: Audit, profile: str) -> list[Decide
         store = Store(experiments.own_store(name, audit.key))
         for claim in trained:
             verdict = decide(claim, name, store)
-            found.append(Decided(claim, verdict.verdict, f"{name} runs", verdict.text, held=name == PROFILE))
+            final = "".join(f"; provisional: {reason}" for reason in verdict.provisional)
+            found.append(Decided(claim, verdict.verdict, f"{name} runs", verdict.text + final, held=name == PROFILE))
     return found
 
 

@@ -110,6 +110,7 @@ def _check_table(audit: Audit, number: int, table: Table) -> None:
         except UserError as error:
             raise _at_setting(error, audit.experiments) from None
     if table.csv is not None:
+        _check_header(audit.tables / table.csv, table)
         _check_numbers(audit.tables / table.csv, table)
         _check_transcription(audit.tables / table.csv, table)
 
@@ -122,6 +123,16 @@ def _at_setting(error: UserError, path: Path) -> UserError:
     found = next((number for number, line in enumerate(lines, 1) if wanted.search(line)), None)
     place = f"{path}, line {found}" if found else str(path)
     return UserError(error.field, error.value, f"{error.allowed} ({place})")
+
+
+def _check_header(path: Path, table: Table) -> None:
+    """Every name that a row, a column or a metric asks for is there. Raises UserError with line 1 where one is not."""
+    labels = [*(row.printed for row in table.rows), *(column.printed for column in table.columns)]
+    names = [name for printed in (*labels, *(m.printed for m in table.metrics)) for name in printed]
+    wanted = dict.fromkeys(names + [metric.field for metric in table.metrics])
+    for content in experiments.transcription(table)[:1]:
+        if wanted.keys() - content.keys():
+            raise UserError("header", ", ".join(content), f"one with {', '.join(wanted)} ({path}, line 1)")
 
 
 def _check_transcription(path: Path, table: Table) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -27,17 +28,19 @@ class UserError(ValueError):
         return type(self), (self.field, self.value, self.allowed)
 
 
-def first_fault(error: ValidationError, owner: str = "", fields: Iterable[str] = ()) -> UserError:
+def first_fault(error: ValidationError, owner: str = "", fields: Collection[str] = ()) -> UserError:
     """The first fault that pydantic has found in a record, as one line.
 
     owner: before the field's name.  fields: of the record, shown where a field is none of them.
     """
-    first = error.errors()[0]
+    unknown = ("extra_forbidden", "unexpected_keyword_argument")
+    first = min(error.errors(), key=lambda one: one["type"] not in unknown)  # what is misspelt is missing, too
     cause = first.get("ctx", {}).get("error")
     if isinstance(cause, UserError):
         return cause
     field = owner + ".".join(map(str, first["loc"]))
-    if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
-        return UserError(field, first["input"], f"one of {', '.join(fields)}")
+    if first["type"] in unknown:
+        near = "".join(f"{one}, which is nearest, or " for one in get_close_matches(str(first["loc"][-1]), fields, 1))
+        return UserError(field, first["input"], f"{near}one of {', '.join(fields)}")
     value = None if first["type"] in ("missing", "missing_argument") else first["input"]
     return UserError(field, value, first["msg"].removeprefix("Input should be "))

@@ -29,7 +29,7 @@ def run_file(path: Path, field: str, name: str = "") -> ModuleType:
 
 
 @contextlib.contextmanager
-def running(path: Path, field: str, line: int | None = None) -> Iterator[None]:
+def running(path: Path | str, field: str, line: int | None = None) -> Iterator[None]:
     """For a block that calls what a file defines. Raises UserError for the field, as ``fault``, for what it raises."""
     try:
         yield

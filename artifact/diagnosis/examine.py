@@ -58,7 +58,8 @@ def doctor(
     ``r``, the ratio of Global FedSAM. A client keeps its own state from one round to the next.
     method, variant, source, switches, hyper: what is meant, as in ``python -m artifact run``.
     model, data, loss: the patient's own, data as (x, y); by default a small network with BatchNorm in float64.
-    lr, rho, weight_decay: by default those of the optimiser. rho may be a function of the round.
+    lr, rho, weight_decay: by default those of the optimiser. rho may be a function of the round; where the method has
+    one and no optimiser tells it, it must be given, because no length can be judged without it.
     clip: the norm to which the patient clips.  rounds, steps, batch_size: how long it is watched, and with what.
     Raises UserError for a patient of another kind.
 
@@ -72,7 +73,9 @@ def doctor(
     found = _settings(patient)
     lr, weight_decay = (found.get("lr", 0.1) if lr is None else lr), weight_decay or found.get("weight_decay", 0.0)
     rho = found.get("rho") if rho is None else rho
-    if "rho" in algorithms.hyperparameters(method) and rho is not None:
+    if "rho" in algorithms.hyperparameters(method):
+        if rho is None:
+            raise UserError("rho", None, f"the radius of this {method}, a number or a function of the round")
         hyper["rho"] = rho(0) if callable(rho) else rho
     meant = algorithms.build(method, variant, source, switches, **hyper)
     report, watch = Report(" ".join([method, variant, *sorted(meant.switches)])), Watch(model, loss)

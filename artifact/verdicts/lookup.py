@@ -328,7 +328,8 @@ class Evidence(Numbers):
         if len(found) < self.needed:
             done = len(self.store.runs(cell))
             measured = "" if len(found) == done else f", {len(found)} measured"
-            self.missing[cell.id] = cell.not_run or f"{done} of {len(cell.seeds)} seeds finished{measured}"
+            few = f", the claim needs {self.needed}" if len(cell.seeds) < self.needed else ""
+            self.missing[cell.id] = cell.not_run or f"{done} of {len(cell.seeds)} seeds finished{measured}{few}"
         return found
 
     def shared(self, *sides: Mapping[int, Any]) -> list[int]:

@@ -144,7 +144,9 @@ def test_a_planted_false_claim_is_caught(folder, name, old, new, said, capsys):
     [
         ("claims.toml", 'kind = "lemma"', 'kind = "poem"', "kind"),
         ("claims.toml", 'kind = "lemma"', "kind = lemma", "TOML"),
-        ("claims.toml", 'location = "Lemma 1"', 'place = "Lemma 1"', "location|place"),
+        ("claims.toml", 'location = "Lemma 1"', 'place = "Lemma 1"', "field place: 'Lemma 1'"),
+        ("claims.toml", 'location = "Lemma 1"', 'locaton = "Lemma 1"', "field locaton: .*location, which is nearest"),
+        ("claims.toml", 'within = ["digits"]', 'witin = ["digits"]', r"witin: \['digits'\].*within, which is nearest"),
         ("claims.toml", 'type = "ordering"', 'type = "order"', "type"),
         ("claims.toml", '["Mine", "FedAvg"]', '["Mine", "FedAvgg"]', "FedAvgg"),
         ("claims.toml", 'within = ["digits"]', 'within = ["mnist"]', "mnist"),
@@ -158,6 +160,9 @@ def test_a_planted_false_claim_is_caught(folder, name, old, new, said, capsys):
         ("experiments.toml", "lr = 0.01", "lr = ", "TOML"),
         ("experiments.toml", 'location = "Table 1"', 'where = "Table 1"', "where|location"),
         ("tables/table1.csv", "Mine,digits", "Yours,digits", "Yours"),
+        ("tables/table1.csv", "algorithm,", "method,", "header: 'method, split, value, std'.*algorithm, split, value "),
+        ("tables/table1.csv", ",value,", ",valu,", "header: 'algorithm, split, valu, std'.*algorithm, split, value "),
+        ("tables/table1.csv", "algorithm,split,value,std\n", "", "header: 'FedAvg, digits, 41.2, 1.9'.*line 1"),
         ("tables/table1.csv", "63.5", "abc", "value: 'abc'.*from 0 to 100"),
         ("tables/table1.csv", "63.5", "nan", "value: 'nan'.*from 0 to 100"),
         ("tables/table1.csv", "63.5", "885", "value: '885'.*from 0 to 100"),
@@ -192,6 +197,29 @@ def test_a_typing_error_in_a_predicate_is_told_with_its_line_and_the_predicates_
     assert f"claims.toml, line {line})" in error
     assert "margin" in error
     assert "decided_by" not in error  # which is a field of the claim
+
+
+def test_a_claim_without_enough_seeds_says_how_many_it_needs(folder, capsys):
+    edit(folder, "experiments.toml", "seeds = [0, 1, 2, 3]", "seeds = [0]")
+    assert main(["audit", "run", str(folder), "--no-report", "--lookup"]) == 1
+    assert "1 of 1 seeds finished, the claim needs 2" in capsys.readouterr().out
+
+
+def test_a_verdict_of_a_claim_says_whether_it_is_provisional_or_only_expected(folder, capsys):
+    assert main(["audit", "run", str(folder), "--no-report", "--lookup"]) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if "half2025-better" in line]
+    assert "provisional: 4 seeds that are not the protocol's" in line
+    assert main(["list", "claims", "--audit", str(folder), "--paper", "half2025"]) == 0
+    assert [line.split("  ")[-1] for line in capsys.readouterr().out.splitlines()] == [
+        "expected: proved",
+        "expected: reproduced",
+    ]
+
+
+@pytest.mark.parametrize("name", ["half2025", "half2025/fig1"])
+def test_a_folder_without_figures_says_so(folder, name, capsys):
+    assert main(["figure", name, "--audit", str(folder), "--lookup"]) == 2
+    assert "half2025 declares none in experiments.toml" in capsys.readouterr().err
 
 
 def test_every_table_of_the_ledger_passes_the_rule_for_printed_numbers():

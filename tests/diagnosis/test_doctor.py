@@ -261,7 +261,7 @@ def test_the_order_of_the_clip(switches, meant):
 
 
 def test_a_patient_that_does_nothing():
-    assert artifact.doctor(lambda model, x, y: None).alarms.keys() == {"gradients"}
+    assert artifact.doctor(lambda model, x, y: None, rho=0.05).alarms.keys() == {"gradients"}
 
 
 # ---- the command -----------------------------------------------------------------------------------------------------
@@ -274,11 +274,14 @@ def test_the_command(tmp_path, capsys):
     assert main(["doctor", str(file)]) == 0
     assert "no alarm" in capsys.readouterr().out
     file.write_text(text)
+    assert main(["doctor", str(file)]) == 2  # no length can be judged without a radius
+    assert capsys.readouterr().err.startswith("error: rho: nothing is given; allowed: the radius of this fedsam")
+    file.write_text(f"{text}options = {{'rho': 0.05}}\n")
     assert main(["doctor", str(file), "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["alarms"].keys() == {"length"}
-    file.write_text("def step(model, x, y):\n    model.nothing()\n")
+    file.write_text("options = {'rho': 0.05}\ndef step(model, x, y):\n    model.nothing()\n")
     assert main(["doctor", str(file)]) == 2
-    assert "line 2" in capsys.readouterr().err
+    assert "line 3" in capsys.readouterr().err
     file.write_text("x = 1")
     assert main(["doctor", str(file)]) == 2
 

@@ -15,12 +15,13 @@ import numpy as np
 
 from artifact.base import paths, plots
 from artifact.base.cache import cache
+from artifact.base.errors import UserError
 from artifact.base.files import read_file, write_atomic
 from artifact.base.options import AUDIT_ONLY, DATA_ROOT, QUIET, STORE, Place, profile_option
 from artifact.papers import experiments
 from artifact.papers.figures import drawing
 from artifact.papers.figures.records import Record, record, state
-from artifact.papers.figures.series import UNTRAINED, PanelAt, Stored, configs, find, select
+from artifact.papers.figures.series import NO_FIGURE, UNTRAINED, PanelAt, Stored, configs, find, select
 from artifact.runs.lookup import finished_runs
 from artifact.runs.store import finite
 from artifact.runs.sweep import sweep
@@ -130,7 +131,9 @@ def _names(name: str) -> list[str]:
     if name == "all":
         return every
     if "/" not in name:
-        return [one for one in every if one.startswith(f"{experiments.load(name).paper}/")]
+        if not experiments.load(name).figure:
+            raise UserError("figure", name, NO_FIGURE.format(name))
+        return [one for one in every if one.startswith(f"{name}/")]
     find(name)
     return [name]
 

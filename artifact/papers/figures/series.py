@@ -142,6 +142,9 @@ class PanelAt:
         return [cells[row] for row in rows]
 
 
+NO_FIGURE = "a figure of another paper; {} declares none in experiments.toml"
+
+
 def find(name: str) -> Figure:
     """``PAPER/FIGURE`` -> figure. Raises UserError with what there is."""
     paper, _, wanted = name.partition("/")
@@ -149,7 +152,7 @@ def find(name: str) -> Figure:
     for figure in figures:
         if figure.id == wanted:
             return figure
-    raise UserError("figure", name, ", ".join(f"{paper}/{figure.id}" for figure in figures))
+    raise UserError("figure", name, ", ".join(f"{paper}/{figure.id}" for figure in figures) or NO_FIGURE.format(paper))
 
 
 def select(selection: str, profile: str) -> list[PanelAt]:
