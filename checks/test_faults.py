@@ -15,6 +15,7 @@ from artifact.report.content import Record
 from checks import report, runner
 from checks.conftest import LEDGER
 from theory.fan2024 import tables_accuracy, theorem2
+from theory.inexact import statements, strongly_convex
 from theory.kit import lemmas
 from theory.kit.proof import Rejected
 from theory.kit.verdict import BY_CONSTRUCTION, registry
@@ -256,3 +257,42 @@ def test_no_assumption_of_a_replay_is_a_literal_true():
                     f"{path.name}:{v.lineno}" for v in held.values if isinstance(v, ast.Constant) and v.value is True
                 ]
     assert found == []
+
+
+def test_the_theorem_of_fedsmoo_is_refuted_with_exact_solves_first():
+    """R-T2: an instance that solves (20) exactly leads, noisy solves follow; the corrected theorem covers runs."""
+    evidence = STORED["sun23-thm4.1"]["evidence"]
+    replayed = registry.checks["sun23-thm4.1"].replay(evidence)
+    assert replayed.violated and isinstance(replayed.left, Fraction) and "sigma2" not in evidence["counterexample"]
+    noisy = evidence["noisy_local_solves"]
+    assert noisy["sigma2"] > 0 and float(noisy["left"]) > 50 * float(noisy["right"])
+    theorem = lyapunov.theorem()
+    assert {"inexact local solves", "minibatch noise", "zero duals"} <= set(theorem.keeps)
+    assert 0.3 < theorem.ratios().max() <= 1
+
+
+@pytest.mark.parametrize("claim", ["fan24-thm1", "fan24-thm1-fedsam"])
+def test_no_corrected_theorem_of_fedlesam_leaves_its_errors_on_the_right(claim):
+    """R-T6: every term on the right is a constant of the setting; the perturbation enters by its radius."""
+    theorem = statements.printed_steps("fedlesam")
+    assert theorem.latex in STORED[claim]["repaired"] and r"\rho^{2} L^{2}" in theorem.latex
+    right = {str(symbol) for symbol in sp.Add(*theorem.right).free_symbols}
+    assert right <= {"L", "K", "N", "T", "Delta", "rho", "sigma_g", "sigma_l"} and theorem.ratios().max() > 0.3
+
+
+def test_no_text_of_theory_says_that_norms_hold_coordinate_by_coordinate():
+    """R-T8: an identity is one of inner products; smoothness enters as a slack."""
+    for path in (paths.ROOT / "theory").rglob("*.py"):
+        text = " ".join(path.read_text(encoding="utf-8").split())
+        assert "holds if it holds coordinate by coordinate" not in text, path
+
+
+@pytest.mark.parametrize(
+    ("claim", "make"), [("thesis-thm1", strongly_convex.statement), ("thesis-thm2", statements.thesis)]
+)
+def test_the_theorems_of_the_thesis_are_corrected_at_full_strength(claim, make):
+    """R-T14: the misprints of the first corrected, and a second that says something: both proved, neither vacuous."""
+    theorem, stored = make(), STORED[claim]
+    assert stored["repaired"].endswith(theorem.text) or theorem.latex in stored["repaired"]
+    assert stored["evidence"]["label"] == "machine" and {"minibatch noise", "heterogeneity"} <= set(theorem.keeps)
+    assert len(theorem.runs()) >= 1000 and 0.3 < theorem.ratios().max() <= 1
