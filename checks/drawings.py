@@ -17,7 +17,7 @@ from typing import Any
 from artifact.base.files import write_atomic
 from artifact.base.paths import ROOT
 from artifact.base.plots import draw_all
-from checks import findings, runner
+from checks import findings, loss_formulas, runner
 from checks.figures import draw
 from theory.kit import loss_figures, losses
 from theory.kit.verdict import registry
@@ -74,7 +74,7 @@ def drawings() -> Iterator[Drawing]:
             found = {name: stored[id][name] for name in ("verdict", "evidence", "repaired")}
             source = inspect.getsource(inspect.getmodule(check.figure))
             yield Drawing(id, _hash(json.dumps(list(found.values()), sort_keys=True), source), found)
-    scenery = _hash(inspect.getsource(losses), inspect.getsource(loss_figures))
+    scenery = _hash(*map(inspect.getsource, (losses, loss_figures, loss_formulas)))
     for name in losses.SCENARIOS:
         yield Drawing(_LOSS + name, scenery)
 

@@ -19,7 +19,7 @@ from artifact.report.prose import paragraphs
 from artifact.verdicts import decide
 from artifact.verdicts.findings import PROFILE, Finding, load
 from artifact.verdicts.ledger import TITLES, Claim, select
-from checks import repeats, runner
+from checks import loss_formulas, repeats, runner
 from checks.figures import draw, sections
 from checks.text import margin_text
 from theory.inexact import momentum, statements, strongly_convex
@@ -97,7 +97,8 @@ def draw_scenario(name: str, *paths: Path) -> None:
 
 def scenario_json(name: str) -> str:
     """The numbers of one counter-example loss, to five digits; the report draws its charts from them."""
-    return json.dumps(_short(as_data(SCENARIOS[name]())), indent=None, separators=(",", ":")) + "\n"
+    numbers = as_data(SCENARIOS[name]()) | loss_formulas.told(name)
+    return json.dumps(_short(numbers), indent=None, separators=(",", ":")) + "\n"
 
 
 def _short(value: Any) -> Any:

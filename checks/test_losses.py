@@ -9,8 +9,10 @@ from itertools import pairwise
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+import sympy
 
 from artifact.algorithms import FedAvg, FedSAM, FedSMOO, GlobalFedSAM
+from checks import loss_formulas
 from theory.kit import losses
 from theory.kit.loss_figures import plot_scenario
 
@@ -80,6 +82,25 @@ def test_thesis_pair_jumps_at_its_joins():
 def test_thesis_average_is_not_stationary():
     average = losses.thesis_pair().average
     assert abs(float(average.gradient(np.array([-8.5]))[0])) > 1.0
+
+
+def test_formulas_are_the_losses(scenario):
+    """What the report prints, evaluated by sympy, is what the programs compute, on a grid over the plot's window."""
+    grids = np.meshgrid(*(np.linspace(*side, 23) for side in scenario.window))
+    for loss in scenario.clients:
+        formula = sympy.lambdify((loss_formulas.X, loss_formulas.Y), loss_formulas.expression(loss), "numpy")
+        second = grids[1] if len(grids) > 1 else np.zeros_like(grids[0])
+        assert np.allclose(formula(grids[0], second), loss.value(np.stack(grids, axis=-1)), atol=1e-12)
+
+
+def test_a_loss_says_its_formulas_and_what_runs_on_it():
+    told = loss_formulas.told("sharp-average")
+    assert told["formulas"]["client 1"].startswith(r"- \max\left(0, 1 - \frac{x^{2}}{4}\right)^{3}")
+    assert told["claims"] == ["thesis-fig3.1-flatglobal", "thesis-fig3.1-concl"] and "No method runs" in told["run"]
+    run = loss_formulas.told("sam-helps")["run"]
+    assert "starts at (1.5, 0.5)" in run and "400 rounds, with 5 steps of size 0.05" in run and "radius 0.3" in run
+    with pytest.raises(TypeError, match="no formula"):
+        loss_formulas.expression(losses.SCENARIOS["sharp-average"]().average)
 
 
 def test_flat_clients_have_a_sharp_average_exactly():

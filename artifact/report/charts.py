@@ -49,7 +49,8 @@ class Panel:
 class Chart:
     """Plots side by side. series: (label, key) of what can be highlighted. files: the static form.
 
-    differences: plots of the series' differences to one of them, which come first.
+    differences: plots of the series' differences to one of them, which come first. lines: said below the title, TeX
+    in dollars.
     """
 
     id: str
@@ -59,6 +60,7 @@ class Chart:
     series: Sequence[tuple[str, Markup]] = ()
     files: Picture | None = None
     differences: Sequence[Panel] = ()
+    lines: Sequence[str] = ()
 
 
 # ---- the frame -------------------------------------------------------------------------------------------------------

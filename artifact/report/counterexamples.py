@@ -23,7 +23,8 @@ def _chart(name: str, loss: Mapping[str, Any], pictures: Pictures) -> charts.Cha
     panel, looks = draw(loss)
     title, note = (text[0].upper() + text[1:] for text in (loss["name"], loss["shows"]))
     series = [(label, charts.key(look)) for label, look in looks.items()]
-    return charts.Chart(name, title, [panel], f"{note}.", series, pictures.find(name))
+    formulas = tuple(f"Loss of {client}: ${tex}$" for client, tex in loss["formulas"].items())
+    return charts.Chart(name, title, [panel], f"{note}.", series, pictures.find(name), lines=(*formulas, loss["run"]))
 
 
 def _line(loss: Mapping[str, Any]) -> tuple[charts.Panel, dict[str, plots.Style]]:

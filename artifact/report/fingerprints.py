@@ -18,8 +18,8 @@ RECORDS = ("*/done", "*/curvature.json", "figures/*.json", "checks/*.json")
 
 def sources(root: Path = ROOT) -> list[Path]:
     """The files of the program and of the ledger, without notebooks."""
-    found = (path for name in SOURCES for path in (root / name).rglob("*") if path.suffix in SUFFIXES)
-    return sorted(path for path in found if path.is_file())
+    found = [path for name in SOURCES for path in (root / name).rglob("*") if path.suffix in SUFFIXES]
+    return sorted(path for path in (*found, root / "CONTRIBUTING.md") if path.is_file())
 
 
 def records(stores: Iterable[Path]) -> list[Path]:

@@ -16,6 +16,7 @@ from artifact.report import evidence, notebooks
 from artifact.report.content import Content
 from artifact.report.mathematics import Converter, typeset
 from artifact.report.numbers import Numbers
+from artifact.report.outstanding import Outstanding
 from artifact.report.pictures import Pictures
 from artifact.report.terms import Linker
 from artifact.verdicts.ledger import EMPIRICAL, ON_PAPER, PAPERS, TITLES
@@ -40,6 +41,7 @@ class Site:
 
     def __init__(self, content: Content, notebooks: Path | None = None):
         self.content, self.converter, self.numbers = content, Converter(), Numbers(content)
+        self.outstanding = Outstanding(content)
         self.linker = Linker(content.glossary)
         self.files: dict[str, bytes] = {}
         docs = content.root / "docs"
@@ -115,6 +117,7 @@ def navigation() -> list[tuple[str, str]]:
         ("genealogy.html", "Genealogy"),
         ("costs.html", "Costs"),
         ("provenance.html", "Provenance"),
+        ("unrun.html", "Not run yet"),
         ("miniature.html", "Miniature runs"),
         ("glossary.html", "Glossary"),
     ]

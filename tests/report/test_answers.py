@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from html import unescape
 from pathlib import Path
 
+import pytest
+
+from artifact.base import paths
+from artifact.papers import experiments, needed_runs
+from artifact.report import fingerprints
+from artifact.report.numbers import page_of
+from artifact.report.outstanding import Outstanding, told
 from artifact.report.pages import reference
+from artifact.report.terms import anchor
+from artifact.runs.lookup import find_run
+from artifact.runs.sweep import sweep
 
 
 def text_of(site: Path, name: str) -> str:
@@ -62,3 +73,127 @@ def test_what_a_whole_released_form_costs_is_told_apart_from_what_one_fault_cost
     assert "As the only change" not in clipping and "of this entry by itself only at one switch" in clipping
     assert re.search(r"FedProx, released \(fedMAN\), 4 switches:", clipping)
     assert "what a whole released form costs" in text_of(site, "genealogy.html")
+
+
+# ---- which verdicts are provisional ----------------------------------------------------------------------------------
+
+
+def test_provisional_verdicts_are_counted_explained_and_listed(site, content):
+    judged = [r for r in content.records.values() if r.counted("in_training") not in ("", "not-run")]
+    provisional = sum(record.provisional for record in judged)
+    page = (site / "training.html").read_text(encoding="utf-8")
+    assert f"{provisional} of {len(judged)} verdicts are provisional" in page and 0 < provisional < len(judged)
+    assert 'href="index.html?asked=by+a+paper&amp;provisional=provisional#claims"' in page
+    broken = Counter(re.findall(r"<li>([^<]*(?:<a[^>]*>[^<]*</a>[^<]*)?): (\d+)</li>", page))
+    assert len(broken) >= 2 and max(int(n) for _, n in broken) <= provisional
+    assert "runs break a rule that was declared before them" in text_of(site, "training.html")
+
+
+def test_the_list_of_claims_can_be_filtered_by_provisional(site, content):
+    page = (site / "index.html").read_text(encoding="utf-8")
+    assert '<select name="provisional"><option value="">all</option><option>provisional</option>' in page
+    marked = dict(re.findall(r'<li id="([^"]*)" data-paper=.*? data-provisional="([^"]*)"', page))
+    assert marked.keys() == content.records.keys()
+    for id, record in content.records.items():
+        decided = record.in_training not in ("", "not-run")
+        assert marked[id] == ("provisional" if record.provisional else "final" if decided else ""), id
+
+
+# ---- which command trains, what is not run, and how long it takes ----------------------------------------------------
+
+
+def test_a_table_names_the_command_that_trains_it_and_what_is_missing(site, content):
+    page = text_of(site, "table-qu2022-1.html")
+    runs = needed_runs.configs("qu2022/1", "laptop", everything=True)
+    missing = [config for config in runs if find_run(config, content.finished["laptop"]) is None]
+    assert (
+        f"Train it: python -m artifact sweep qu2022/1 --profile laptop --everything {len(missing)} of {len(runs)}"
+        in page
+    )
+    assert re.search(r"they need about \d+ h \d+ min of one worker without a GPU", page)
+    assert "Print it from stored runs: python -m artifact table qu2022/1 --profile laptop --lookup" in page
+    page = text_of(site, "table-kakoun2024-5-3.html")
+    assert re.search(r"sweep kakoun2024/5\.3 --profile laptop All \d+ runs are finished", page)
+    assert "python -m artifact sweep fan2024/fig4 --profile laptop" in text_of(site, "figure-fan2024-fig4.html")
+
+
+def test_the_time_of_missing_runs_is_the_sweeps_own_estimate(content):
+    """The same runs and seconds as ``artifact sweep --dry-run``; nothing is missing where all are finished."""
+    found = Outstanding(content).of("qu2022", "1", "laptop")
+    configs = needed_runs.configs("qu2022/1", "laptop", everything=True)
+    planned = sweep.plan(configs, content.root / content.stores["laptop"]).jobs
+    assert len(found.runs) == len(planned) > 0 and found.of == len(configs)
+    assert sum(found.runs.values()) == pytest.approx(sum(job.seconds for job in planned))
+    assert found.command == "python -m artifact sweep qu2022/1 --profile laptop --everything"
+    whole = Outstanding(content).of("kakoun2024", "5.3", "laptop")
+    assert not whole.runs and whole.time == "" and not whole.command.endswith("everything")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        ([], ""),
+        ([None], "an unknown time"),
+        ([7200.0, 1800.0], "about 2 h 30 min"),
+        ([3600.0, None, None], "about 1 h 00 min, without 2 runs whose time is not known"),
+    ],
+)
+def test_times_are_told_in_words(seconds, said):
+    assert told(seconds) == said
+
+
+def test_one_page_lists_what_is_not_run_with_its_time(site, content):
+    page = (site / "unrun.html").read_text(encoding="utf-8")
+    assert 'href="unrun.html"' in (site / "index.html").read_text(encoding="utf-8")
+    outstanding = Outstanding(content)
+    for profile, part in zip(content.profiles, page.split("<h2 ")[1:], strict=True):
+        shown = set(re.findall(r'<th scope="row"><a href="([^"]*)"', part))
+        for paper, table in experiments.all_tables():
+            if profile in table.profiles and table.given is None:
+                missing = outstanding.of(table.paper, table.id, profile)
+                assert (page_of("table", paper.paper, table.id) in shown) == bool(missing.runs)
+    assert re.search(r"They need about \d+ h \d+ min", text_of(site, "unrun.html"))
+
+
+# ---- where an answer is sent -----------------------------------------------------------------------------------------
+
+
+def test_contributing_is_a_page_that_every_card_leads_to(site):
+    page = (site / "contributing.html").read_text(encoding="utf-8")
+    for heading in re.findall(r"^##? (.*)$", (paths.ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.M):
+        assert f'id="{anchor(heading)}">{heading}</h' in page
+    assert "git format-patch -1" in page and 'href="docs/' not in page
+    for name in ("paper-fan2024-section-5.html", "discrepancies.html"):
+        assert 'href="contributing.html#contest-a-verdict"' in (site / name).read_text(encoding="utf-8")
+    assert 'href="contributing.html"' in (site / "index.html").read_text(encoding="utf-8").split("<main")[1]
+
+
+def test_the_fingerprint_follows_contributing(tmp_path):
+    (tmp_path / "CONTRIBUTING.md").write_text("# Contributing\n", encoding="utf-8")
+    assert fingerprints.sources(tmp_path) == [tmp_path / "CONTRIBUTING.md"]
+
+
+# ---- the losses of counterexamples -----------------------------------------------------------------------------------
+
+
+def test_losses_of_counterexamples_stand_as_formulas_on_their_chart_and_their_cards_lead_there(site):
+    page = (site / "figures.html").read_text(encoding="utf-8")
+    chart = page[page.index('id="loss-sharp-average"') :].split("</figure>")[0]
+    assert chart.count("<math") == 2 and "Loss of client 1:" in chart and "No method runs on it" in chart
+    assert "Every method starts at (1.5, 0.5)" in page
+    cards = "".join(path.read_text(encoding="utf-8") for path in site.glob("paper-kakoun2024-chapter-3*.html"))
+    card = cards[cards.index('<article id="thesis-fig3.1-concl"') :].split("</article>")[0]
+    assert 'href="figures.html#loss-sharp-average"' in card
+
+
+# ---- words in the right sense ----------------------------------------------------------------------------------------
+
+
+def test_a_flat_vector_or_curve_is_not_a_flat_minimum(site):
+    """A term leads to the glossary in its own sense only."""
+    flat = [
+        t for path in site.glob("*.html") for t in re.findall(r'#sharp-flat"[^>]*>([^<]*)<', path.read_text("utf-8"))
+    ]
+    assert flat and not {"flat", "sharp"} & {text.lower() for text in flat}
+    methods = [path.read_text(encoding="utf-8") for path in site.glob("method-*.html")]
+    assert not any("switches</a> on" in page for page in methods)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from artifact.report.pages import choose, figures, front, genealogy, methods, papers, reference, tables
+from artifact.report.pages import choose, figures, front, genealogy, methods, papers, reference, tables, unrun
 
 PAGES = (
     front.build,
@@ -13,4 +13,5 @@ PAGES = (
     methods.build,
     genealogy.build,
     reference.build,
+    unrun.build,
 )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -27,12 +28,23 @@ def build(site: Site) -> Iterator[Page]:
     context: dict[str, Any] = {"title": "Training verdicts", "rows": [_row(record) for record in records]}
     context["totals"] = [(v, n) for v in EMPIRICAL if (n := sum(r.counted("in_training") == v for r in records))]
     context["own"] = [(v, n) for v in EMPIRICAL if (n := sum(r.in_training == v and r.claim.reading for r in records))]
+    judged = [record for record in records if record.counted("in_training") not in ("", "not-run")]
+    context |= {"judged": len(judged), "provisional": sum(r.provisional for r in judged), "reasons": _reasons(judged)}
     yield Page("training.html", "training.html", context)
     settings = collect(site.numbers)
     site.files["static/settings.js"] = ("window.fedsharp = " + json.dumps(_as_data(settings)) + ";\n").encode()
     own = {"title": "Choose a method", "settings": settings, "budgets": [_budgets(one) for one in settings]}
     yield Page("choose.html", "choose.html", own)
     yield Page("pairs.html", "pairs.html", {"title": "Any two methods"} | _matrix(settings))
+
+
+def _reasons(records: Iterable[Record]) -> list[tuple[str, int]]:
+    """Why verdicts are provisional, each with its number of claims, the most frequent first."""
+    found: Counter[str] = Counter()
+    for record in records:
+        reasons = (record.experiment or {}).get("provisional", ())
+        found.update({NOT_FLAT if reason.startswith(NOT_FLAT) else reason.lstrip("0123456789 ") for reason in reasons})
+    return found.most_common()
 
 
 # ---- one row a claim -------------------------------------------------------------------------------------------------

@@ -77,6 +77,7 @@ def _at_profile(site: Site, figure: Any, profile: str) -> dict[str, Any]:
         "shows": _by_panel(records, "shows"),
         "trained": any(record["kind"] not in UNTRAINED for record in records),
         "not_run": sorted({record["not_run"] for record in records if record["not_run"]}),
+        "missing": site.outstanding.of(figure.paper, figure.id, profile),
         "command": f"python -m artifact figure {named(figure.paper, figure.id)} --profile {profile}",
     }
 

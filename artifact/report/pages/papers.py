@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ SETTING = re.compile(r"Setting\b.*")
 
 
 def build(site: Site) -> Iterator[Page]:
-    places = _places()
+    places, losses = _places(), site.pictures.numbers("loss-*")
     for paper in PAPERS:
         records = site.content.of_paper(paper)
         settings = _settings(records)
@@ -47,7 +47,9 @@ def build(site: Site) -> Iterator[Page]:
         }
         yield Page(f"paper-{paper}.html", "paper.html", context)
         for before, (section, shown), after in zip([None, *pages], contents, [*pages[1:], None], strict=False):
-            articles = [_article(site, record, settings) | {"links": _links(record, places)} for record in shown]
+            articles = [
+                _article(site, record, settings) | {"links": _links(record, places, losses)} for record in shown
+            ]
             used = [settings[i - 1] for i in sorted({a["setting"] for a in articles if a["setting"]})]
             context = {
                 "title": f"{section.heading}: {TITLES[paper]}",
@@ -82,11 +84,19 @@ def _places() -> dict[str, tuple[str, str, tuple[str, ...]]]:
     return found
 
 
-def _links(record: Record, places: dict[str, tuple[str, str, tuple[str, ...]]]) -> list[tuple[str, str]]:
-    """The tables and figures that decide a claim or belong to it."""
+def _links(
+    record: Record, places: dict[str, tuple[str, str, tuple[str, ...]]], losses: Mapping[str, Any]
+) -> list[tuple[str, str]]:
+    """The tables and figures that decide a claim or belong to it, and the losses that its check uses."""
+    formulas = [
+        (f"figures.html#{name}", f"The losses of “{loss['name']}” as formulas")
+        for name, loss in losses.items()
+        if record.claim.id in loss["claims"]
+    ]
     cells = (record.experiment or {}).get("cells", ())
     used = {"/".join(str(cell).split("/")[:2]) for cell in cells}
-    return [(link, name) for place, (link, name, ids) in places.items() if place in used or record.claim.id in ids]
+    found = [(link, name) for place, (link, name, ids) in places.items() if place in used or record.claim.id in ids]
+    return formulas + found
 
 
 def _evidence(paper: str) -> str:

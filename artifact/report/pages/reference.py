@@ -8,8 +8,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import mistune
+from markupsafe import Markup
+
 from artifact import algorithms
 from artifact.algorithms.switches import OPTIONS, SAME_EQUATION, SWITCHES
+from artifact.base.files import read_file
 from artifact.papers import experiments, variants
 from artifact.papers.costs import COLUMNS, TABLE7
 from artifact.papers.declared import read_csv
@@ -30,8 +34,26 @@ def build(site: Site) -> Iterator[Page]:
     yield _costs(site)
     yield _provenance(site)
     yield _miniature(site)
+    text = Markup(_markdown()(read_file(site.content.root / "CONTRIBUTING.md").decode()))
+    yield Page("contributing.html", "contributing.html", {"title": "Contributing", "text": text})
     terms = [term | {"anchor": anchor(term["word"])} for term in site.content.glossary]
     yield Page("glossary.html", "glossary.html", {"title": "Glossary", "terms": terms})
+
+
+class _Offline(mistune.HTMLRenderer):
+    """Headings with anchors; links to other files of the project are shown as their names, which a report lacks."""
+
+    def heading(self, text: str, level: int, **attributes: Any) -> str:
+        return f'<h{level} id="{anchor(text)}">{text}</h{level}>\n'
+
+    def link(self, text: str, url: str, title: str | None = None) -> str:
+        if url.startswith("#"):
+            return f'<a href="{url}">{text}</a>'
+        return f"<code>{text}</code>" if text == url else f"{text} (<code>{url}</code>)"
+
+
+def _markdown() -> mistune.Markdown:
+    return mistune.create_markdown(renderer=_Offline())
 
 
 # ---- discrepancies ---------------------------------------------------------------------------------------------------
