@@ -423,9 +423,9 @@ def matches(wanted: Mapping[str, str | tuple[str, ...]], content: Mapping[str, s
 
 
 def _number(content: Mapping[str, str], field: str, line: int) -> Number:
-    text = content[field] or content.get("note", "") or content.get("printed", "")
-    std = content.get("std", "") if field == "value" else ""
-    return Number(as_number(content[field]), text, as_number(std), line)
+    note, dash = content.get("note", ""), content.get("printed", "")  # a dash is shown where no note explains it
+    text = content[field] or (note if "not reached" in note else dash or note)
+    return Number(as_number(content[field]), text, as_number(content.get("std", "") if field == "value" else ""), line)
 
 
 def _place(cell: Cell) -> tuple[str, str, str]:

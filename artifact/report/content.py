@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -67,6 +68,13 @@ class Record:
         return "" if self.claim.reading else str(getattr(self, name))
 
     @property
+    def asked(self) -> str:
+        """Who asks, as counts and filters name it: a paper of the ledger, the ledger itself, or an audit's folder."""
+        if self.claim.paper in folders.AUDITS:
+            return "by an audit's ledger" if self.claim.reading else "by an audit"
+        return "by the ledger" if self.claim.reading else "by a paper"
+
+    @property
     def provisional(self) -> bool:
         """Whether the verdict in training is not final, by the rules of docs/protocol.md."""
         return bool(self.experiment and self.experiment["provisional"])
@@ -95,6 +103,32 @@ class Reply:
     about: tuple[str, ...]
     by: str
     text: str
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many of the statements that the ledger's papers make; every page and README take their numbers from here.
+
+    on_paper, in_training: verdict -> statements. provisional: of the verdicts in training. readings: questions that no
+    paper states, which are in none of these. audits: title of an audit -> its claims, in none either.
+    """
+
+    statements: int
+    on_paper: Counter[str]
+    in_training: Counter[str]
+    provisional: int
+    readings: int
+    audits: Mapping[str, int]
+
+    @property
+    def decided(self) -> int:
+        """Statements that a check decides on paper."""
+        return self.on_paper.total() - self.on_paper["not-decided"]
+
+    @property
+    def judged(self) -> int:
+        """Statements that stored runs judge, decisively or not."""
+        return self.in_training.total() - self.in_training["not-run"]
 
 
 @dataclass(frozen=True)
@@ -129,6 +163,20 @@ class Content:
     def decided(self) -> dict[str, Record]:
         """The same, before it is known on which page a claim stands."""
         return {claim.id: self._record(claim) for claim in ledger.load(folder=self.root / "claims")}
+
+    def counts(self) -> Counts:
+        """What is counted, of the claims that are known now."""
+        records = self.decided.values()
+        own = [record for record in records if record.asked == "by a paper"]
+        named = [folders.TITLES[record.claim.paper] for record in records if record.claim.paper in folders.AUDITS]
+        return Counts(
+            statements=len(own),
+            on_paper=Counter(record.on_paper for record in own if record.on_paper),
+            in_training=Counter(record.in_training for record in own if record.in_training),
+            provisional=sum(record.provisional for record in own),
+            readings=sum(record.asked == "by the ledger" for record in records),
+            audits=Counter(named),
+        )
 
     def _stored(self, claim: Claim) -> dict[str, Any]:
         """What a check stored of a claim; empty where it stored nothing."""

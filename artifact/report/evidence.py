@@ -114,6 +114,8 @@ def parts(record: Record) -> list[Part]:
     """The evidence of a claim, most important first."""
     evidence, verdict = record.evidence, record.verdict
     found = [Part(text=LEADS[verdict])] if verdict in LEADS else []
+    if record.on_paper == "on-toy-data":
+        found = [Part(text=f"On the toy data of the check: {OUTCOMES[verdict][0].lower()}{OUTCOMES[verdict][1:]}")]
     if verdict in ("refuted", "repaired"):
         assumption = record.claim.kind == "assumption"
         lead = (

@@ -22,7 +22,6 @@ from artifact.base.stats import Interval, t_interval
 from artifact.base.tables_as_text import markdown_table
 from artifact.papers import experiments, table_results
 from artifact.papers.declared import read_toml
-from artifact.papers.folders import AUDITS
 from artifact.papers.table_results import Comparison, Entry
 from artifact.report.content import Content
 from artifact.verdicts import setting
@@ -113,28 +112,29 @@ def sentences() -> str:
 
 def said_in_five(content: Content) -> list[tuple[str, str]]:
     """(what about, what came out), five of them, for README and the front page; audits have no part in them."""
-    records = [record for record in content.decided.values() if record.claim.paper not in AUDITS]
-    paper = Counter(v for record in records if (v := record.counted("on_paper")))
-    trained = Counter(v for record in records if (v := record.counted("in_training")))
-    waiting = trained.pop("not-run", 0)
-    provisional = sum(record.provisional for record in records if record.counted("in_training") in trained)
+    counts = content.counts()
+    paper, trained = counts.on_paper, counts.in_training
     wrong = paper["refuted"] + paper["repaired"]
     above = {gain.label: gain for gain in gains()}
-    proofs = sum(r.claim.refutes == "proof" and r.on_paper in ("refuted", "repaired") for r in records)
+    proofs = sum(
+        r.claim.refutes == "proof" and r.on_paper in ("refuted", "repaired") and r.asked == "by a paper"
+        for r in content.decided.values()
+    )
     settings = above["FedDyn"].columns
     own, released = text_of(OWN), text_of(RELEASED)
     return [
         (
             "Theory",
-            f"A program decides {paper.total()} statements. It proves {paper['proved']} as printed. It refutes "
-            f"{wrong} (of {proofs} only the proof), and corrects {paper['repaired']} of these.",
+            f"A program decides {counts.decided} statements. It proves {paper['proved']} as printed. It refutes "
+            f"{wrong} (of {proofs} only the proof). Of these it corrects {paper['repaired']}, which tables call "
+            f"repaired; {paper['refuted']} stay without a correction.",
         ),
         (
             "Training",
-            f"Our runs judge {trained.total()} claims at a small scale. They reproduce "
+            f"Our runs judge {counts.judged} claims at a small scale. They reproduce "
             f"{trained['reproduced']}, contradict {trained['contradicted']} and cannot tell for "
-            f"{trained['inconclusive']}. {provisional} of these verdicts are provisional, and {waiting} more claims "
-            "wait for a run.",
+            f"{trained['inconclusive']}. {counts.provisional} of these verdicts are provisional, and "
+            f"{trained['not-run']} more claims wait for a run.",
         ),
         (
             "What gains accuracy",
@@ -158,11 +158,11 @@ def _papers(content: Content) -> list[str]:
         own = [record for record in records if record.claim.paper == paper]
         checked = Counter(v for record in own if (v := record.counted("on_paper")))
         trained = Counter(v for record in own if (v := record.counted("in_training")))
-        wrong = checked["refuted"] + checked["repaired"]
+        wrong, all_of = checked["refuted"] + checked["repaired"], checked.total() - checked["not-decided"]
         runs = ", ".join(f"{trained[name]} {name}" for name in EMPIRICAL if trained[name])
         link = f"[{TITLES[paper]}](docs/reproduction-{paper}.md)"
-        body.append([link, f"{wrong} of {checked.total()}", f"{checked['proved']} of {checked.total()}", runs])
-    return markdown_table(["paper", "refuted as printed", "proved", "claims that runs judge"], body)
+        body.append([link, f"{wrong} of {all_of}", f"{checked['proved']} of {all_of}", runs])
+    return markdown_table(["paper", "refuted as printed, of those decided", "proved", "claims that runs judge"], body)
 
 
 # ---- the plot --------------------------------------------------------------------------------------------------------

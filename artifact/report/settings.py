@@ -6,7 +6,8 @@ accuracies are paired by seed. What a round costs is what the engine counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
@@ -110,7 +111,7 @@ def collect(numbers: Numbers) -> list[Setting]:
             if label not in setting.lines and own not in keys.setdefault(place, set()):
                 setting.lines[label] = _line(entry)
                 keys[place].add(own)
-    several = [setting for setting in found.values() if len(setting.lines) > 1]
+    several = _told_apart({place: setting for place, setting in found.items() if len(setting.lines) > 1})
     for setting in several:
         rises = {
             label: [protocol.rise(line.rounds, values) for values in line.curves.values()]
@@ -120,9 +121,21 @@ def collect(numbers: Numbers) -> list[Setting]:
     return sorted(several, key=lambda setting: max(len(line.ends) for line in setting.lines.values()) == 1)
 
 
+def _told_apart(found: Mapping[tuple[Any, ...], Setting]) -> list[Setting]:
+    """The settings; names that two of them have say what else differs between these."""
+    for name in [name for name, count in Counter(s.name for s in found.values()).items() if count > 1]:
+        alike = {place: setting for place, setting in found.items() if setting.name == name}
+        differs = [i for i in range(len(ALIKE)) if len({place[i] for place in alike}) > 1]
+        for place, setting in alike.items():
+            words = ", ".join(f"{ALIKE[i].replace('_', ' ')} {place[i]}" for i in differs)
+            setting.data = f"{setting.data.removesuffix(')')}, {words})"
+    return list(found.values())
+
+
 def _accuracies(at: TableAt) -> Iterator[Entry]:
     """Entries with the server model's test accuracy, of tables that compare methods."""
-    if at.table.given is None and at.paper.paper != "discrepancies":
+    methods = {run.config()["algorithm"] for run in at.runs}
+    if at.table.given is None and at.paper.paper != "discrepancies" and len(methods) > 1:
         for entry in at.entries:
             metric = entry.cell.metric
             plain = metric.quantity == "accuracy" and metric.model == "server" and not entry.cell.column.pool
@@ -135,7 +148,7 @@ def _setting(config: dict[str, Any]) -> Setting:
     data = DATA_NAMES.get(config["dataset"], config["dataset"])
     images = "all images" if config["train_size"] is None else f"{config['train_size']:,} images"
     what = f"{MODEL_NAMES.get(config['model'], config['model'])}, {images}, {config['rounds']} rounds"
-    what += f", {config['local_epochs']} local epochs"
+    what += f", {config['local_epochs']} local epoch{'s' if config['local_epochs'] != 1 else ''}"
     split = SPLITS.get(kind, kind).format(*rest)
     share = f"{config['cohort']} of {config['clients']} clients"
     return Setting(f"{data} ({what})", split, share, what, config["rounds"])

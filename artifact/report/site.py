@@ -55,31 +55,25 @@ class Site:
         environment = jinja2.Environment(
             loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
         )
-        records = self.content.records.values()
-        on_paper, in_training = ([r.counted(name) for r in records] for name in ("on_paper", "in_training"))
-        checked = len(list((self.content.root / "results" / "checks").glob("*.json")))
+        counts = self.content.counts()
+        known = {name: [r.counted(name) for r in self.content.records.values()] for name in ("on_paper", "in_training")}
         environment.globals |= {
             "navigation": navigation(),
             "symbols": evidence.SYMBOLS,
             "meanings": evidence.MEANINGS,
             "titles": TITLES,
             "papers": PAPERS,
-            "on_paper": [v for v in ON_PAPER if v in on_paper],
-            "in_training": [v for v in EMPIRICAL if v in in_training],
+            "on_paper": [v for v in ON_PAPER if v in known["on_paper"]],
+            "in_training": [v for v in EMPIRICAL if v in known["in_training"]],
             "mathematics": self.converter,
             "typeset": typeset,
             "none_marks": lambda marks: (None,) * len(marks),
             "version": __version__,
             "profile": self.content.profile,
-            "counts": {
-                "claims": len(records),
-                "on_paper": sum(map(bool, on_paper)),
-                "readings": sum(r.claim.reading for r in records),
-                "in_training": sum(map(bool, in_training)),
-                "checked": checked,
-                "runs": len(self.content.runs),
-                "methods": len(algorithms.ALGORITHMS),
-            },
+            "counts": counts,
+            "asked_by": list(dict.fromkeys(record.asked for record in self.content.records.values())),
+            "runs": len(self.content.runs),
+            "methods_known": len(algorithms.ALGORITHMS),
         }
         return environment
 

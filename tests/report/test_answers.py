@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
 import pytest
 
+from artifact.algorithms.base import FedAvg
 from artifact.base import paths
-from artifact.papers import experiments, needed_runs
-from artifact.report import fingerprints
-from artifact.report.numbers import page_of
+from artifact.papers import experiments, folders, needed_runs
+from artifact.report import evidence, fingerprints, settings
+from artifact.report.numbers import Numbers, page_of
 from artifact.report.outstanding import Outstanding, told
-from artifact.report.pages import reference
+from artifact.report.pages import front, methods, reference
+from artifact.report.site import Page, Site
 from artifact.report.terms import anchor
 from artifact.runs.lookup import find_run
 from artifact.runs.sweep import sweep
@@ -197,3 +200,151 @@ def test_a_flat_vector_or_curve_is_not_a_flat_minimum(site):
     assert flat and not {"flat", "sharp"} & {text.lower() for text in flat}
     methods = [path.read_text(encoding="utf-8") for path in site.glob("method-*.html")]
     assert not any("switches</a> on" in page for page in methods)
+
+
+# ---- counts ----------------------------------------------------------------------------------------------------------
+
+
+def test_every_count_has_one_source_and_one_name(site, content):
+    """What is not decided is not counted among what is; the sentence, the boxes, the headings and README agree."""
+    counts, page = content.counts(), text_of(site, "index.html")
+    records = [record for record in content.records.values() if record.asked == "by a paper"]
+    assert counts.statements == len(records) and counts.on_paper["not-decided"] > 0 < counts.in_training["not-run"]
+    assert counts.decided == sum(record.on_paper not in ("", "not-decided") for record in records)
+    assert counts.judged == sum(record.in_training not in ("", "not-run") for record in records)
+    wrong = counts.on_paper["refuted"] + counts.on_paper["repaired"]
+    for said in (
+        f"statements of five papers {counts.statements} decided on paper {counts.decided} judged in training "
+        f"{counts.judged} questions of the ledger's own {counts.readings}",
+        f"when {counts.statements} statements of five papers were checked",
+        f"On paper: {counts.decided} statements decided, {counts.on_paper['not-decided']} not",
+        f"In training: {counts.judged} claims judged, {counts.in_training['not-run']} not run",
+        f"A program decides {counts.decided} statements",
+        f"It refutes {wrong} (of",
+        f"Of these it corrects {counts.on_paper['repaired']}, which tables call repaired",
+        f"Our runs judge {counts.judged} claims",
+    ):
+        assert said in page, said
+    assert "stored verdicts" not in page
+    readme = (paths.ROOT / "README.md").read_text(encoding="utf-8")
+    shares = [list(map(int, row)) for row in re.findall(r"\| (\d+) of (\d+) \| (\d+) of (\d+) \|", readme)]
+    assert [sum(column) for column in zip(*shares, strict=True)][:2] == [wrong, counts.decided]
+
+
+def test_an_audit_is_counted_apart_everywhere(content, monkeypatch):
+    """As if a paper of the ledger were an audit: every count leaves it out, and its claims have their own filter."""
+    before, own = content.counts(), content.of_paper("qu2022")
+    monkeypatch.setitem(folders.AUDITS, "qu2022", None)
+    after = content.counts()
+    assert after.statements == before.statements - sum(not record.claim.reading for record in own)
+    assert after.readings == before.readings - sum(record.claim.reading for record in own)
+    assert dict(after.audits) == {folders.TITLES["qu2022"]: len(own)}
+    for name in ("on_paper", "in_training"):
+        apart = Counter(verdict for record in own if (verdict := record.counted(name)))
+        assert getattr(after, name) == getattr(before, name) - apart == front._matrix(content, name)["totals"]
+    assert {record.asked for record in own} <= {"by an audit", "by an audit's ledger"}
+
+
+# ---- what pages said wrongly -----------------------------------------------------------------------------------------
+
+
+def test_a_figure_names_the_data_and_network_that_were_run(site):
+    """FedLESAM's Figure 4 is on CIFAR-10 by its title; other data were run, too."""
+    page = text_of(site, "figure-fan2024-fig4.html")
+    here = re.search(r"Here: ([^.]*)\. The title is the paper's", page)[1]
+    assert "Fashion-MNIST" in here and re.search(r"\d+ (or \d+ )?rounds ?, n=\d", here)
+
+
+def test_a_method_says_with_which_hyper_parameters_each_number_was_trained(site):
+    """MoFedSAM has two numbers for one column, at radius 0.1 and at 0.01."""
+    rows = re.findall(r"<tr>(.*?)</tr>", (site / "method-mofedsam.html").read_text(encoding="utf-8"), re.S)
+    radii = {found[1] for row in rows if (found := re.search(r"<td>[^<]*\brho ([\d.]+)[^<]*</td>", row))}
+    assert {"0.1", "0.01"} <= radii
+
+
+def test_no_two_settings_have_one_name(content):
+    names = [setting.name for setting in settings.collect(Numbers(content))]
+    assert len(names) == len(set(names)) > 20
+
+
+def test_settings_of_one_name_say_what_differs():
+    place = {name: i for i, name in enumerate(settings.ALIKE)}
+    one, other = (["same"] * len(place) for _ in range(2))
+    other[place["weight_decay"]] = 0.001
+    found = {tuple(p): settings.Setting("MNIST (CNN)", "IID", "all", "", 1) for p in (one, other)}
+    told_apart = settings._told_apart(found)
+    assert [setting.data for setting in told_apart] == [
+        "MNIST (CNN, weight decay same)",
+        "MNIST (CNN, weight decay 0.001)",
+    ]
+
+
+def test_forms_of_one_method_are_no_methods_to_choose_among(content):
+    """A table that compares forms of one method, such as 'radius as meant' and 'released', has no setting."""
+    several = [at for at in Numbers(content).tables if at.runs and at.table.given is None]
+    alone = {at.link for at in several if len({run.config()["algorithm"] for run in at.runs}) == 1}
+    assert not alone & {at.link for setting in settings.collect(Numbers(content)) for at in setting.tables}
+    at = next(at for at in several if at.link not in alone and list(settings._accuracies(at)))
+    name = at.runs[0].config()["algorithm"]
+    entries = [e for e in at.entries if e.runs and {r.config()["algorithm"] for r in e.runs} == {name}]
+    assert entries and not list(settings._accuracies(replace(at, entries=entries)))
+
+
+def test_a_star_needs_more_than_two_settings(site):
+    page = (site / "pairs.html").read_text(encoding="utf-8")
+    assert re.search(r"\*\s*<span", page)
+    assert not re.search(r"\*\s*<span[^>]*>\[[^\]]*\] \([12]\)", page)
+
+
+def test_toy_data_and_training_are_not_taken_for_each_other(content):
+    """Where a check trained toy problems and the runs say another thing, the first sentence names the toy data."""
+    toys = [record for record in content.records.values() if record.on_paper == "on-toy-data"]
+    assert toys
+    for record in toys:
+        assert evidence.parts(record)[0].text.startswith("On the toy data of the check: ")
+
+
+def test_a_method_of_an_audit_has_a_title_an_idea_and_no_broken_link(content):
+    class FedOwn(FedAvg):
+        """One sentence about it,
+        over two lines.
+
+        More of it.
+        """
+
+    said = methods._of_an_audit(FedOwn)
+    assert said["title"] == "FedOwn" and said["idea"] == "One sentence about it, over two lines."
+    assert "test_answers.py of an audit" in said["source"] and said["steps"] == []
+    page = Site(content).render(Page("method-own.html", "method.html", _context_of_a_method(said)))
+    assert "GLOSS-1" in page and "#GLOSS-1" not in page and 'href="discrepancies.html#GEN-1"' in page
+
+
+def _context_of_a_method(said):
+    empty = {key: [] for key in ("code", "options", "switches", "special", "discrepancies", "results", "claims")}
+    text = {"title": said["title"], "name": "own", "method": said, "steps": []}
+    return empty | text | {"released": ["GEN-1", "GLOSS-1"], "known": {"GEN-1"}}
+
+
+def test_a_dash_of_a_table_stays_a_dash(site):
+    """FedSMOO's Tables 3 and 7 print '-' where FedAdam never reaches 74 %."""
+    for name in ("table-sun2023-3.html", "table-sun2023-7.html"):
+        page = text_of(site, name)
+        assert "paper target accuracy" not in page and re.search(r"FedAdam [^%]*paper - ", page)
+
+
+def test_the_miniature_page_says_where_else_miniatures_count(site):
+    page = text_of(site, "miniature.html")
+    assert "no other page of this site shows them" not in page and "takes what a round costs from a miniature" in page
+    assert "a miniature" in text_of(site, "costs.html")
+
+
+def test_no_page_speaks_of_a_machine_that_its_reader_does_not_have(site):
+    for path in site.glob("*.html"):
+        assert "on this machine" not in text_of(site, path.name), path.name
+
+
+@pytest.mark.parametrize("name", ["table-fan2024-2.html"])
+def test_columns_that_were_not_run_are_told_apart(site, name):
+    """Names of columns hold commas, so that a list of them has semicolons."""
+    page = text_of(site, name)
+    assert re.search(r"Not run, in whole or in part \([^)]*\): CIFAR-10, 10% of 100, \S+; CIFAR-10, 10% of 100", page)

@@ -26,10 +26,14 @@ SEEDS = 30
 def build(site: Site) -> Iterator[Page]:
     records = [record for record in site.content.records.values() if record.in_training]
     context: dict[str, Any] = {"title": "Training verdicts", "rows": [_row(record) for record in records]}
-    context["totals"] = [(v, n) for v in EMPIRICAL if (n := sum(r.counted("in_training") == v for r in records))]
-    context["own"] = [(v, n) for v in EMPIRICAL if (n := sum(r.in_training == v and r.claim.reading for r in records))]
-    judged = [record for record in records if record.counted("in_training") not in ("", "not-run")]
-    context |= {"judged": len(judged), "provisional": sum(r.provisional for r in judged), "reasons": _reasons(judged)}
+    counts = site.content.counts()
+    context |= {"judged": counts.judged, "waiting": counts.in_training["not-run"], "provisional": counts.provisional}
+    context["totals"] = [(v, n) for v in EMPIRICAL if (n := counts.in_training[v])]
+    context["apart"] = [
+        (asked, [(v, n) for v in EMPIRICAL if (n := sum(r.in_training == v and r.asked == asked for r in records))])
+        for asked in dict.fromkeys(r.asked for r in records if r.asked != "by a paper")
+    ]
+    context["reasons"] = _reasons(r for r in records if r.asked == "by a paper")
     yield Page("training.html", "training.html", context)
     settings = collect(site.numbers)
     site.files["static/settings.js"] = ("window.fedsharp = " + json.dumps(_as_data(settings)) + ";\n").encode()

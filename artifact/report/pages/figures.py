@@ -17,6 +17,8 @@ from artifact.report import charts, counterexamples
 from artifact.report.numbers import page_of
 from artifact.report.pictures import Picture
 from artifact.report.site import Page, Site
+from artifact.runs.lookup import find_runs
+from artifact.verdicts import setting
 from artifact.verdicts.ledger import PAPERS, TITLES
 
 LINES = {"curves", "sweep", "probe", "spectrum"}
@@ -69,8 +71,11 @@ def _at_profile(site: Site, figure: Any, profile: str) -> dict[str, Any]:
     found = select(f"{figure.paper}/{figure.id}", profile)
     records = [record_of(panel, stored, store, False) for panel in found]
     picture = site.pictures.find(f"{figure.paper}-{figure.id}-{profile}")
+    runs = {run.key: run for panel in found for series in panel.series for run in find_runs(series.configs, stored)}
+    seeds = len({run.config()["seed"] for run in runs.values()})
     return {
         "profile": profile,
+        "scale": setting.in_words(list(runs.values()), seeds),
         "charts": _charts(f"{figure.id}-{profile}".replace(".", "-"), records, picture),
         "picture": picture,
         "texts": _by_panel(records, "texts"),

@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from artifact.papers.folders import AUDITS
+from artifact.papers import folders
 from artifact.report import evidence, headlines, notebooks
 from artifact.report.content import Content, Finding, Record
 from artifact.report.mathematics import typeset
@@ -56,8 +56,8 @@ def build(site: Site) -> Iterator[Page]:
 def _matrix(content: Content, name: str) -> dict[str, Any]:
     """Papers against one of the two kinds of verdicts. name: of the record's property, which the filter shares."""
     found = {paper: Counter(v for r in content.of_paper(paper) if (v := r.counted(name))) for paper in PAPERS}
-    rows = [{"paper": p, "counts": n, "total": n.total(), "audit": p in AUDITS} for p, n in found.items()]
-    return {"name": name, "rows": rows, "totals": sum(found.values(), Counter())}
+    rows = [{"paper": p, "counts": n, "total": n.total(), "audit": p in folders.AUDITS} for p, n in found.items()]
+    return {"name": name, "rows": rows, "totals": getattr(content.counts(), name)}
 
 
 def _finding(site: Site, finding: Finding) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import dataclasses
 import inspect
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
@@ -23,7 +24,7 @@ from artifact.report.site import Page, Site
 def build(site: Site) -> Iterator[Page]:
     shown = []
     for name, cls in algorithms.ALGORITHMS.items():
-        text = site.content.methods.get(name, {"title": name, "source": "", "idea": "", "steps": []})
+        text = site.content.methods.get(name) or _of_an_audit(cls)
         results = _results(site, name)
         released = sorted(algorithms.resolve(name, "released", None, ())) if algorithms.has_code(name) else None
         context = {
@@ -36,6 +37,7 @@ def build(site: Site) -> Iterator[Page]:
             "switches": _switches(site, cls),
             "discrepancies": [row for row in cited(site.content) if row["algorithm"] == text["title"]],
             "released": released,
+            "known": {row["id"] for row in site.content.discrepancies},
             "special": sorted(algorithms.SPECIAL.get(name, ((), {}))[0]),
             "results": results,
             "claims": _claims(site, text["title"]),
@@ -43,6 +45,17 @@ def build(site: Site) -> Iterator[Page]:
         yield Page(f"method-{name}.html", "method.html", context)
         shown.append({"name": name, "method": text, "results": len(results)})
     yield Page("methods.html", "methods.html", {"title": "Methods", "methods": shown})
+
+
+def _of_an_audit(cls: type) -> dict[str, Any]:
+    """What the pages say of a method that the project's texts do not know: the name and docstring of its class."""
+    idea = " ".join((inspect.getdoc(cls) or "").partition("\n\n")[0].split())
+    return {
+        "title": cls.__name__,
+        "source": f"The file {Path(inspect.getfile(cls)).name} of an audit",
+        "idea": idea,
+        "steps": [],
+    }
 
 
 def _classes(cls: type) -> list[type]:
@@ -89,7 +102,9 @@ def _results(site: Site, name: str) -> list[dict[str, Any]]:
     found = []
     for at, entry in site.numbers.of_method(name):
         place = f"{entry.cell.row.label} / {entry.cell.heading or 'value'}"
-        found.append({"at": at, "entry": entry, "place": place, "unit": entry.cell.metric.unit})
+        own = entry.runs[0].config()["hyper"]
+        hyper = ", ".join(f"{key} {value:g}" for key, value in own.items() if isinstance(value, int | float))
+        found.append({"at": at, "entry": entry, "place": place, "unit": entry.cell.metric.unit, "hyper": hyper})
     return found
 
 
