@@ -10,6 +10,7 @@ from artifact.papers.figures import select
 from artifact.report.numbers import page_of
 from artifact.report.outstanding import told
 from artifact.report.site import Page, Site
+from artifact.verdicts.ledger import PAPERS
 
 
 def build(site: Site) -> Iterator[Page]:
@@ -42,7 +43,7 @@ def _figures(site: Site, profile: str) -> Iterator[dict[str, Any]]:
     for paper, figure in experiments.all_figures():
         panels = select(f"{figure.paper}/{figure.id}", profile)
         yield {
-            "link": page_of("figure", paper.paper, figure.id),
+            "link": page_of("figure", paper.paper, figure.id) if paper.paper in PAPERS else "",
             "name": f"{paper.title}, {figure.location}",
             "cells": f"{len(panels)} panel{'s' if len(panels) != 1 else ''}",
             "missing": site.outstanding.of(figure.paper, figure.id, profile),
