@@ -51,7 +51,7 @@ MOST = {
     "papers": 5_168,
     "bench": 808,
     "verdicts": 1_996,
-    "report": 4_303,
+    "report": 4_308,
     "audit": 422,
     "cli": 269,
     "__main__": 38,

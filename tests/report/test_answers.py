@@ -251,8 +251,10 @@ def test_an_audit_is_counted_apart_everywhere(content, monkeypatch):
 def test_a_figure_names_the_data_and_network_that_were_run(site):
     """FedLESAM's Figure 4 is on CIFAR-10 by its title; other data were run, too."""
     page = text_of(site, "figure-fan2024-fig4.html")
-    here = re.search(r"Here: ([^.]*)\. The title is the paper's", page)[1]
-    assert "Fashion-MNIST" in here and re.search(r"\d+ (or \d+ )?rounds ?, n=\d", here)
+    here = re.search(r"Here: (.*?)\. Titles are the paper's", page)[1]
+    assert "CIFAR-10: Fashion-MNIST, 10,000 training images" in here and re.search(
+        r"\d+ (or \d+ )?rounds ?, n=\d", here
+    )
 
 
 def test_a_method_says_with_which_hyper_parameters_each_number_was_trained(site):

@@ -34,6 +34,8 @@ KINDS = (
     "costs.html",
     "provenance.html",
     "glossary.html",
+    "unrun.html",
+    "contributing.html",
 )
 WIDTHS = {"desktop": 1400, "phone": 390}
 #: pixels of a printed sheet within Chromium's margins

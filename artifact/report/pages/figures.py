@@ -11,13 +11,13 @@ import numpy as np
 from artifact.papers import experiments
 from artifact.papers.figures import record as record_of
 from artifact.papers.figures import select
-from artifact.papers.figures.series import UNTRAINED
+from artifact.papers.figures.series import UNTRAINED, PanelAt
 from artifact.papers.folders import named
 from artifact.report import charts, counterexamples
 from artifact.report.numbers import page_of
 from artifact.report.pictures import Picture
 from artifact.report.site import Page, Site
-from artifact.runs.lookup import find_runs
+from artifact.runs.lookup import Stored, find_runs
 from artifact.verdicts import setting
 from artifact.verdicts.ledger import PAPERS, TITLES
 
@@ -71,11 +71,10 @@ def _at_profile(site: Site, figure: Any, profile: str) -> dict[str, Any]:
     found = select(f"{figure.paper}/{figure.id}", profile)
     records = [record_of(panel, stored, store, False) for panel in found]
     picture = site.pictures.find(f"{figure.paper}-{figure.id}-{profile}")
-    runs = {run.key: run for panel in found for series in panel.series for run in find_runs(series.configs, stored)}
-    seeds = len({run.config()["seed"] for run in runs.values()})
+    scales = [{"title": r["title"], "scale": _scale(p, stored)} for p, r in zip(found, records, strict=True)]
     return {
         "profile": profile,
-        "scale": setting.in_words(list(runs.values()), seeds),
+        "scale": "; ".join(_by_panel(scales, "scale")),
         "charts": _charts(f"{figure.id}-{profile}".replace(".", "-"), records, picture),
         "picture": picture,
         "texts": _by_panel(records, "texts"),
@@ -85,6 +84,12 @@ def _at_profile(site: Site, figure: Any, profile: str) -> dict[str, Any]:
         "missing": site.outstanding.of(figure.paper, figure.id, profile),
         "command": f"python -m artifact figure {named(figure.paper, figure.id)} --profile {profile}",
     }
+
+
+def _scale(panel: PanelAt, stored: Stored) -> str:
+    """What a panel's runs were trained on, in words; n: seeds."""
+    runs = [run for series in panel.series for run in find_runs(series.configs, stored)]
+    return setting.in_words(runs, len({run.config()["seed"] for run in runs}))
 
 
 def _by_panel(records: Sequence[Mapping[str, Any]], name: str) -> list[str]:
