@@ -47,7 +47,7 @@ MOST = {
     "flower": 440,
     "optim": 228,
     "losses": 31,
-    "runs": 4_087,
+    "runs": 4_099,
     "papers": 5_168,
     "bench": 808,
     "verdicts": 1_996,

@@ -6,6 +6,7 @@ import atexit
 import contextlib
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -77,9 +78,16 @@ def interruptible() -> Iterator[None]:
     It is raised when the imports in progress have ended: in the midst of one it is lost, or leaves a compiled module in
     halves, which can end the process by another signal. After the block the process is ending: a signal of the same
     request changes nothing, a later one ends it at once. While the interpreter takes itself down, which would make a
-    signal deadly again, none counts.
+    signal deadly again, none counts. An interrupted process ends after Python's exit functions, of which the first
+    registered runs last: a compiled module whose threads were interrupted amid their start would abort it.
     """
-    over, since = False, None
+    over, since, interrupted = False, None, False
+
+    def leave() -> None:
+        if interrupted:
+            with contextlib.suppress(OSError, ValueError):  # a closed pipe, a closed stream
+                sys.stdout.flush(), sys.stderr.flush()
+            os._exit(130)
 
     def interrupt(_number: int, frame: FrameType | None) -> None:
         nonlocal since
@@ -96,11 +104,15 @@ def interruptible() -> Iterator[None]:
         REQUEST.raised = True
         raise KeyboardInterrupt
 
+    atexit.register(leave)
     for name in (*heeded(), *TIMER):
         signal.signal(name, interrupt)
         atexit.register(signal.signal, name, signal.SIG_IGN)
     try:
         yield
+    except (KeyboardInterrupt, SystemExit) as end:
+        interrupted = isinstance(end, KeyboardInterrupt) or end.code == 130
+        raise
     finally:
         over = True
         REQUEST.again()  # so that a signal right after the end belongs to it

@@ -119,6 +119,31 @@ def test_a_signal_after_the_end_changes_nothing_at_first_and_is_told_later(pause
         assert (process.wait(60), process.stderr.read()) == expected
 
 
+ABORTS = """
+import atexit
+import ctypes
+import sys
+from artifact.runs.processes import interruptible
+
+libc = ctypes.CDLL(None)
+with interruptible():
+    libc.__cxa_atexit(ctypes.cast(libc.abort, ctypes.c_void_p), None, None)  # as a thread that nobody joined does
+    atexit.register(lambda: print("exit functions ran"))
+    {end}
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "code"), [("sys.exit(130)", 130), ("raise KeyboardInterrupt", 130), ("sys.exit(0)", -signal.SIGABRT)]
+)
+def test_an_interrupted_process_is_not_aborted_by_what_compiled_modules_left(end, code):
+    """Python's exit functions run and the output is written, but the destructors of compiled modules do not run."""
+    words = [sys.executable, "-c", ABORTS.format(end=end)]
+    done = subprocess.run(words, cwd=paths.ROOT, capture_output=True, text=True, timeout=60)
+    assert done.returncode == code
+    assert code < 0 or done.stdout == "exit functions ran\n"
+
+
 def test_an_interruption_that_compiled_code_tells_as_its_own_error_is_one(monkeypatch, capsys):
     def fails(*_):
         raise ValueError("Error building `dict` serializer: KeyboardInterrupt")
