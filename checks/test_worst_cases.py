@@ -9,7 +9,7 @@ import pytest
 
 from checks import worst_cases
 from theory.inexact import runs
-from theory.worst_cases import YARDSTICKS, Case, bound, inexact, smoo, with_momentum
+from theory.worst_cases import YARDSTICKS, Case, bound, inexact, smoo, strongly, with_momentum
 
 STORED = worst_cases.stored()
 EXACT = {"Delta": 1.0, "rho": 0.0, "sigma_g": 0.0, "A": 1.0}
@@ -75,6 +75,13 @@ def test_fedsmoo_without_error_and_with_one_client_is_the_proximal_step():
     """One client, exact duals: wbar^1 = w - beta grad f(wbar^1); the first gradient is bounded by D_0 alone."""
     values = {"Delta": 100.0, "beta": 1 / 9, "eps": 0.0, "D_0": 4.0}
     assert smoo(Case(1, 1, 1, 1, values)) == pytest.approx(4, rel=1e-4)
+
+
+def test_a_strongly_convex_loss_that_is_as_smooth_is_a_parabola():
+    """mu = L = 1 leaves |w - w*|^2/2: a step of 2/(gamma + 2) = 1/10 gives (9/10)^2/2, and a second one of 2/21."""
+    values = {"mu": 1.0, "gamma": 18.0, "D_0": 1.0, "rho": 0.0, "sigma_g": 0.0}
+    assert strongly(Case(1, 1, 1, 1, values)) == pytest.approx(0.405, rel=1e-5)
+    assert strongly(Case(1, 1, 1, 2, values)) == pytest.approx((9 / 10 * 19 / 21) ** 2 / 2, rel=1e-4)
 
 
 def test_the_page_is_the_one_of_the_stored_numbers():

@@ -25,6 +25,9 @@ the largest mean squared gradient over all L-smooth losses of any dimension and 
 It bounds F(w^0) - F(end) where the [theorem](README.md) bounds F(w^0) - F^*, so that a method's runs are at most the
 worst case, and this is at most the proved bound. The ratio says how much of a bound is needed.
 
+For the theorem on strongly convex means it is the largest F(w^T) - F^*. Strong convexity is asked between the averages
+and the minimiser only, so that the number is at least the worst case.
+
 Gradients have no noise here. Cohorts are drawn in one round. MAN's theorems are about layers and a penalty, for which
 no such program is known to us. The papers' printed bounds are not drawn.
 The numbers are the dual values of PEPit {version}, with a relative error of about 1e-6.
