@@ -65,7 +65,7 @@ class Site:
     """A number in a source file.
 
     owner: claim id, or module of statement objects. start, end: place in the text. statement: first line of the Python
-    statement that holds it.
+    statement that holds it. branch: first line behind the ``if`` in whose condition it stands, 0 elsewhere.
     """
 
     owner: str
@@ -74,6 +74,7 @@ class Site:
     end: int
     number: str
     statement: int
+    branch: int = 0
 
     def edited(self) -> str:
         """The module's source with the number raised by one."""
@@ -107,6 +108,8 @@ def numbers(owner: str, module: ModuleType, function: ast.FunctionDef | ast.Modu
     body = function.body[1:] if ast.get_docstring(function) is not None else function.body
     statements = [part for top in body for part in ast.walk(top) if isinstance(part, ast.stmt)]
     inside = {id(node): part.lineno for part in statements for node in ast.walk(part)}
+    tests = [part for part in statements if isinstance(part, ast.If)]
+    branches = {id(node): part.body[0].lineno for part in tests for node in ast.walk(part.test)}
     for node in (node for top in body for node in ast.walk(top)):
         if not isinstance(node, ast.Constant) or id(node) in skipped or not encoded:
             continue
@@ -115,7 +118,7 @@ def numbers(owner: str, module: ModuleType, function: ast.FunctionDef | ast.Modu
             end = starts[node.end_lineno - 1] + node.end_col_offset  # type: ignore[operator]
             for match in NUMBER.finditer(text[begin:end]):
                 place = begin + match.start(), begin + match.end()
-                yield Site(owner, module.__name__, *place, match[0], inside[id(node)])
+                yield Site(owner, module.__name__, *place, match[0], inside[id(node)], branches.get(id(node), 0))
 
 
 def sites() -> list[Site]:
@@ -228,7 +231,10 @@ def after_edit(site: Site) -> dict[str, Any]:
 
 
 def reached(site: Site) -> dict[str, Any]:
-    """Whether what is seen depends on the site's line at all; a constant's has run before."""
+    """Whether what is seen depends on the site's line at all; a constant's has run before.
+
+    The condition of a branch that is not taken says when a check refuses to answer, or what a changed constant gives.
+    """
     if any(isinstance(node, ast.Assign) and node.lineno == site.statement for node in _tree(site.module)):
         return {"reached": True}
     lines: set[int] = set()
@@ -242,7 +248,7 @@ def reached(site: Site) -> dict[str, Any]:
 
     sys.settrace(trace)
     seen(site.owner)
-    return {"reached": site.statement in lines}
+    return {"reached": site.statement in lines and (not site.branch or site.branch in lines)}
 
 
 def try_edits(count: int, seed: int = 0) -> Iterator[tuple[Site, str]]:

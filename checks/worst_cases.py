@@ -100,7 +100,7 @@ def _draw(name: str, rows: list[dict[str, Any]], runs: Mapping[int, float], path
     figure = Figure(figsize=(6, 3.4), layout="constrained")
     axes = figure.subplots()
     axes.axhline(1, color="black", lw=1, label="proved bound")
-    marks = iter("osD^v<>")
+    marks = iter("osD^v<>P*X")
     for size in sorted({(row["N"], row["S"], row["K"]) for row in rows}):
         mine = [row for row in rows if (row["N"], row["S"], row["K"]) == size]
         shares = [row["worst"] / row["proved"] for row in mine]

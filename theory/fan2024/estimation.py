@@ -155,13 +155,15 @@ def length_of_the_perturbation() -> Verdict:
     Reference: Fan et al. 2024, Sec. 4.1 last display, eq. (3), Algorithm 1, App. B.1.
     """
     rho = sp.Symbol("rho", positive=True)
-    solutions = sp.solveset(sp.Eq(rho**2, rho), rho, sp.Interval.open(0, sp.oo))
+    lengths = sp.Eq(rho**2, rho)
+    solutions = sp.solveset(lengths, rho, sp.Interval.open(0, sp.oo))
     return repaired(
         _replay_radius,
         {"rho": Q(1, 10)},
         r"$w_{i,k+1}^t=w_{i,k}^t-\eta_l\nabla F_i(w_{i,k}^t+\delta)$ with $\delta=\rho\,{\rm unit}(w_i^{old}-w^t)$; "
         r"the form $w+\rho\delta$ needs $\|\delta\|=1$.",
-        f"rho*|delta| with |delta| = 1 equals |delta| with |delta| = rho; rho^2 = rho for rho > 0 only at {solutions}",
+        "rho*|delta| with |delta| = 1 equals |delta| with |delta| = rho; "
+        f"{lengths.lhs} = {lengths.rhs} for rho > 0 only at {solutions}",
         lengths={str(r): [r * r, r, r] for r in (0.01, 0.1, 1.0)},
     )
 

@@ -219,7 +219,7 @@ def sharpness_is_nonnegative(scale: float = 1.0) -> Verdict:
     x = sp.Symbol("x", real=True)
     bumpy = sp.Rational(1, 10) * x - x**2
     single = sp.simplify(bumpy.subs(x, 1) - bumpy.subs(x, 0))
-    return proved(combination(worst - factor * base, slacks), one_gradient_step_excess=str(single))
+    return proved(combination(worst - factor * base, slacks), one_gradient_step_excess=f"{single} for {bumpy}")
 
 
 @check("fan24-variants-direct", mutations=((0.9, "refuted"), (1.1, "refuted")))

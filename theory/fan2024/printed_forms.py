@@ -72,14 +72,15 @@ def server_sum_or_mean() -> Verdict:
     steps = K * w - models  # sum of w - w_i
     certificate = identity(w - eta_g * steps, w - K * eta_g * steps / K, label="sum with eta_g = mean with K eta_g")
     factors = {str(k): float(abs(1 - k * Q(1, 2))) for k in range(1, 11)}
-    clients = quadratic_clients([[1.0]] * 10, [[0.0]] * 10)
+    count = 10
+    clients = quadratic_clients([[1.0]] * count, [[0.0]] * count)
     runs = {
-        name: [float(w) for w in path("fedavg", clients, [1.0], 10, 3, lr=0.5, switches=switches)[:, 0]]
+        name: [float(w) for w in path("fedavg", clients, [1.0], count, 3, lr=0.5, switches=switches)[:, 0]]
         for name, switches in (("mean", []), ("printed sum", ["AVG-2"]))
     }
     return repaired(
         _replay_server,
-        {"w": 1, "eta_g": 1, "eta_l": Q(1, 2), "K": 10, "rounds": 3},
+        {"w": 1, "eta_g": 1, "eta_l": Q(1, 2), "K": count, "rounds": 3},
         r"$w^{t+1}=w^t-\eta_g\frac1K\sum_{i=1}^K(w^t-w_{i,E}^t)$; the printed sum equals it with $K\eta_g$ in place "
         r"of $\eta_g$.",
         certificate,
@@ -211,6 +212,6 @@ def lesam_perturbation_is_constant() -> Verdict:
     spread = max(float((point - points[0]).abs().max()) for points in offsets for point in points)
     if spread > 1e-12:
         return refuted({"left": spread, "right": 0})
-    turn = sp.simplify(delta.subs({old: 1, w: 0}) - delta.subs({old: 0, w: 1}))
+    turns = {str(at): str(delta.subs(at)) for at in ({old: 1, w: 0}, {old: 0, w: 1})}
     found = {"spread_in_the_project": spread, "radius_in_the_project": radius}
-    return proved(certificate, margin=0.0, change_between_rounds_when_the_update_turns=str(turn), **found)
+    return proved(certificate, margin=0.0, before_and_after_the_update_turns=turns, **found)

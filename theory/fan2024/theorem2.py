@@ -312,7 +312,8 @@ def estimation_bias_of_the_algorithm(scale: float = 1.0) -> Verdict:
         r"$\text{bias}\le\frac{2L_g(\rho+\eta_g\eta_l\|\tilde g\|)}{\|\tilde g\|+\|\nabla F(w^t)\|}$, $\tilde "
         r"g=\nabla F(w^{t-1}+\delta^{t-1})$ (exact gradients): informative only while gradients exceed $L_g\rho$.",
         f"{dunkl}; {distance}",
-        first_round_with_bias_2=next(t for t in range(1, 31) if path[t] < 0),
+        bound_at_round_30=float(valid),
+        first_round_with_bias_2=next(t for t, w in enumerate(path) if w < 0),
     )
 
 
@@ -337,9 +338,10 @@ def bias_against_learning_rates() -> Verdict:
     Verdict: repaired: true for rho = 0; for constant rho > 0 the bias stays 2 once |w| < rho, whatever the step size.
     Reference: Fan et al. 2024, Sec. 5.3 last paragraph; Sec. 4.1.
     """
-    bias = {}
+    bias, models = {}, {}
     for k in (Q(1, 10), Q(1, 100), Q(1, 1000)):
         path = lesam_path(Q(-1, 4), Q(1), k, 2)
+        models[str(k)] = [str(w) for w in path]
         bias[str(k)] = float(chord_squared([path[-2] - path[-1]], [path[-1]])) ** 0.5
     return repaired(
         _replay_small_steps,
@@ -348,4 +350,5 @@ def bias_against_learning_rates() -> Verdict:
         r"tend to 0.",
         sharp_chord_certificate(),
         bias_by_kappa=bias,
+        models_by_kappa=models,
     )

@@ -40,10 +40,14 @@ class Statement:
 
     def counterexample(self, point: Mapping[str, Any], scale: float = 1.0) -> dict[str, Any] | None:
         """Plain numbers of a point with its two sides where it violates the statement exactly, else None."""
+        stored = self.at(point, scale)
+        found = self.replay_at(stored)
+        return stored if found.violated and all(found.assumptions.values()) else None
+
+    def at(self, point: Mapping[str, Any], scale: float = 1.0) -> dict[str, Any]:
+        """Plain numbers of a point with its two sides."""
         stored = {**plain(fractions_of(dict(point))), "scale": plain(Fraction(scale))}
         found = self.replay_at(stored)
-        if not (found.violated and all(found.assumptions.values())):
-            return None
         return {**stored, "left": plain(found.left), "right": plain(found.right)}
 
     def ratio(self, argument: np.ndarray, scale: float = 1.0) -> float:
@@ -79,9 +83,11 @@ def decide(
     every scale >= 1. box: lowest and highest arguments of a search where neither decides. repair: (corrected statement,
     certificate), used at scale 1 only. more: further evidence.
     """
+    tested = [statement.at(point, scale) for point in points]
     for point in points:
         if found := statement.counterexample(point, scale):
-            return _violated(found, scale, repair, more)
+            return _violated(found, scale, repair, more | {"tested_at": tested} if len(tested) > 1 else more)
+    more = more | {"tested_at": tested} if tested else more
     if proof is not None and scale >= 1:
         return Verdict("proved", {"certificate": proof, **more}, margin=_margin(statement, points))
     search = statement.search(*box, scale)

@@ -199,8 +199,9 @@ def penalty_and_sharpness() -> Verdict:
     Reference: Al Kakoun 2024, Section 3.3, text after eq. (3.8).
     """
     value = TWO_WELLS.exact
-    broad, outside = max(value([Fraction(v)])[0] for v in (-1, 0, 1)), value([Fraction(9)])[0]
-    exact = f"max_|v|<=1 F(0+v) = {broad} < {outside} = F(9) <= max_|v|<=1 F(10+v)"
+    inside, outside = {v: value([Fraction(v)])[0] for v in (-1, 0, 1)}, value([Fraction(9)])[0]
+    broad, listed = max(inside.values()), ", ".join(f"F({v}) = {size}" for v, size in inside.items())
+    exact = f"max_|v|<=1 F(0+v) = {broad} ({listed}) < {outside} = F(9) <= max_|v|<=1 F(10+v)"
     if not broad < outside:
         raise ArithmeticError(exact)
     text = (

@@ -159,14 +159,13 @@ def continuity() -> Verdict:
         relation fails on (-12.8, -12.717), because -12.8 + 17 = 4.2, not 4.283.
     Reference: Al Kakoun 2024, Section 3.1 and Figure 3.1.
     """
-    difference = [_jump(0, value) for value in ("4.28", "4.29")]
+    bracket = ("4.28", "4.29")
+    difference = [_jump(0, value) for value in bracket]
     if not difference[0] > 0 > difference[1]:
         raise ArithmeticError(f"no sign change: {difference}")
-    x0 = root(lambda t: 9 * mp.sin(mpf("0.7") * t) - mpf("0.07") * t**2, 4.28, 4.29)
-    text = (
-        f"9 sin(0.7x) - 0.07x^2 is {mp.nstr(difference[0], 8)} at 4.28 and {mp.nstr(difference[1], 8)} at "
-        f"4.29; root {plain(x0)}"
-    )
+    x0 = root(lambda t: 9 * mp.sin(mpf("0.7") * t) - mpf("0.07") * t**2, *map(float, bracket))
+    signs = " and ".join(f"{mp.nstr(value, 8)} at {t}" for value, t in zip(difference, bracket, strict=True))
+    text = f"9 sin(0.7x) - 0.07x^2 is {signs}; root {plain(x0)}"
     instance = {"join": JOIN_2, "shift": 17}
     found = join_replay({"counterexample": instance})
     evidence = {

@@ -237,7 +237,7 @@ def limits_of_algorithm3() -> Verdict:
             identity(n**2 / n, n, label="K = 1: r = <g,g>/|g|, n = |g|"),
         )
     )
-    return Verdict("proved", {"certificate": text, "largest_trajectory_gap": gaps})
+    return Verdict("proved", {"certificate": text, "largest_trajectory_gap": gaps, "equal_clients": same})
 
 
 def _gap(a: np.ndarray, b: np.ndarray) -> float:
@@ -272,6 +272,7 @@ def initial_ratio() -> Verdict:
     evidence = {
         "counterexample": {**instance, "left": plain(found.left), "right": plain(found.right)},
         "model_after_round_0_body_and_text": paths,
+        "setting_of_the_runs": setting,
     }
     return Verdict("refuted", evidence, margin=float(found.left / found.right))
 

@@ -48,14 +48,15 @@ def cross_term_vanishes(scale: float = 1.0) -> Verdict:
     """
     a, eta, g, mean = sp.symbols("a eta g gbar", real=True)
     cross = total((a - eta * mean) * (mean - g), {g: sp.Rational(str(scale)) * mean}, 1)
-    exact = [enumerate_cross_term(Fraction(n, 3), Fraction(1, n + 4)) for n in range(1, 6)]
-    if any(exact):
+    pairs = [(Fraction(n, 3), Fraction(1, n + 4)) for n in range(1, 6)]
+    exact = {f"{one}, {other}": enumerate_cross_term(one, other) for one, other in pairs}
+    if any(exact.values()):
         raise ArithmeticError(f"the enumerated cross term is {exact}")
     label = (
         "E (a - eta gbar)(gbar - g) by linearity of E, any distribution with E g = gbar and E 1 = 1; a = thetabar - "
         "theta* and gbar are fixed given the local models; g a coordinate of gtilde, summed over the coordinates"
     )
-    return decide_identity(cross, 0, label=label, enumerated=[str(x) for x in exact])
+    return decide_identity(cross, 0, label=label, enumerated={pair: str(x) for pair, x in exact.items()})
 
 
 def _variance(L, K, theta, c, rho):

@@ -91,9 +91,11 @@ def condition_of_c2() -> Verdict:
     Reference: Qu et al. 2022, Lemma C.2.
     """
     change, product = _aligned(3, Fraction(2))
-    require(change > product * Fraction(2719, 1000), "26 > 6 * 2.719 > 6 e")
+    above_e = Fraction(2719, 1000)
+    require(change > product * above_e and float(above_e) > np.e, f"{change} > {product * above_e} > {product} e")
     return proved(
-        f"scalar weights 1, perturbations 2, depth 3: change {change} > {product} e, as e < 2.719", 26 / (6 * np.e)
+        f"scalar weights 1, perturbations 2, depth 3: change {change} > {product} e, as e < {above_e}",
+        float(change / product) / np.e,
     )
 
 
@@ -153,7 +155,7 @@ def tail_and_union(scale: float = 1.0) -> Verdict:
     union = require_identity(
         2 * d * h * sp.exp(-sp.log(4 * h * d)), sp.Rational(1, 2), "union bound at t^2 = 2h log(4hd)"
     )
-    return proved(f"variance parameter h lambda^2: {_variance_parameter()}; {union}")
+    return proved(f"variance parameter h lambda^2: {_variance_parameter()}; {union}", tested_at=point)
 
 
 def _variance_parameter() -> str:
@@ -193,8 +195,10 @@ def choice_of_lambda() -> Verdict:
     exact = sp.simplify(gamma / (sp.E**2 * size))
     first = require_identity(printed, 4 * sp.sqrt(2), "c for the factor 4e")
     second = require_identity(exact, 16 * sp.sqrt(2) / sp.E, "c for the factor e^2")
-    require(4 <= float(printed) < 8 <= float(exact), "c >= 4, c < 8, c >= 8")
-    return proved(f"{first}; {second}", None, c_printed=float(printed), c_exact=float(exact))
+    quarter, eighth = 4, 8  # c that the printed and the exact factor ask for
+    require(quarter <= float(printed) < eighth <= float(exact), f"c >= {quarter}, c < {eighth}, c >= {eighth}")
+    asked = {"gamma/4": quarter, "gamma/8": eighth}
+    return proved(f"{first}; {second}", None, c_printed=float(printed), c_exact=float(exact), c_asked=asked)
 
 
 def _kl_values(v) -> tuple[Fraction, Fraction]:
@@ -399,8 +403,9 @@ def dependence_on_the_radius() -> Verdict:
     """
     term, rho = _complexity_symbolic()
     require(sp.diff(term, rho) == 0, "derivative in rho is 0")
-    value = _complexity_at(Fraction(1, 10))
-    return refuted({"rho_small": "1/10", "rho_large": "1/2"}, 1.0, complexity_at_both=float(value))
+    example = {"rho_small": "1/10", "rho_large": "1/2"}
+    value = _complexity_at(Fraction(example["rho_small"]))
+    return refuted(example, 1.0, complexity_at_both=float(value))
 
 
 def _complexity_symbolic() -> tuple[sp.Expr, sp.Symbol]:

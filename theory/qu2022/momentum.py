@@ -62,14 +62,16 @@ def client_drift_of_mofedsam() -> Verdict:
     """
     v = instance(_OVERSHOOT)
     drift = _overshoot(v["beta"], v["eta"], v["eta_g"])["drift"]
-    require(drift > _right_d1(v, 2) and drift > _right_d1(v, 4), "both printings fail")
+    printings = {f"eta^{power}": _right_d1(v, power) for power in (2, 4)}
+    require(all(drift > right for right in printings.values()), "both printings fail")
     return repaired(
         _OVERSHOOT,
         r"deterministic gradients, $\beta KL\eta_l\le\frac1{10}$: $\mathcal "
         r"E_w\le\tfrac{100}{27}K^2\eta_l^2\big(\beta^2"
         r"(\|\nabla F(w^r)\|^2+\sigma_g^2+L^2\rho^2)+(1-\beta)^2\|\Delta^r\|^2\big)$",
         corrected.momentum_drift(),
-        ratio(drift, _right_d1(v, 2)),
+        ratio(drift, printings["eta^2"]),
+        right_of_both_printings={name: str(right) for name, right in printings.items()},
     )
 
 
@@ -194,14 +196,15 @@ def second_moment_with_sampling() -> Verdict:
     """
     v = instance(_IDENTICAL)
     state = _identical(int(v["N"]), v["beta"], v["eta_g"])
-    require(state["update"] > state["w"] ** 2 / 900, "left exceeds the statement's right side")
+    right = state["w"] ** 2 / 900
+    require(state["update"] > right, "left exceeds the statement's right side")
     return repaired(
         _IDENTICAL,
         r"$\mathbb E\|\Delta^{r+1}\|^2\le(1-\beta)\mathbb E\|\Delta^r\|^2+\beta\,\mathbb E\|\bar u\|^2"
         r"+\beta^2\kappa\,\frac1N\sum_i\mathbb E\|u_i-\bar u\|^2$ with $u_i=\frac1K\sum_k\tilde g_{i,k}$, $\bar "
         r"u=\frac1N\sum_iu_i$, $\kappa=\frac{N-S}{S(N-1)}$ for $S$ clients drawn without replacement, with any noise",
         second_moment(),
-        ratio(state["update"], state["w"] ** 2 / 900),
+        ratio(state["update"], right),
     )
 
 
@@ -257,6 +260,7 @@ def inner_product_of_d3(scale: float = 1.0) -> Verdict:
     """
     beta = Fraction(1, 10)
     left, right = -1 + beta, 3 * beta / 2 - 1 - Fraction(scale) * beta / 2
+    tested = {"beta": str(beta), "gradient": 1, "left": str(left), "right": str(right)}
     if left > right:
         return refuted({"gradient": 1, "beta": str(beta), "scale": str(Fraction(scale))}, None)
     p, q, b = sp.symbols("p q beta", real=True)
@@ -265,4 +269,5 @@ def inner_product_of_d3(scale: float = 1.0) -> Verdict:
         (3 * b / 2 - 1) * p**2 + b / 2 * (p - q) ** 2 - b / 2 * q**2,
         "with Delta^(r+1) = -(beta q + (1 - beta) p)",
     )
-    return proved(f"{direction}; {polarisation('beta')}; |p - q|^2 <= 2 L^2 (E_w + E_delta)", 1.0)
+    reason = f"{direction}; {polarisation('beta')}; |p - q|^2 <= 2 L^2 (E_w + E_delta)"
+    return proved(reason, 1.0, tested_at=tested)

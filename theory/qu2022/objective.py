@@ -58,6 +58,7 @@ def pooled_risk(scale: float = 1.0) -> Verdict:
         require_identity(average, pooled, "(1/N) sum_i S_i/m = (sum_i S_i)/(sum_i m), any N and m, S_i any m losses"),
         1.0,
         dirichlet_largest_over_smallest_client=float(sizes.max() / sizes.min()),
+        tested_at=point,
         dirichlet_largest_weight_ratio=float(sizes.max() * len(sizes) / sizes.sum()),
     )
 
@@ -157,7 +158,8 @@ def expansion_error(scale: float = 1.0) -> Verdict:
     if _replay_taylor(point).violated:
         return refuted(point, 1 / scale)
     require(scale >= 1, "the constant is at least L/2")
-    return proved(f"{integral}; upper bound by it at every delta, lower bound at delta = rho g/|g|; {tight}", 1 / scale)
+    reason = f"{integral}; upper bound by it at every delta, lower bound at delta = rho g/|g|; {tight}"
+    return proved(reason, 1 / scale, tested_at=point)
 
 
 def _replay_sign(evidence) -> Replay:
@@ -257,7 +259,7 @@ def gaussian_smoothing(scale: float = 1.0) -> Verdict:
     variation = sp.erf(r / (2 * sp.sqrt(2)))  # 2 Phi(r/2) - 1, eps = 1
     slope = sp.simplify(sp.diff(2 * variation, r).subs(r, 0))
     concave = sp.simplify(sp.diff(variation, r, 2) / sp.exp(-(r**2) / 8))
-    require(slope == SHARP_SMOOTHING and concave.subs(r, 1) < 0, "concave total variation with slope sqrt(2/pi)")
+    require(slope == SHARP_SMOOTHING and concave.is_negative, "concave total variation with slope sqrt(2/pi)")
     smoothed = sp.diff(x * sp.erf(x / sp.sqrt(2)) + sp.sqrt(2 / sp.pi) * sp.exp(-(x**2) / 2), x, 2)
     require(sp.simplify(smoothed.subs(x, 0) - SHARP_SMOOTHING) == 0, "second derivative of E|x + z| at 0")
     worst = float(SHARP_SMOOTHING) / (2 * scale)
@@ -342,7 +344,8 @@ def smoothness_and_speed(scale: float = 1.0) -> Verdict:
     point = {"kappa_small": 2, "kappa_large": 4, "claimed_sign": 1 if scale > 0 else -1}
     if _replay_rate(point).violated:
         return refuted(point, None)
-    return proved(f"d bound/dL = {slope} > 0; d/dkappa (kappa - 1)/(kappa + 1) = {contraction} > 0", None)
+    reason = f"d bound/dL = {slope} > 0; d/dkappa (kappa - 1)/(kappa + 1) = {contraction} > 0"
+    return proved(reason, None, tested_at=point)
 
 
 def _replay_rate(evidence) -> Replay:

@@ -9,7 +9,7 @@ import sympy as sp
 
 from theory.kit import certificates, lemmas
 from theory.kit.second_certificate import second_certificate, three_term_split_by_z3
-from theory.kit.symbolic import MEAN_SQUARE, lagrange
+from theory.kit.symbolic import MEAN_SQUARE, lagrange, total
 from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
 from theory.qu2022 import figures
 from theory.qu2022.common import instance, proved, ratio, refuted, repaired, require, require_identity
@@ -41,7 +41,8 @@ def young_inequality(scale: float = 1.0) -> Verdict:
     if _replay_young(point).violated:
         return refuted(point, 1 / scale)
     require(scale >= 1, "the right side is at least the printed one")
-    return proved(certificate + "; a square over a > 0; scaling the right side up keeps the inequality", 1 / scale)
+    reason = certificate + "; a square over a > 0; scaling the right side up keeps the inequality"
+    return proved(reason, 1 / scale, tested_at=point)
 
 
 def gram_matrix(count: int) -> str:
@@ -89,15 +90,15 @@ def independent_mean_zero() -> Verdict:
         terms (see qu22-lemB.4-orth).
     Reference: Qu et al. 2022, Lemma A.3.
     """
-    total, mean, before, square = sp.symbols("E_sum E_x E_sum2 E_x2")  # of the sum so far and of one more term
-    grown = (before + 2 * total * mean + square).subs({mean: 0})  # the cross term factors by independence
+    s, x, before, square = sp.symbols("s x E_s2 E_x2")  # the sum so far and one more term
+    grown = total((s + x) ** 2, {s**2: before, s * x: sp.Integer(0), x**2: square}, 1)  # E s x = E s E x
     certificate = require_identity(
         grown, before + square, "E|sum + x|^2 with one more term, by induction over the terms"
     )
     step, noise = Fraction(1, 10), (Fraction(1), Fraction(-1))
     # F = x^2/2 from w = 0: the gradient at the second step is -step * noise of the first
     cross_term = sum(z * (-step * z) for z in noise) / 2
-    require(cross_term != 0, "noise and later gradient correlate")
+    require(cross_term, "noise and later gradient correlate")
     return proved(certificate, 1.0, cross_term_in_local_sgd=str(cross_term))
 
 
@@ -320,7 +321,8 @@ def one_definition_for_both_uses() -> Verdict:
     rho = Fraction(1, 4)
     own, common = _averages(rho)
     require(own != common, "the identity fails with client perturbations")
-    bound = require(abs(own - common) <= 2 * 3 * rho, f"|{own} - ({common})| <= 2 L rho = {6 * rho}")
+    limit = 2 * 3 * rho
+    bound = require(abs(own - common) <= limit, f"|{own} - ({common})| <= 2 L rho = {limit}")
     return repaired(
         {"rho": str(rho), "w": 0, "gradients": ["x + 1", "3x - 2"]},
         r"$\|\frac1N\sum_i\nabla F_i(w+\delta_i)-\nabla F(w+\delta)\|\le\frac LN\sum_i\|\delta_i-\delta\|\le2L\rho$",
