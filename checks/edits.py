@@ -4,6 +4,9 @@ A number is drawn from the body of a check function (literals and numbers inside
 function that builds a statement object. Lines that deciding the claim does not reach belong to changed constants and
 are left out. The edited module is executed in a child process, where the claim is decided, its part of the report's
 page is written and its cell of the notebook is run. Nothing on disk changes.
+
+    python -m checks.edits 30 0     thirty numbers, drawn with seed 0
+    python -m checks.edits all      every number of an expression, verdicts and evidence alone; some hours
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import os
 import random
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -21,7 +25,7 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
-from artifact.verdicts.ledger import load
+from artifact.verdicts.ledger import Claim, load
 from checks import runner
 from theory.inexact import decreasing, momentum, statements, strongly_convex, theorem
 from theory.kit.proof import Rejected
@@ -65,7 +69,8 @@ class Site:
     """A number in a source file.
 
     owner: claim id, or module of statement objects. start, end: place in the text. statement: first line of the Python
-    statement that holds it. branch: first line behind the ``if`` in whose condition it stands, 0 elsewhere.
+    statement that holds it. branch: first line behind the ``if`` in whose condition it stands, 0 elsewhere. text:
+    whether it stands in a text, which a page shows as it is.
     """
 
     owner: str
@@ -75,6 +80,7 @@ class Site:
     number: str
     statement: int
     branch: int = 0
+    text: bool = False
 
     def edited(self) -> str:
         """The module's source with the number raised by one."""
@@ -118,14 +124,15 @@ def numbers(owner: str, module: ModuleType, function: ast.FunctionDef | ast.Modu
             end = starts[node.end_lineno - 1] + node.end_col_offset  # type: ignore[operator]
             for match in NUMBER.finditer(text[begin:end]):
                 place = begin + match.start(), begin + match.end()
-                yield Site(owner, module.__name__, *place, match[0], inside[id(node)], branches.get(id(node), 0))
+                shown = isinstance(node.value, str)
+                yield Site(owner, module.__name__, *place, match[0], inside[id(node)], branches.get(id(node), 0), shown)
 
 
 def sites() -> list[Site]:
     """Every number that may be drawn: of quick checks of statements, and of statement objects."""
     runner.import_theory()
     stored, found = runner.stored(), []
-    decided = {claim.id for claim in load() if claim.decided_by == "checks"}
+    decided = {name for name, claim in _ledger().items() if claim.decided_by == "checks"}
     first = {check.function: name for name, check in reversed(registry.checks.items())}
     for function, name in first.items():
         record = stored.get(name, {})
@@ -141,6 +148,11 @@ def sites() -> list[Site]:
             if name in _definitions(module):
                 found += list(numbers(module.__name__, module, _definitions(module)[name]))
     return found
+
+
+@cache
+def _ledger() -> dict[str, Claim]:
+    return {claim.id: claim for claim in load()}
 
 
 @cache
@@ -164,10 +176,13 @@ def _definitions(module: ModuleType) -> dict[str, ast.FunctionDef | ast.Module]:
 # ------------------------------------------------------------ what is seen of a statement
 
 
-def seen(owner: str) -> dict[str, Any]:
-    """verdict or failure; evidence, page and notebook of a claim; texts and proofs of a module's statement objects."""
+def seen(owner: str, shown: bool = True) -> dict[str, Any]:
+    """verdict or failure; evidence, page and notebook of a claim; texts and proofs of a module's statement objects.
+
+    shown: whether the page is written and the notebook is run.
+    """
     if owner in registry.checks:
-        return _claim(owner)
+        return _claim(owner, shown)
     texts, fails = {}, ""
     for statement in (make() for make in OBJECTS[sys.modules[owner]]):
         try:
@@ -178,7 +193,7 @@ def seen(owner: str) -> dict[str, Any]:
     return {"fails": fails, "evidence": texts, "page": texts, "notebook": texts}
 
 
-def _claim(name: str) -> dict[str, Any]:
+def _claim(name: str, shown: bool) -> dict[str, Any]:
     from artifact.report import evidence
     from artifact.report.content import Record
     from notebooks import claim as notebook
@@ -186,9 +201,11 @@ def _claim(name: str) -> dict[str, Any]:
     check = registry.checks[name]
     group = tuple(other for other, own in registry.checks.items() if own.function is check.function)
     result = notebook._result(group)
-    expected = next(claim for claim in load() if claim.id == name)
+    expected = _ledger()[name]
     if result["verdict"] != expected.expected:
         return {"fails": f"{result['verdict']}: {result['evidence'].get('error', '')}"}
+    if not shown:
+        return {"fails": "", "evidence": {key: result.get(key) for key in ("evidence", "margin", "repaired")}}
     record = Record(expected, result["verdict"], result["evidence"], result.get("margin"), result.get("repaired"))
     content = {key: result.get(key) for key in ("evidence", "margin", "repaired")}
     page = [str(part) for part in evidence.parts(record)] + [str(record.margin), str(record.repaired)]
@@ -199,7 +216,7 @@ def outcome(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     """ "fails", "changes", or what did not follow the edit."""
     if after["fails"]:
         return "fails"
-    same = [name for name in ("evidence", "page", "notebook") if before[name] == after[name]]
+    same = [name for name in ("evidence", "page", "notebook") if name in before and before[name] == after[name]]
     return f"unnoticed by {', '.join(same)}" if same else "changes"
 
 
@@ -221,13 +238,13 @@ def in_child(work: Callable[[], Any]) -> Any:
     return json.loads(text) if text else {"fails": "the process ended"}
 
 
-def after_edit(site: Site) -> dict[str, Any]:
+def after_edit(site: Site, shown: bool = True) -> dict[str, Any]:
     """What is seen once the edited module has been executed in place of the module."""
     module = sys.modules[site.module]
     for name in [n for n, check in registry.checks.items() if check.function.__module__ == site.module]:
         del registry.checks[name]
     exec(compile(site.edited(), str(module.__file__), "exec"), vars(module))
-    return seen(site.owner)
+    return seen(site.owner, shown)
 
 
 def reached(site: Site) -> dict[str, Any]:
@@ -247,7 +264,7 @@ def reached(site: Site) -> dict[str, Any]:
         return trace
 
     sys.settrace(trace)
-    seen(site.owner)
+    seen(site.owner, shown=False)
     return {"reached": site.statement in lines and (not site.branch or site.branch in lines)}
 
 
@@ -268,6 +285,23 @@ def try_edits(count: int, seed: int = 0) -> Iterator[tuple[Site, str]]:
                 return
 
 
+def try_all() -> Iterator[tuple[Site, str]]:
+    """Edit every number of an expression; yields each that is reached with its outcome, quick checks first."""
+    os.environ.pop(runner.KEPT_VARIABLE, None)
+    seconds = {name: record["seconds"] for name, record in runner.stored().items()}
+    places = [site for site in sites() if not site.text]
+    before: dict[str, Any] = {}
+    for site in sorted(places, key=lambda site: (seconds.get(site.owner, SECONDS), site.owner, site.start)):
+        if site.owner not in before:
+            before = {site.owner: in_child(lambda site=site: seen(site.owner, shown=False))}
+        found = outcome(before[site.owner], in_child(lambda site=site: after_edit(site, shown=False)))
+        if found in ("fails", "changes") or in_child(lambda site=site: reached(site)).get("reached", True):
+            yield site, found
+
+
 if __name__ == "__main__":
-    for place, result in try_edits(int(sys.argv[1]), int(sys.argv[2])):
+    counts: Counter[str] = Counter()
+    for place, result in try_all() if sys.argv[1:] == ["all"] else try_edits(int(sys.argv[1]), int(sys.argv[2])):
+        counts[result] += 1
         print(f"{result:38} {place}", flush=True)
+    print(", ".join(f"{count} {result}" for result, count in counts.items()), file=sys.stderr)

@@ -476,7 +476,7 @@ def test_looking_up_an_empty_store_trains_nothing_and_says_so(tmp_path, monkeypa
     canvas = drawing.compose("", records, 4)
     shown = "".join(text.get_text() for axis in canvas.axes for text in axis.texts).replace("\n", " ")
     plt.close(canvas)
-    assert "EMNIST is not on this machine" in shown
+    assert "EMNIST does not come with the project" in shown
     assert "no finished runs in the store" in shown
 
 

@@ -91,7 +91,7 @@ def unit_vectors_and_angles(scale: float = 1.0) -> Verdict:
     if _replay_chord(point).violated:
         return refuted(point, None)
     require(scale >= 1, "the right side is at least the squared angle")
-    return proved(chord_below_arc(), 1 / scale)
+    return proved(chord_below_arc(), 1 / scale, tested_at=point)
 
 
 def _replay_variance(evidence) -> Replay:

@@ -44,8 +44,8 @@ def drift_of_the_perturbation() -> Verdict:
     Reference: Qu et al. 2022, Lemma B.1.
     """
     point = {"slopes": [1, 1], "offsets": [3, -1], "K": 2, "eta": "1/8", "rho": "1/2"}
-    rho = Fraction(1, 2)
-    left, right = _perturbation_drift([], [Fraction(3), Fraction(-1)], rho), 2 * (2 * rho / 8) ** 2
+    rho = Fraction(point["rho"])
+    left, right = _perturbation_drift([], [Fraction(x) for x in point["offsets"]], rho), 2 * (2 * rho / 8) ** 2
     require(left > right, "left exceeds right")
     a, b = sp.symbols("a b", nonnegative=True)
     triangle = require_identity(2 * (a**2 + b**2) - (a + b) ** 2, (a - b) ** 2, "2 (a^2 + b^2) - (a + b)^2")
@@ -95,7 +95,7 @@ def drift_of_the_own_perturbation() -> Verdict:
     Verdict: repaired: the drift is controlled by the step relative to the gradient, not by the step alone.
     Reference: Qu et al. 2022, proof of Lemma B.1.
     """
-    eta, rho, start = Fraction(1, 8), Fraction(1), Fraction(1, 20)
+    eta, rho, start = Fraction(1, 8), Fraction(2), Fraction(1, 10)
     left, _ = _own_drift(start, eta, rho)
     require(left == 4 * rho**2, "the perturbation turns round")
     return repaired(
@@ -243,13 +243,14 @@ def unrolling_constant(scale: float = 1.0) -> Verdict:
     total = sum(Fraction(steps, steps - 1) ** tau for tau in range(steps))
     if total > constant * steps:
         return refuted({"K": steps, "constant": str(constant)}, float(total / (constant * steps)))
-    require(constant >= 2, "5 times scale is at least 2")
+    least = 2
+    enough = require(constant >= least, f"the constant {constant} is at least {least}")
     n = sp.symbols("n", positive=True)
     closed = require_identity(
         n * ((1 + 1 / n) ** (n + 1) - 1) / (n + 1), (1 + 1 / n) ** n - 1 + 1 / (n + 1), "sum/K with n = K - 1"
     )
     return proved(
-        f"geometric sum n (y_n - 1) <= 2K (certificate of qu22-lemB.1-rec: {monotone_power()}); {closed}",
+        f"geometric sum n (y_n - 1) <= 2K (certificate of qu22-lemB.1-rec: {monotone_power()}); {closed}; {enough}",
         float(total / (constant * steps)),
         best_constant_for_large_K=float(sp.E - 1),
     )
@@ -282,21 +283,23 @@ def growth_factor_per_step(scale: float = 1.0) -> Verdict:
     Verdict: proved.
     Reference: Qu et al. 2022, proof of Lemma B.2, step (a) of the averaging.
     """
-    factor = Fraction(scale)
+    factor, tested = Fraction(scale), []
     for steps in (2, 3, 10, 100):
         k = Fraction(steps)
         left = 1 / (2 * k - 1) + Fraction(12, 100) / k + Fraction(2, 100) / k**2
         if left > factor / (k - 1):
             return refuted({"K": steps, "scale": str(factor)}, float(left * (k - 1) / factor))
+        tested.append({"K": steps, "left": str(left), "right": str(factor / (k - 1))})
     m = sp.symbols("m", nonnegative=True)
     k = m + 2
     difference = sp.Rational(factor.numerator, factor.denominator) / (k - 1) - 1 / (2 * k - 1)
     difference -= sp.Rational(12, 100) / k + sp.Rational(2, 100) / k**2
     top, bottom = sp.fraction(sp.together(difference))
     coefficients = sp.Poly(sp.expand(top), m).all_coeffs() + sp.Poly(sp.expand(bottom), m).all_coeffs()
-    require(all(c > 0 for c in coefficients), "positive coefficients")
+    require(all(c.is_positive for c in coefficients), "positive coefficients")
     return proved(
         f"right - left = ({sp.expand(top)})/({sp.expand(bottom)}), m = K - 2 >= 0, all coefficients positive",
+        tested_at=tested,
         solver=second_certificate("z3", "the statement for real K, x = K L eta", lambda: _growth_by_z3(factor)),
     )
 

@@ -178,4 +178,5 @@ def tight_bound(
     if scale < 1:
         raise ValueError(f"scale {scale}: the point {dict(point)} does not decide the statement")
     margin = float(left / right) if right else None
-    return Verdict("proved", {"certificate": certificate, **plain(more)}, margin=margin)
+    tested = plain({**point, "left": left, "right": bound})
+    return Verdict("proved", {"certificate": certificate, "tested_at": tested, **plain(more)}, margin=margin)

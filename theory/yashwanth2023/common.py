@@ -76,6 +76,13 @@ def first_violation(
     return None
 
 
+def tested(
+    cases: Iterable[Mapping[str, Any]], sides: Callable[[Mapping[str, Any]], tuple[Fraction, Fraction]]
+) -> list[dict[str, Any]]:
+    """Each case with its two sides."""
+    return [{**case, **dict(zip(("left", "right"), sides(case), strict=True))} for case in cases]
+
+
 def decide_bound(
     cases: Sequence[Mapping[str, Any]],
     sides: Callable[[Mapping[str, Any]], tuple[Fraction, Fraction]],
@@ -91,7 +98,7 @@ def decide_bound(
     if violation is not None:
         return refuted(violation, margin=float(violation["left"] / (violation["right_times_scale"] or 1)), **more)
     ratios = [float(left / right) for left, right in map(sides, cases) if right]
-    return proved(*steps, margin=max(ratios, default=None), **more)
+    return proved(*steps, margin=max(ratios, default=None), tested_at=tested(cases, sides), **more)
 
 
 def top_eigenvalue(matrix: Array) -> float:

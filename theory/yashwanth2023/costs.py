@@ -36,18 +36,21 @@ def multiplication_counts(scale: float = 1.0) -> Verdict:
     Verdict: proved. The division by the number of units and the factor zeta add one multiplication per layer.
     Reference: Yashwanth et al. 2024, Table 3, Sec. 6.
     """
+    counts = []
     for shape in ((2, 3, 4, 6, 3), (1, 1, 2, 5, 5), (3, 2, 2, 4, 2)):
         batch, inputs, outputs, side, kernel = shape
         counted, out = count_convolution(*shape), side - kernel + 1
         printed = exact(scale) * batch * outputs * out * out * inputs * kernel**2
         if counted["forward"] != printed or counted["squares"] != batch * outputs * out * out:
             return refuted({"shape": list(shape), "counted": counted["forward"], "scaled_formula": printed})
+        counts.append({"shape": list(shape), **counted})
     N, Co, Ho, Wo, Ci, K, di, do = sp.symbols("N_b C_o H_o W_o C_i K d_i d_o", positive=True)
     return proved(
         identity(N * Co * Ho * Wo * Ci * K**2 + N * Ho * Wo * Co, N * Co * Ho * Wo * (1 + Ci * K**2), label="TC_conv"),
         identity(N * di * do + N * do, N * do * (1 + di), label="TC_fc"),
         "loop counts of three convolutions equal the formula; a fully connected layer is the case H = W = K = 1",
         margin=1.0,
+        tested_at=counts,
     )
 
 

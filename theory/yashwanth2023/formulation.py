@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction as Q
 
 import numpy as np
@@ -17,6 +18,7 @@ from theory.yashwanth2023.common import (
     refuted,
     repaired,
     softmax,
+    tested,
     top_eigenvalue,
 )
 
@@ -38,10 +40,9 @@ def penalised_form() -> Verdict:
     exchange = identity(
         loss - best, ((loss + zeta * h) - (best + zeta * h_star)) + zeta * (h_star - h), label="l(w) - l(w*)"
     )
-    beats_flat, beats_sharp = (
-        sp.solveset(2 + 3 * zeta <= 3, zeta, sp.S.Reals),
-        sp.solveset(2 + 3 * zeta <= 4 * zeta, zeta, sp.S.Reals),
-    )
+    models = [[0, 4], [2, 3], [3, 0]]  # loss and penalty: sharp, in the middle, flat
+    sharp, middle, flat = (one + zeta * other for one, other in models)
+    beats_flat, beats_sharp = (sp.solveset(middle <= other, zeta, sp.S.Reals) for other in (flat, sharp))
     gap = sp.Intersection(beats_flat, beats_sharp)
     if gap != sp.S.EmptySet:
         raise ValueError(f"the middle model minimises the penalised loss for zeta in {gap}")
@@ -49,7 +50,13 @@ def penalised_form() -> Verdict:
         exchange,
         "first bracket >= 0 because w* minimises l + zeta h; second term >= 0 because zeta > 0 and h(w) <= h(w*); "
         "hence l(w) >= l(w*) for every feasible w",
-        converse={"models_l_h": [[0, 4], [2, 3], [3, 0]], "tau": 3, "zeta_for_middle_model": str(gap)},
+        converse={
+            "models_l_h": models,
+            "tau": models[1][1],
+            "zeta_where_it_beats_the_sharp_one": str(beats_sharp),
+            "and_the_flat_one": str(beats_flat),
+            "both": str(gap),
+        },
         strict_constraint="with '<' and tau = h(w*) the point w* is not feasible",
     )
 
@@ -165,9 +172,12 @@ def upper_bound_of_objective(scale: float = 1.0) -> Verdict:
     Verdict: proved, with equality in one dimension, where lambda_max is the second derivative and therefore linear.
     Reference: Yashwanth et al. 2024, eqs. (8)-(9).
     """
-    violation = first_violation(
-        ({"zeta": Q(1), "h": Q(1)}, {"zeta": Q(1), "h": Q(-1)}), lambda c: (c["zeta"] * c["h"],) * 2, scale
-    )
+    cases = ({"zeta": Q(1), "h": Q(1)}, {"zeta": Q(1), "h": Q(-1)})
+
+    def sides(case: Mapping[str, Q]) -> tuple[Q, Q]:
+        return (case["zeta"] * case["h"],) * 2
+
+    violation = first_violation(cases, sides, scale)
     if violation is not None:
         return refuted(violation)
     n, loss, top, losses, tops, t, zeta = sp.symbols("n L_k t_k sum_L sum_t t zeta", real=True)
@@ -176,7 +186,7 @@ def upper_bound_of_objective(scale: float = 1.0) -> Verdict:
         zeta * (tops / n - t),
         label="gap, any n, t_k = lambda_max(H(L_k)), t = lambda_max(H(l)), sums over k by linearity",
     )
-    return proved(gap, "sum_t/n >= t by eq. (7) and zeta > 0")
+    return proved(gap, "sum_t/n >= t by eq. (7) and zeta > 0", tested_at=tested(cases, sides))
 
 
 def _valley_client(first: bool) -> tuple[sp.Expr, tuple[sp.Symbol, ...]]:

@@ -208,7 +208,7 @@ def block_norm(scale: float = 1.0) -> Verdict:
         return refuted({"block": [[B, B], [B, B]], "B": B, "left": 4 * B**2, "right": exact(scale) * B**2 * 4})
     bound, h = sp.symbols("B h", real=True)
     return repaired(
-        {"block": [[Q(2), Q(2)], [Q(2), Q(2)]], "B": Q(2)},
+        {"block": [[B, B], [B, B]], "B": B},
         r"If $|h|\le B$ for every entry then $\|H_{lj}\|_2^2\le\|H_{lj}\|_F^2\le B^2d_ld_j$.",
         identity(bound**2 - h**2, (bound - h) * (bound + h), label="per entry, both factors >= 0"),
         "sum over the d_l d_j entries; ||A||_2^2 is the largest, ||A||_F^2 the sum of the non-negative eigenvalues "

@@ -115,6 +115,7 @@ def weights_of_layers(scale: float = 1.0) -> Verdict:
     return proved(
         identity(S / (B * d), (S / B) / d, label="term = factor / units"),
         "a positive constant does not move minimisers of a single term",
+        tested_at={"activations": activations, "term": term, "factor": factor},
         layer_constants=CIFAR100_UNITS,
         spread=Q(max(CIFAR100_UNITS.values()), min(CIFAR100_UNITS.values())),
         sum_can_mislead={
