@@ -242,11 +242,13 @@ def local_sam_reaches_flat_minima() -> Verdict:
         4.28); below, the objective is lowest at a sharp minimum, so only iterations started near 0 end there.
     Reference: Al Kakoun 2024, Figure 3.1, caption.
     """
-    threshold = root(lambda r: -9 * mp.cos(mpf("0.7") * r) - mpf("0.07") * r**2, 2.2, 2.4)
+    bracket = (2.2, 2.4)
+    threshold = root(lambda r: -9 * mp.cos(mpf("0.7") * r) - mpf("0.07") * r**2, *bracket)
     instance = {"rho": 1}
     found = sam_replay({"counterexample": instance})
     text = (
-        f"-9 cos(0.7 r) - 0.07 r^2 changes sign at r = {plain(threshold)} and is positive up to 4.283; for such r "
+        f"-9 cos(0.7 r) - 0.07 r^2 changes sign in {bracket} at r = {plain(threshold)} and is positive up to 4.283; "
+        "for such r "
         f"every interval "
         "[x-r, x+r] contains x+r or x-r with larger quadratic value, or the join (value 1.284 >= 0.07 r^2), or "
         "lies in the sine "
@@ -333,15 +335,16 @@ def flat_global_minimum() -> Verdict:
     stored = {"minima": [plain(x) for x, _ in found]}
     replay = flattest_replay({"counterexample": stored})
     pair = flat_clients_sharp_average()
-    flat = [sum(c.exact([x])[2][0][0] for c in pair.clients) / 2 for x in (Fraction(0), Fraction(3), Fraction(6))]
-    slopes = [sum(c.exact([x])[1][0] for c in pair.clients) / 2 for x in (Fraction(0), Fraction(3), Fraction(6))]
+    places = [Fraction(x) for x in (0, 3, 6)]
+    flat = [sum(c.exact([x])[2][0][0] for c in pair.clients) / len(pair.clients) for x in places]
+    slopes = [sum(c.exact([x])[1][0] for c in pair.clients) / len(pair.clients) for x in places]
     if any(slopes):
         raise ArithmeticError(f"the repaired pair is not stationary: {slopes}")
     evidence = {
         "counterexample": {**stored, "left": plain(replay.left), "right": "0.28"},
         "repair": {
             "certificate": f"sums of wells, exact: f' = {[str(s) for s in slopes]}, "
-            f"f'' = {[str(h) for h in flat]} at 0, 3, 6"
+            f"f'' = {[str(h) for h in flat]} at {', '.join(map(str, places))}"
         },
         "minima_and_curvatures": [[float(x), float(h)] for x, h in found],
     }

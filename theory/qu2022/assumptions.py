@@ -28,7 +28,8 @@ def dissimilarity_of_quadratics(scale: float = 1.0) -> Verdict:
     gradient = t * a - b  # coordinate of H_i (t v - c_i): a_i that of H_i v, b_i that of H_i c_i
     factor = sp.Rational(str(scale))
     difference = gradient - factor * total(gradient, {a: slopes, b: shifts}, N) / N
-    slope = difference.subs({a: 1, b: 0, slopes: 2, shifts: 0, N: 2}).coeff(t)
+    equal = {a: 1, b: 0, slopes: 2, shifts: 0, N: 2}
+    slope = difference.subs(equal).coeff(t)
     if slope != 0:
         return refuted({"H": [1, 1], "c": [0, 0], "slope": str(slope)})
     affine = require_identity(
@@ -39,7 +40,8 @@ def dissimilarity_of_quadratics(scale: float = 1.0) -> Verdict:
     constant = require_identity(difference.subs(slopes, N * a), shifts / N - b, "with equal H_i, so sum_a = N a_i")
     return proved(
         f"{affine}; bounded in t only if a_i = sum_a/N, for every coordinate, v and i: H_i v = Hbar v, so all H_i agree"
-        f"; conversely {constant}, the coordinate of -H (c_i - cbar): constant, with sigma_g = max_i |H (c_i - cbar)|"
+        f"; conversely {constant}, the coordinate of -H (c_i - cbar): constant, with sigma_g = max_i |H (c_i - cbar)|",
+        tested_at={str(symbol): value for symbol, value in equal.items()},
     )
 
 
@@ -69,12 +71,13 @@ def variance_of_unit_vectors(scale: float = 1.0) -> Verdict:
     Verdict: proved; sigma_l^2 = 4 always satisfies Assumption 3, which therefore excludes no gradient noise.
     Reference: Qu et al. 2022, Assumption 3 and the text below it.
     """
-    certificate = chord_below_arc()
-    worst = 4 / (scale * float(sp.pi**2))
+    certificate, chord, arc = chord_below_arc(), 4, sp.pi**2 * Fraction(scale)
+    worst = float(chord / arc)
     if worst > 1:
         return refuted({"u": [1], "v": [-1], "scale": str(Fraction(scale))}, worst)
-    require(sp.pi**2 * Fraction(scale) > 4, "4 < scale * pi^2")
-    return proved(certificate + "; the maximum 4 sin^2(pi/2) = 4 is attained at v = -u", worst, smallest_constant=4)
+    enough = require(arc > chord, f"{chord} < {arc}")
+    reason = f"{certificate}; the maximum {chord} sin^2(pi/2) is attained at v = -u; {enough}"
+    return proved(reason, worst, smallest_constant=chord)
 
 
 @check("qu22-lemB.1-arc", mutations=((0.4, "refuted"), (2.0, "proved")), replay=_replay_chord)

@@ -130,6 +130,7 @@ def orthogonality_of_noise_and_drift() -> Verdict:
         r"the identity for $K=1$; for $K=2$ and $F=\frac a2x^2$ it lacks the term $-2a\eta_ls^2$",
         certificate + "; for K = 1 the gradients are not random given w, and E zeta = 0",
         ratio(m["update"], m["noise"] + m["gradients"]),
+        moments={name: str(value) for name, value in m.items()},
     )
 
 

@@ -226,7 +226,7 @@ def effect_on_distribution_shift() -> Verdict:
     fixed = require_identity(a * (x + rho) + b * (x - rho - d), sp.Integer(0), "mean perturbed gradient")
     bias = require_identity((a * x + b * (x - d)) / 2, (b - a) * rho / 2, "grad F at the fixed point")
     point = {"a": 1, "b": 3, "distance": 1, "rho": "1/4"}
-    require(_bias_run(Fraction(1), Fraction(3), Fraction(1), Fraction(1, 4))[2], "fixed under an exact round")
+    require(_bias_run(*instance(point).values())[2], "fixed under an exact round")
     corrected = r"at the fixed point between the centres $|\nabla F|=\tfrac12|b-a|\rho$; zero iff $a=b$"
     return repaired(point, corrected, f"{fixed}; {bias}", None)
 

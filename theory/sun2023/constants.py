@@ -102,7 +102,10 @@ def positive_constants(scale: float = 1.0) -> Verdict:
     proof = identity(at_limit, 60 * B**2, label="denominator of p at the limit n = 216 m b^2")
     return Verdict(
         "proved",
-        {"certificate": f"{proof}; for fixed m/n it decreases in b, so below the limit it is larger and positive"},
+        {
+            "certificate": f"{proof}; for fixed m/n it decreases in b, so below the limit it is larger and positive",
+            "tested_at": {"n/m": str(share), "denominator": str(denominator)},
+        },
     )
 
 

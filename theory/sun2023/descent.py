@@ -371,7 +371,7 @@ def divergence_full_participation(scale: float = 1.0) -> Verdict:
 
     def sides(w_tilde: list[int], w_bar: int) -> tuple[Fraction, Fraction]:
         values = [Fraction(a) for a in w_tilde]
-        return square_mean(values, sum(values) / 2), square_mean(values, Fraction(w_bar))
+        return square_mean(values, sum(values) / len(values)), square_mean(values, Fraction(w_bar))
 
     return tight_bound(
         factor, sides, point, f"{proof} >= 0, expectations keep the sign: delta <= v <= {factor} v", best_constant=1

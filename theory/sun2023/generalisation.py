@@ -195,9 +195,12 @@ def discretised_weights() -> Verdict:
     sides = _cover_sides(COVER)
     x = sp.Symbol("x", positive=True)
     proof = identity(sp.diff(x - sp.log(1 + x), x), x / (1 + x), label="derivative of x - ln(1+x), which is 0 at 0")
-    grid = max((1 + 1 / layers) ** (layers - 1) / np.e for layers in range(2, 21))
+    depths = range(2, 21)
+    grid = max((1 + 1 / layers) ** (layers - 1) / np.e for layers in depths)
     statement = r"$|\,\|w_l\|-\|w_l^s\|\,|\le\frac1L\|w_l\|$ gives $\|w_l^s\|^{L-1}\le e\|w_l\|^{L-1}$."
-    return repaired({**COVER, **_text(sides)}, statement, f"{proof}; largest ratio for L = 2..20: {grid:.4f}")
+    return repaired(
+        {**COVER, **_text(sides)}, statement, f"{proof}; largest ratio for L = {depths[0]}..{depths[-1]}: {grid:.4f}"
+    )
 
 
 def _tail_sides(example: Mapping[str, Any]) -> tuple[dict, Any, Any]:
