@@ -18,9 +18,10 @@ import random
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
@@ -268,40 +269,38 @@ def reached(site: Site) -> dict[str, Any]:
     return {"reached": site.statement in lines and (not site.branch or site.branch in lines)}
 
 
-def try_edits(count: int, seed: int = 0) -> Iterator[tuple[Site, str]]:
-    """Draw ``count`` numbers that are reached, edit one at a time; yields each with its outcome.
+def tried(places: Iterable[Site], shown: bool = True) -> Iterator[tuple[Site, str]]:
+    """Edit one number at a time; yields each that is reached with its outcome.
 
     Verdicts that the same program has kept are not asked for: they are those of the statements before the edit.
     """
     os.environ.pop(runner.KEPT_VARIABLE, None)
-    drawn = sites()
-    random.Random(seed).shuffle(drawn)
-    for site in drawn:
-        before = in_child(lambda site=site: seen(site.owner))
-        found = outcome(before, in_child(lambda site=site: after_edit(site)))
+    owner, before = "", {}
+    for site in places:
+        if site.owner != owner:
+            owner, before = site.owner, in_child(lambda site=site: seen(site.owner, shown))
+        found = outcome(before, in_child(lambda site=site: after_edit(site, shown)))
         if found in ("fails", "changes") or in_child(lambda site=site: reached(site)).get("reached", True):
             yield site, found
-            if (count := count - 1) == 0:
-                return
 
 
-def try_all() -> Iterator[tuple[Site, str]]:
-    """Edit every number of an expression; yields each that is reached with its outcome, quick checks first."""
-    os.environ.pop(runner.KEPT_VARIABLE, None)
+def drawn(count: int, seed: int = 0) -> Iterator[tuple[Site, str]]:
+    """Edits of so many numbers that are reached, drawn with the seed."""
+    places = sites()
+    random.Random(seed).shuffle(places)
+    return islice(tried(places), count)
+
+
+def every() -> Iterator[tuple[Site, str]]:
+    """Edits of every number of an expression, quick checks first; page and notebook are left out."""
     seconds = {name: record["seconds"] for name, record in runner.stored().items()}
     places = [site for site in sites() if not site.text]
-    before: dict[str, Any] = {}
-    for site in sorted(places, key=lambda site: (seconds.get(site.owner, SECONDS), site.owner, site.start)):
-        if site.owner not in before:
-            before = {site.owner: in_child(lambda site=site: seen(site.owner, shown=False))}
-        found = outcome(before[site.owner], in_child(lambda site=site: after_edit(site, shown=False)))
-        if found in ("fails", "changes") or in_child(lambda site=site: reached(site)).get("reached", True):
-            yield site, found
+    return tried(sorted(places, key=lambda s: (seconds.get(s.owner, SECONDS), s.owner, s.start)), shown=False)
 
 
 if __name__ == "__main__":
     counts: Counter[str] = Counter()
-    for place, result in try_all() if sys.argv[1:] == ["all"] else try_edits(int(sys.argv[1]), int(sys.argv[2])):
+    for place, result in every() if sys.argv[1:] == ["all"] else drawn(*map(int, sys.argv[1:])):
         counts[result] += 1
         print(f"{result:38} {place}", flush=True)
     print(", ".join(f"{count} {result}" for result, count in counts.items()), file=sys.stderr)

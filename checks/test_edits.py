@@ -38,6 +38,17 @@ def test_numbers_of_texts_and_of_expressions_are_drawn_and_others_are_not():
         found = list(edits.numbers("claim", theorem, function))
         assert [(site.number, site.statement) for site in found] == [("12", 3), ("3", 4)]
         assert "y = x[7] + 13\n" in found[0].edited() and '"a <= 4 b_2"' in found[1].edited()
+        assert [site.text for site in found] == [False, True]
+
+
+def test_the_condition_of_a_branch_that_is_not_taken_is_no_number_of_a_statement():
+    """It says when a check refuses to answer; one that is taken decides."""
+    text = "def f(x):\n    if x > 5:\n        raise ValueError\n    return 7\n"
+    (function,) = ast.parse(text).body
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(edits, "source", lambda module: text)
+        found = list(edits.numbers("claim", theorem, function))
+    assert [(site.number, site.branch) for site in found] == [("5", 3), ("7", 0)]
 
 
 @pytest.mark.parametrize(

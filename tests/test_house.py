@@ -50,14 +50,14 @@ MOST = {
     "runs": 4_099,
     "papers": 5_168,
     "bench": 808,
-    "verdicts": 1_996,
+    "verdicts": 2_019,
     "report": 4_308,
     "audit": 422,
     "cli": 269,
     "__main__": 38,
 }
 #: lines of Python in theory/ at most; the aim is 17,000. It goes up only in a commit that names the new theorem
-THEORY = 29_171
+THEORY = 29_172
 #: a string that names a module or the beginning of its name, and a module that a command line starts
 MODULE = re.compile(r"(?:artifact|theory|checks|notebooks)\.[\w.]*(?::\w+)?")
 STARTED = re.compile(r"-m ((?:artifact|theory|checks|notebooks)\.[\w.]+)")

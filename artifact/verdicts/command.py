@@ -65,14 +65,36 @@ def summary(found: Sequence[Verdict]) -> str:
 
 def _tally(found: Sequence[Verdict]) -> str:
     count = Counter(v.verdict for v in found)
-    counts = ", ".join(f"{count[name]} {name}" for name in SYMBOLS)
+    counts = ", ".join(f"{count[name]} {name}" for name in SYMBOLS if count[name])
     return f"{counts}; {sum(bool(v.provisional) for v in found)} are provisional"
+
+
+def _judged(found: Sequence[Verdict]) -> list[str]:
+    """The same counts as a table below a sentence, for pages."""
+    groups = {
+        "sentences of papers": [v for v in found if not v.reading],
+        "questions of this ledger": [v for v in found if v.reading],
+    }
+    body = []
+    for asked, own in groups.items():
+        count = Counter(v.verdict for v in own)
+        if own:
+            body.append(
+                [asked, *(str(count[name] or "") for name in SYMBOLS), str(sum(bool(v.provisional) for v in own))]
+            )
+    profile = found[0].profile if found else "-"
+    return [
+        f"The runs of the profile {profile} judge these claims. Questions that no paper states are counted apart.",
+        "",
+        *markdown_table(["claims", *(f"{symbol} {name}" for name, symbol in SYMBOLS.items()), "provisional"], body),
+        "",
+    ]
 
 
 def markdown(found: Sequence[Verdict], tables: Sequence[Table], profile: str, store: Store) -> str:
     """The generated part of a paper's page: what came out, at which scale, and how flat the curves are."""
     borrowed = moderated.beside(found)
-    lines = [summary(found) + ".", ""]
+    lines = _judged(found)
     for name, heading in SECTIONS.items():
         chosen = [v for v in found if v.verdict == name]
         if chosen:
@@ -88,7 +110,7 @@ def markdown(found: Sequence[Verdict], tables: Sequence[Table], profile: str, st
 
 def counts(found: Sequence[Verdict], store: Store) -> str:
     """Papers against verdicts, claims that are one result, and what was trained."""
-    return "\n".join([summary(found) + ".", "", *_counts(found), "", *_twice(found), *_work(store)])
+    return "\n".join([*_judged(found), *_counts(found), "", *_twice(found), *_work(store)])
 
 
 def _counts(found: Sequence[Verdict]) -> list[str]:
@@ -231,11 +253,12 @@ def _figures(tables: Sequence[Table], profile: str, store: Store) -> list[str]:
         f"{len(shown)} panels have finished runs; `python -m artifact figure all --profile {profile} --lookup` draws "
         "them.",
         "",
-        "What a panel has to show is decided from the numbers that it draws, curves by their mean height: a "
-        "statement holds when its interval over the seeds lies on its side of zero (of its margin where it names "
-        "one), does not hold when the interval lies on the other side, and is undecided otherwise. Intervals are at "
-        "95 %; a statement of several comparisons is judged at a level that pays for their number, and names it. "
-        "Unlike the verdicts above, these statements are not adjusted for their own number.",
+        "What a panel has to show is decided from the numbers that it draws, curves by their mean height. A "
+        "statement holds when its interval over the seeds lies on its side of zero, or of its margin where it names "
+        "one. It does not hold when the interval lies on the other side, and is undecided otherwise.",
+        "",
+        "Intervals are at 95 %; a statement of several comparisons is judged at a level that pays for their number, "
+        "and names it. Unlike the verdicts above, these statements are not adjusted for their own number.",
         "",
     ]
     body = []

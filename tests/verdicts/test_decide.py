@@ -486,7 +486,7 @@ def test_page_says_what_was_reproduced_and_what_not(store):
         replace(claim(type="difference", pairs=[["A", "B"]], within=["Y"]), id="three"),
     ]
     text = command.markdown(decide_all(wanted, "laptop", store), [table_], "laptop", store)
-    assert "In training: 3 claims, profile laptop: 1 reproduced, 0 direction-only, 0 inconclusive" in text
+    assert "| sentences of papers | 1 |  |  | 1 | 1 | 2 |" in text and "questions of this ledger" not in text
     sections = text.split("\n## ")
     assert "`one`" in sections[1] and sections[1].startswith("Reproduced")
     assert "`two`" in sections[2] and sections[2].startswith("Contradicted")
@@ -497,10 +497,11 @@ def test_page_says_what_was_reproduced_and_what_not(store):
     own = [*wanted, replace(wanted[0], id="four", reading=True), replace(wanted[1], id="five", reading=True)]
     found = decide_all(own, "laptop", store)
     assert command.summary(found) == command.summary(found[:3]) + (
-        ". Counted apart: 2 questions that no paper states and this ledger asks (1 reproduced, 0 direction-only, "
-        "0 inconclusive, 1 contradicted, 0 not-run; 2 are provisional)"
+        ". Counted apart: 2 questions that no paper states and this ledger asks (1 reproduced, "
+        "1 contradicted; 2 are provisional)"
     )
     assert "Counted apart: 1 question that" in command.summary(found[:4])
+    assert "| questions of this ledger | 1 |" in command.counts(found, store)
     tallies = [re.findall(r"(?m)^\\| FedSAM.*", command.counts(some, store)) for some in (found, found[:3])]
     assert tallies[0] == tallies[1] != []
     assert "| digits | 7 | 3 |" in command.counts(decide_all(wanted, "laptop", store), store)

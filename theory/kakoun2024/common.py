@@ -84,10 +84,11 @@ def decide(
     certificate), used at scale 1 only. more: further evidence.
     """
     tested = [statement.at(point, scale) for point in points]
-    for point in points:
-        if found := statement.counterexample(point, scale):
-            return _violated(found, scale, repair, more | {"tested_at": tested} if len(tested) > 1 else more)
-    more = more | {"tested_at": tested} if tested else more
+    violating = next((found for point in points if (found := statement.counterexample(point, scale))), None)
+    if others := [one for one in tested if one != violating]:
+        more["tested_at"] = others
+    if violating:
+        return _violated(violating, scale, repair, more)
     if proof is not None and scale >= 1:
         return Verdict("proved", {"certificate": proof, **more}, margin=_margin(statement, points))
     search = statement.search(*box, scale)
