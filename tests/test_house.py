@@ -51,7 +51,7 @@ MOST = {
     "papers": 5_168,
     "bench": 808,
     "verdicts": 2_019,
-    "report": 4_308,
+    "report": 4_314,
     "audit": 422,
     "cli": 269,
     "__main__": 38,

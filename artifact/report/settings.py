@@ -127,9 +127,15 @@ def _told_apart(found: Mapping[tuple[Any, ...], Setting]) -> list[Setting]:
         alike = {place: setting for place, setting in found.items() if setting.name == name}
         differs = [i for i in range(len(ALIKE)) if len({place[i] for place in alike}) > 1]
         for place, setting in alike.items():
-            words = ", ".join(f"{ALIKE[i].replace('_', ' ')} {place[i]}" for i in differs)
+            words = ", ".join(_in_words(ALIKE[i], place[i]) for i in differs)
             setting.data = f"{setting.data.removesuffix(')')}, {words})"
     return list(found.values())
+
+
+def _in_words(name: str, value: Any) -> str:
+    if name == "split":
+        return "pools of classes refilled" if value.endswith(":replace") else "every image at one client"
+    return f"{name.replace('_', ' ')} {value}"
 
 
 def _accuracies(at: TableAt) -> Iterator[Entry]:

@@ -113,7 +113,7 @@ def test_a_table_names_the_command_that_trains_it_and_what_is_missing(site, cont
         f"Train it: python -m artifact sweep qu2022/1 --profile laptop --everything {len(missing)} of {len(runs)}"
         in page
     )
-    assert re.search(r"they need about \d+ h \d+ min of one worker without a GPU", page)
+    assert re.search(r"one worker without a GPU needs about \d+ h \d+ min", page)
     assert "Print it from stored runs: python -m artifact table qu2022/1 --profile laptop --lookup" in page
     page = text_of(site, "table-kakoun2024-5-3.html")
     assert re.search(r"sweep kakoun2024/5\.3 --profile laptop All \d+ runs are finished", page)
@@ -278,6 +278,10 @@ def test_settings_of_one_name_say_what_differs():
     assert [setting.data for setting in told_apart] == [
         "MNIST (CNN, weight decay same)",
         "MNIST (CNN, weight decay 0.001)",
+    ]
+    assert [settings._in_words("split", f"dirichlet:0.6{end}") for end in ("", ":replace")] == [
+        "every image at one client",
+        "pools of classes refilled",
     ]
 
 
