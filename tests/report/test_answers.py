@@ -155,7 +155,7 @@ def test_one_page_lists_what_is_not_run_with_its_time(site, content):
             if profile in table.profiles and table.given is None:
                 missing = outstanding.of(table.paper, table.id, profile)
                 assert (page_of("table", paper.paper, table.id) in shown) == bool(missing.runs)
-    assert re.search(r"They need about \d+ h \d+ min", text_of(site, "unrun.html"))
+    assert re.search(r"One worker needs about \d+ h \d+ min", text_of(site, "unrun.html"))
 
 
 # ---- where an answer is sent -----------------------------------------------------------------------------------------
