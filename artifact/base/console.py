@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, Never
+from typing import Any, Never, TextIO
 
 import click
 
@@ -31,15 +31,28 @@ def exit_code(command: Callable[[], object], interrupted: str = "interrupted") -
         click.echo(error.format_message())
         return 2
     except BrokenPipeError:  # the reader (head, less) has seen enough; the final flush must not complain either
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _silence(sys.stdout)
         return 0
     except (click.ClickException, UserError, OSError, MemoryError, ImportError) as error:
-        print("error:", " ".join(_explain(error).split()), file=sys.stderr)
+        _tell("error: " + " ".join(_explain(error).split()))
         return 2
     except (KeyboardInterrupt, click.Abort):
-        print(interrupted, file=sys.stderr)
+        _tell(interrupted)
         return 130
     return code if isinstance(code, int) else 0
+
+
+def _tell(line: str) -> None:
+    """Print on standard error; the exit code says the same where that cannot be written (a full disk, a limit)."""
+    try:
+        print(line, file=sys.stderr)
+    except OSError:
+        _silence(sys.stderr)
+
+
+def _silence(stream: TextIO) -> None:
+    """What the stream still holds goes nowhere, so that the interpreter's last flush does not fail on it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def invoked(command: click.Command, arguments: Sequence[str] | None, name: str | None) -> object:

@@ -22,7 +22,7 @@ from artifact.base.files import write_atomic
 from artifact.base.lazy import pyplot as plt
 from artifact.base.options import DATA_ROOT, QUIET, STORE, Place, jobs_option, profile_option
 from artifact.base.tables_as_text import csv_table, markdown_table
-from artifact.papers import experiments, table_results, tables
+from artifact.papers import charts, experiments, table_results, tables
 from artifact.papers.declared import Except, Line, Paper, Table, slug
 from artifact.papers.table_results import Comparison, Entry
 from artifact.runs.lookup import finished_runs
@@ -263,7 +263,7 @@ def draw(paper: Paper, table: Table, profile: str, found: list[Beside], folder: 
         panel = panels.setdefault(beside.other.cell.column.label, {})
         panel.setdefault(beside.other.cell.row.label, [run.series(f"{model}.accuracy") for run in beside.other.runs])
     plots.METHODS.setdefault(found[0].own.cell.row.label, OWN)
-    paths = plots.curves(panels, model, title, folder, f"{stem}-curves")
+    paths = charts.curves(panels, model, title, folder, f"{stem}-curves")
     paths += forest(found, title, folder, f"{stem}-differences")
     data = folder / f"{stem}-differences.csv"
     write_atomic(data, as_csv(paper, table, profile, found) + "\n")
@@ -280,7 +280,7 @@ def forest(found: list[Beside], title: str, folder: Path, stem: str) -> list[Pat
     figure, axes = plt.subplots(1, len(places), figsize=size, squeeze=False, layout="constrained")
     for axis, (place, group) in zip(axes[0], places.items(), strict=True):
         shown = [(one.other.cell.row.label, one.comparison.difference) for one in group if one.comparison is not None]
-        plots.forest(axis, shown)
+        charts.forest(axis, shown)
         n = max(n, *(difference.n for _, difference in shown))
         axis.set_title(place, fontsize=10)
         unit = group[0].own.cell.metric.unit.replace("%", "percentage points")

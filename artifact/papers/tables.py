@@ -13,7 +13,7 @@ import click
 from artifact.base import plots
 from artifact.base.options import AUDIT_ONLY, DATA_ROOT, QUIET, STORE, Place, profile_option
 from artifact.base.tables_as_text import csv_table, markdown_row, markdown_table
-from artifact.papers import experiments, folders
+from artifact.papers import charts, experiments, folders
 from artifact.papers.declared import Given, Line, Metric, Paper, Table
 from artifact.papers.measured import UP_TO_TARGET
 from artifact.papers.table_results import Entry, look_up, make
@@ -378,4 +378,4 @@ def drawing(paper: Paper, table: Table, profile: str, entries: list[Entry], fold
         }
     stem = f"{paper.paper}-{table.id}-{profile}".replace("/", "-")
     title = f"{paper.title}, {table.location} ({profile})"
-    return partial(plots.curves, panels, metric.model, title, folder, stem)
+    return partial(charts.curves, panels, metric.model, title, folder, stem)

@@ -16,7 +16,7 @@ from artifact.base.lazy import pyplot as plt
 from artifact.base.options import AS_JSON, DATA_ROOT, QUIET, STORE, Place, profile_option
 from artifact.base.stats import Interval, t_interval
 from artifact.base.tables_as_text import csv_table, markdown_table
-from artifact.papers import experiments
+from artifact.papers import charts, experiments
 from artifact.papers.table_results import Comparison, Entry, by_seed, look_up, make, reference_of
 from artifact.runs.lookup import finished_runs
 from artifact.runs.store import Run
@@ -116,7 +116,7 @@ def _both(paper: float | None, released: float | None) -> str:
 def draw_differences(differences: list[Difference], title: str, folder: Path, stem: str) -> list[Path]:
     """Paired difference per method with its interval; zero means that the discrepancies change nothing."""
     figure, axis = plt.subplots(figsize=(7.5, 0.36 * len(differences) + 1.4))
-    plots.forest(axis, [(d.label, d.comparison.difference) for d in differences])
+    charts.forest(axis, [(d.label, d.comparison.difference) for d in differences])
     axis.set_xscale("symlog", linthresh=1)
     axis.set_xlabel("released minus paper, percentage points of test accuracy (95 % t interval; linear within ±1)")
     n = differences[0].comparison.difference.n

@@ -13,7 +13,7 @@ from stored import stored_run
 
 from artifact.base import plots
 from artifact.base.errors import UserError
-from artifact.papers import experiments, figures, needed_runs
+from artifact.papers import charts, experiments, figures, needed_runs
 from artifact.papers.figures import command, drawing, surface_figures, surfaces, training
 from artifact.papers.figures.series import PanelAt
 from artifact.runs import session
@@ -256,7 +256,7 @@ def _drawings(folder, several):
     """Drawings of one curve each, ``several`` of them, named by their number."""
     runs = [{1: 0.1, 2: 0.2}]
     panel = {"IID": {"FedAvg": runs}}
-    return [partial(plots.curves, panel, "server", "title", folder, str(i)) for i in range(several)]
+    return [partial(charts.curves, panel, "server", "title", folder, str(i)) for i in range(several)]
 
 
 def test_many_figures_are_those_that_are_drawn_one_by_one_in_the_same_order(tmp_path):

@@ -163,3 +163,13 @@ def test_a_signal_before_the_command_begins_is_one_line(monkeypatch, capsys):
     monkeypatch.setattr(console, "_escape_what_cannot_be_shown", lambda: signal.default_int_handler(2, None))
     assert console.exit_code(lambda: 0) == 130
     assert capsys.readouterr().err == "interrupted\n"
+
+
+@pytest.mark.parametrize("words", [["list", "nothing"], ["run", "--rounds", "none"]])
+def test_the_exit_code_is_right_where_the_error_line_cannot_be_written(words, tmp_path):
+    """As on a full disk: the file of standard error may not grow beyond 20 bytes."""
+    limited = "import resource, runpy; resource.setrlimit(resource.RLIMIT_FSIZE, (20, 20)); "
+    start = [sys.executable, "-B", "-c", limited + "runpy.run_module('artifact', run_name='__main__')", *words]
+    with (tmp_path / "errors").open("wb") as errors:
+        assert subprocess.run(start, cwd=paths.ROOT, stderr=errors, timeout=60).returncode == 2
+    assert (tmp_path / "errors").stat().st_size == 20
