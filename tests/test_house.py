@@ -47,7 +47,7 @@ MOST = {
     "flower": 440,
     "optim": 228,
     "losses": 31,
-    "runs": 4_099,
+    "runs": 4_100,
     "papers": 5_232,
     "bench": 808,
     "verdicts": 2_019,

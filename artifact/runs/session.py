@@ -85,7 +85,7 @@ def execute(
         if run.done:  # by another process, while this one built the trainer
             return Outcome(run, summarise(run), found=True)
         _sweep(run)
-        with _nothing_left(run):
+        with _nothing_left(run, run.started):
             if run.started:
                 run.require_own()  # else it would end as a finished run that no command can read
             else:
@@ -133,14 +133,15 @@ def _create(run: Run, content: dict[str, Any], trainer: Trainer) -> None:
 
 
 @contextlib.contextmanager
-def _nothing_left(run: Run) -> Iterator[None]:
-    """A run that a fault in the program or in a user's own method ends before any checkpoint leaves no folder."""
+def _nothing_left(run: Run, begun: bool) -> Iterator[None]:
+    """A run that is refused, or that a fault ends, before any checkpoint leaves no folder.
+
+    begun: the folder was there before; then a refusal may be of what lies in it, and it stays.
+    """
     try:
         yield
-    except UserError:
-        raise
-    except (Exception, SystemExit):
-        if not run.checkpoint_file.exists():
+    except (Exception, SystemExit) as error:
+        if not (run.checkpoint_file.exists() or (begun and isinstance(error, UserError))):
             shutil.rmtree(run.folder, ignore_errors=True)
         raise
 

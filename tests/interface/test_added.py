@@ -217,6 +217,17 @@ def test_a_faulty_file_is_told_with_its_line(text, words, said, tmp_path, capsys
     error = capsys.readouterr().err
     assert len(error.splitlines()) == 1
     assert re.search(said, error), error
+    assert not list((tmp_path / "runs").glob("[!.]*"))
+
+
+def test_a_method_that_is_refused_in_a_later_round_leaves_no_folder(tmp_path, capsys):
+    path, runs = tmp_path / "mine.py", tmp_path / "runs"
+    turn = "state['n'] = state.get('n', torch.zeros(1)) + 1; return w if state['n'] < 2 else W"
+    path.write_text(FINISH.format(turn), encoding="utf-8")
+    words = ["run", "--add", str(path), *WORDS, "--algorithm", "mine", "--rounds", "3", "--out", str(runs)]
+    assert main(words) == 2
+    assert "finish: 'torch.Size([" in capsys.readouterr().err
+    assert not list(runs.glob("[!.]*"))
 
 
 @pytest.mark.parametrize(
