@@ -28,7 +28,7 @@ import mpmath
 import sympy as sp
 
 from artifact.base.tables_as_text import markdown_table
-from artifact.verdicts.ledger import VERDICTS, Claim
+from artifact.verdicts.ledger import ON_PAPER, Claim
 from theory.kit.verdict import BY_CONSTRUCTION
 
 LABELS = ("machine", "computed", "derived", "trivial", "tested", "arithmetic")
@@ -132,7 +132,10 @@ def counted(claims: Iterable[Claim], stored: Mapping[str, Mapping[str, Any]]) ->
     for claim in claims:
         if claim.decided_by == "checks":
             record = stored.get(claim.id, {})
-            found[record.get("verdict", "missing"), record.get("evidence", {}).get("label", "none")] += 1
+            found[
+                claim.on_paper(record["verdict"]) if record else "missing",
+                record.get("evidence", {}).get("label", "none"),
+            ] += 1
     return found
 
 
@@ -141,7 +144,7 @@ def table(claims: Iterable[Claim], stored: Mapping[str, Mapping[str, Any]]) -> s
     claims = list(claims)
     found = counted(claims, stored)
     names = [name for name in (*LABELS, "none") if any(label == name for _, label in found)]
-    verdicts = [verdict for verdict in (*VERDICTS, "missing") if any(name == verdict for name, _ in found)]
+    verdicts = [verdict for verdict in (*ON_PAPER, "missing") if any(name == verdict for name, _ in found)]
     rows = [[v, *(str(found[v, n] or "") for n in names), str(sum(found[v, n] for n in names))] for v in verdicts]
     rows.append(["all", *(str(sum(found[v, n] for v in verdicts)) for n in names), str(found.total())])
     refuted = Counter(

@@ -100,7 +100,7 @@ def page(found: Mapping[str, list[Mapping[str, Any]]]) -> str:
         entry = statement.evidence()
         runs = entry["runs"]
         rows = [
-            [c["term"], f"{c['proved']:.4g}", f"{c['needed']:.3g}" if c["needed"] else "no run needs the term"]
+            [c["term"], f"{c['needed'] / c['proved']:.3g}" if c["needed"] else "no run needs the term"]
             for c in entry["constants"]
         ]
         parts += [
@@ -111,7 +111,7 @@ def page(found: Mapping[str, list[Mapping[str, Any]]]) -> str:
             f"* runs: {runs['method']} on {runs['evaluations']:,} random problems, largest left/right "
             f"{runs['worst_ratio']:.3f}, median {runs['median_ratio']:.3f}",
             f"* mutations: {_counts(found.get(name, []))}\n",
-            *markdown_table(["term", "proved constant", "nothing below this is known to hold"], rows),
+            *markdown_table(["term", "share of it below which nothing is known to hold"], rows),
             "",
         ]
     return "\n".join(parts)

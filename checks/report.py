@@ -100,7 +100,8 @@ def readme(claims: Iterable[Claim], stored: Mapping[str, Mapping[str, Any]]) -> 
     table = "\n".join(markdown_table(["paper", *names, "total"], body))
     own = Counter(c.on_paper(stored[c.id]["verdict"]) for c in checked if c.reading and c.id in stored)
     apart = ", ".join(f"{count} {verdict}" for verdict, count in sorted(own.items()))
-    text = f"On paper: {len(claims)} claims that a check decides.\n\n{table}\n"
+    decided = len(claims) - count["not-decided"] - count["missing"]
+    text = f"On paper: {len(claims)} claims, of which a check decides {decided}.\n\n{table}\n"
     if not own:
         return text
     return (

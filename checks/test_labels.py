@@ -106,7 +106,7 @@ def test_counts_are_those_of_the_stored_evidence():
     claims = load()
     found = labels.counted(claims, STORED)
     assert found.total() == sum(c.decided_by == "checks" for c in claims)
-    assert {label for _, label in found} <= {*labels.LABELS, "none"} and found["not-run", "none"] == 3
+    assert {label for _, label in found} <= {*labels.LABELS, "none"} and found["not-decided", "none"] == 3
     last = labels.table(claims, STORED).splitlines()[-2]
     assert last.split("|")[1].strip() == "all" and f" {found.total()} " in last
     assert len(labels.listing(claims, STORED)) == found.total()

@@ -269,7 +269,7 @@ def test_totals_and_readme_count():
     outcomes = [_outcome(), _outcome("refuted"), _outcome("error")]
     assert report.totals(outcomes).splitlines()[-1].split() == ["all", "1", "1", "1", "3"]
     table = report.readme([CLAIM, replace(CLAIM, id="two")], {"demo": {"verdict": "proved"}})
-    assert table.splitlines()[0] == "On paper: 2 claims that a check decides."
+    assert table.splitlines()[0] == "On paper: 2 claims, of which a check decides 1."
     assert table.splitlines()[2] == "| paper | proved | missing | total |"
     assert table.splitlines()[-1] == "| all | 1 | 1 | 2 |"
 

@@ -51,13 +51,13 @@ MOST = {
     "papers": 5_232,
     "bench": 808,
     "verdicts": 2_019,
-    "report": 4_314,
+    "report": 4_318,
     "audit": 422,
     "cli": 269,
     "__main__": 38,
 }
 #: lines of Python in theory/ at most; the aim is 17,000. It goes up only in a commit that names the new theorem
-THEORY = 29_172
+THEORY = 29_188
 #: a string that names a module or the beginning of its name, and a module that a command line starts
 MODULE = re.compile(r"(?:artifact|theory|checks|notebooks)\.[\w.]*(?::\w+)?")
 STARTED = re.compile(r"-m ((?:artifact|theory|checks|notebooks)\.[\w.]+)")

@@ -33,7 +33,9 @@ def _line(loss: Mapping[str, Any]) -> tuple[charts.Panel, dict[str, plots.Style]
         {"label": label, "x": loss["x"], "mean": values, "n": 1, "look": looks[label]}
         for label, values in loss["losses"].items()
     ]
-    marks = [(p["at"][0], p["loss"], f"{p['name']}: curvature {p['curvature']:.3g}") for p in loss["points"]]
+    marks = [
+        (p["at"][0], p["loss"], f"{p['name']}: curvature of the mean {p['curvature']:.3g}") for p in loss["points"]
+    ]
     y = charts.span([v for entry in lines for v in entry["mean"]], 0.14)
     return charts.lines_panel("", lines, ("parameter", "loss"), y=y, marks=marks), looks
 

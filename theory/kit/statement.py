@@ -360,16 +360,15 @@ def _certificate(entry: Mapping[str, Any]) -> str:
             f"hypotheses: {', '.join(entry['hypotheses'])}",
             f"{runs['method']} itself on {runs['evaluations']:,} random problems: largest left/right "
             f"{runs['worst_ratio']:.3g}, median {runs['median_ratio']:.2g}",
-            f"constants of the terms in their order: {constants}",
+            f"share of each term, in their order, below which nothing is known to hold: {constants}",
         )
     )
     return decided(text, "proof object")
 
 
 def _sharpness(constant: Mapping[str, Any]) -> str:
-    """The proved constant, and the smallest one that no known run violates."""
-    known = f"nothing below {constant['needed']:.3g} is known to hold" if constant["needed"] else "no run needs it"
-    return f"{constant['proved']:.4g} ({known})"
+    """The smallest multiple of a proved term that no known run violates; a sharp term has 1."""
+    return f"{constant['needed'] / constant['proved']:.2g}" if constant["needed"] else "0 (no run needs it)"
 
 
 def printed(expression: sp.Expr, names: Mapping[sp.Symbol, str]) -> str:

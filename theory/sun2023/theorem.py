@@ -111,18 +111,26 @@ def noise_floor() -> dict[str, float]:
 
 
 def _text(sides: tuple) -> dict[str, str]:
-    return {name: mp.nstr(value, 50) for name, value in zip(("left", "right"), sides[1:], strict=True)}
+    """Both sides, and kappa_f, from which the right side follows."""
+    _, left, right = sides
+    kappa = right * mpf(NOISE["zeta"]) * mpf(NOISE["beta"]) * NOISE["T"]
+    return {name: mp.nstr(value, 50) for name, value in (("kappa_f", kappa), ("left", left), ("right", right))}
 
 
-def _scaled_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fraction]:
-    """(14) after f -> C f on two clients with w_bar^1 at the optimum (kappa_f = 0), n = m = 2, r = 0, exact solves."""
-    factor, zeta, b = (fractions_of(example[key]) for key in ("C", "zeta", "b"))
+def _scaled_start(factor: Fraction, b: Fraction) -> tuple[Clients, Fraction, Fraction]:
+    """The two clients times a factor, beta = b / L, and the start from which w_bar^1 is the optimum."""
     clients = Clients.of([factor, factor / 2], [1, -3])
     beta = b / clients.L
     best = sum(a * c for a, c in zip(clients.curvature, clients.centre, strict=True)) / sum(clients.curvature)
     shares = [1 / beta / (a + 1 / beta) for a in clients.curvature]
     pulls = [a * c / (a + 1 / beta) for a, c in zip(clients.curvature, clients.centre, strict=True)]
-    w0 = (2 * best - sum(pulls)) / sum(shares)
+    return clients, beta, (2 * best - sum(pulls)) / sum(shares)
+
+
+def _scaled_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fraction]:
+    """(14) after f -> C f on two clients with w_bar^1 at the optimum (kappa_f = 0), n = m = 2, r = 0, exact solves."""
+    factor, zeta, b = (fractions_of(example[key]) for key in ("C", "zeta", "b"))
+    clients, beta, w0 = _scaled_start(factor, b)
     found = averages(clients, State.start(2, w0), beta, 2, example["T"])
     right = (found.kappa + 72 * beta**2 * clients.L**2 * found.delta0) / (zeta * beta * example["T"])
     proof_zeta = zeta_of(b, Fraction(1), Fraction(1))
@@ -132,6 +140,13 @@ def _scaled_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fraction]
         "kappa_f = 0": always(found.kappa == 0),
     }
     return assumptions, sum(found.slopes) / example["T"], right
+
+
+def _scaled_terms(example: Mapping[str, Any]) -> dict[str, Any]:
+    """Start and terms of the right side, so that a reader can compute both sides by hand."""
+    clients, beta, w0 = _scaled_start(fractions_of(example["C"]), fractions_of(example["b"]))
+    found = averages(clients, State.start(2, w0), beta, 2, example["T"])
+    return {"beta": beta, "w0": w0, "kappa_f": found.kappa, "delta0": found.delta0}
 
 
 SCALED = {"C": 10**11, "b": "1/25", "zeta": "1/100", "T": 3}
@@ -145,11 +160,12 @@ def convergence_theorem() -> Verdict:
         kappa_r/sqrt(nT): (1/T) sum E||grad f(w_bar^t)||^2 <= (1/(zeta beta T)) [kappa_f + 3 beta L kappa_r/n + 72 m
         beta^2 L^2 delta^0/n].
     Assumptions: as stated; local solves of (20) exact, as the paper's proof takes them.
-    Method: exact solves first: two quadratic clients with r = 0 and kappa_f = 0, multiplied by 10^11; the left side
-        grows with the square of the factor and the right side with the factor (sun23-thm4.1-units). Noisy solves, which
-        the statement allows as well: m = n = 1, f = w^2/2, r = 0, K = 10 steps; exact second moments give a floor, so
-        the left side exceeds the right at T = 5000 even for zeta = 1/100 (the proof's value is 0.155), and for every
-        zeta at larger T. Repair: a Lyapunov function of the duals' errors (theory.sun2023.lyapunov), from the printed
+    Method: exact solves first: m = n = 2, f_1 = C (w - 1)^2/2, f_2 = C (w + 3)^2/4, C = 10^11, L = C, r = 0, beta = b/L
+        with b = 1/25, T = 3 rounds; the start w^0 puts wbar^1 at the minimum -1/3 of f, so that kappa_f = 0. The left
+        side grows with the square of C and the right side with C (sun23-thm4.1-units). Noisy solves, which the
+        statement allows as well: m = n = 1, f = w^2/2, r = 0, K = 10 steps; exact second moments give a floor, so the
+        left side exceeds the right at T = 5000 even for zeta = 1/100 (the proof's value is 0.155), and for every zeta
+        at larger T. Repair: a Lyapunov function of the duals' errors (theory.sun2023.lyapunov), from the printed
         zero duals, for inexact and noisy local solves, proved from named facts and run on the package's FedSMOO. Its
         step size is not linear in n/m: with kappa <= 1/n it admits the printed limit wherever n^2 >= 8m/27, both
         settings of the paper among them.
@@ -157,7 +173,8 @@ def convergence_theorem() -> Verdict:
     Reference: Sun et al. 2023, Theorem 4.1, eq. (14); App. C.1.2.
     """
     _, left, right = _scaled_sides(SCALED)
-    measured = {"noisy_local_solves": {**NOISE, **_text(_noise_sides(NOISE))}, "floor": noise_floor()}
+    measured: dict[str, Any] = {"exact_local_solves": _scaled_terms(SCALED)}
+    measured |= {"noisy_local_solves": {**NOISE, **_text(_noise_sides(NOISE))}, "floor": noise_floor()}
     measured["project's FedSMOO, noise 4"] = project_averages((100, 200, 400))
     measured["gradient_duals_under_a_zero_mean_dual"] = disagreeing_duals(1000)
     return repaired({**SCALED, "left": left, "right": right}, lyapunov.theorem(), **measured)

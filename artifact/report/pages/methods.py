@@ -35,7 +35,9 @@ def build(site: Site) -> Iterator[Page]:
             "code": [(part.__name__, highlighted(inspect.getsource(part))) for part in _classes(cls)],
             "options": _options(name),
             "switches": _switches(site, cls),
-            "discrepancies": [row for row in cited(site.content) if row["algorithm"] == text["title"]],
+            "discrepancies": [
+                row for row in cited(site.content) if row["algorithm"] == text["title"] or row["id"] in (released or ())
+            ],
             "released": released,
             "known": {row["id"] for row in site.content.discrepancies},
             "special": sorted(algorithms.SPECIAL.get(name, ((), {}))[0]),

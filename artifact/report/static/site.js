@@ -45,15 +45,16 @@
       const wanted = Object.fromEntries(fields.map((field) => [field.name, field.value.trim()]));
       const words = (wanted.q || "").toLowerCase().split(/\s+/).filter(Boolean);
       const target = decodeURIComponent(location.hash.slice(1));
-      let hits = 0;
+      let hits = 0, own = 0;
       const shown = items.filter((item, i) => {
         const hit = words.every((word) => texts[i].includes(word)) &&
-          fields.every((field) => field.name === "q" || !wanted[field.name] || item.dataset[field.name] === wanted[field.name]);
+          fields.every((field) => field.name === "q" || !wanted[field.name] || wanted[field.name].split(" or ").includes(item.dataset[field.name]));
         if (hit) hits += 1;
+        if (hit && item.dataset.asked === "by a paper") own += 1;
         return (hit && hits <= count) || item.id === target;
       });
       list.replaceChildren(...shown);
-      found.textContent = hits + (hits === 1 ? " entry" : " entries") + (count < hits ? ", the first " + count + " shown" : "");
+      found.textContent = hits + (hits === 1 ? " entry" : " entries") + (own && own < hits ? ", " + own + " of them asked by a paper" : "") + (count < hits ? ", the first " + count + " shown" : "");
       more.hidden = count >= hits;
       if (write) {
         const query = new URLSearchParams(Object.entries(wanted).filter(([, value]) => value)).toString();
