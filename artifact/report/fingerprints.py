@@ -19,7 +19,12 @@ RECORDS = ("*/done", "*/curvature.json", "figures/*.json", "checks/*.json")
 def sources(root: Path = ROOT) -> list[Path]:
     """The files of the program and of the ledger, without notebooks."""
     found = [path for name in SOURCES for path in (root / name).rglob("*") if path.suffix in SUFFIXES]
-    return sorted(path for path in (*found, root / "CONTRIBUTING.md") if path.is_file())
+    return sorted(path for path in (*found, *timings(root), root / "CONTRIBUTING.md") if path.is_file())
+
+
+def timings(root: Path = ROOT) -> list[Path]:
+    """What ``artifact bench`` measured of the papers' networks, one file a network and kind of processor."""
+    return sorted(path for name in ("lenet", "resnet") for path in (root / "docs/performance").glob(f"*{name}.json"))
 
 
 def records(stores: Iterable[Path]) -> list[Path]:

@@ -1,4 +1,9 @@
-"""What is not run: the missing runs of tables and figures, and how long they would take by the sweep's own estimate."""
+"""What is not run: the missing runs of tables and figures, and how long one worker needs for them.
+
+A worker is one process on one core. A run's time is its counted gradients times a pace: that of the sweep's own
+estimate, from the stored runs of the same network and precision, or, where there are none, the pace that
+``artifact bench`` measured on idle cores of several kinds of processors.
+"""
 
 from __future__ import annotations
 
@@ -6,42 +11,56 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from artifact.bench import results
+from artifact.bench.cases import COMMON
 from artifact.papers import needed_runs
 from artifact.papers.folders import named
-from artifact.papers.sweep_command import declared_seconds
+from artifact.report import fingerprints
 from artifact.report.content import Content
 from artifact.runs.lookup import find_run, signature
-from artifact.runs.sweep.estimate import Estimator
+from artifact.runs.sweep.estimate import Estimator, Span, work
 from artifact.runs.sweep.sweep import duration
 from artifact.training.config import RunConfig
+
+#: a network that was never timed -> one that was, of about as many operations
+NEAREST = {"resnet18": "resnet18-gn", "cnn-emnist": "lenet"}
+#: hours from which minutes are no longer told
+ROUGH = 10
 
 
 @dataclass(frozen=True)
 class Missing:
     """Runs of a table or figure at a profile that no store holds.
 
-    runs: signature -> seconds that one worker needs; None where no run like it was timed. of: runs in all.
-    command: what trains them.
+    runs: signature -> seconds that one worker needs; None where no network like the run's was timed. of: runs in all.
+    command: what trains them. untimed: the networks of the runs whose time is not known.
     """
 
-    runs: dict[str, float | None]
+    runs: dict[str, Span | None]
     of: int
     command: str
+    untimed: tuple[str, ...] = ()
 
     @property
     def time(self) -> str:
-        """``about 3 h 20 min``, of one worker; empty where nothing is missing."""
+        """``about 3 h 20 min to 5 h 10 min``, of one worker; empty where nothing is missing."""
         return told(self.runs.values())
 
 
-def told(seconds: Iterable[float | None]) -> str:
+def told(spans: Iterable[Span | None]) -> str:
     """Their sum in words; those that are not known are named beside it. Empty without any."""
-    found = list(seconds)
+    found = list(spans)
     known = [one for one in found if one is not None]
     if not known:
         return "an unknown time" if found else ""
+    ends = dict.fromkeys(_rough(sum(one[end] for one in known)) for end in (0, 1))
     others = f", without {len(found) - len(known)} runs whose time is not known" if len(known) < len(found) else ""
-    return f"about {duration(sum(known))}{others}"
+    return f"about {' to '.join(ends)}{others}"
+
+
+def _rough(seconds: float) -> str:
+    hours = round(seconds / 3600)
+    return f"{hours:,} h" if hours >= ROUGH else duration(seconds)
 
 
 @dataclass
@@ -57,18 +76,36 @@ class Outstanding:
         known = {store: Estimator(store) for store in dict.fromkeys(stores.values())}
         return {profile: known[store] for profile, store in stores.items()}
 
+    @cached_property
+    def benched(self) -> dict[str, Span]:
+        """Network -> seconds of one core per gradient of an example in float32, on the fastest and slowest processor."""
+        found: dict[str, list[float]] = {}
+        gradients = work({**COMMON, "local_steps": None, "evaluate": (), "eval_train": False})
+        for path in fingerprints.timings(self.content.root):
+            for row in results.read(path)["rows"]:
+                if (row["algorithm"], row["contender"]) == ("fedavg", "auto"):
+                    found.setdefault(row["model"], []).append(row["train_cpu"]["median"] / gradients)
+        return {model: Span(min(paces), max(paces)) for model, paces in found.items()}
+
+    def span(self, config: RunConfig, profile: str) -> Span | None:
+        """Seconds of a run on one core; None where neither its network nor one like it was timed."""
+        estimate = self._estimate[profile]
+        pace = self.benched.get(NEAREST.get(config.model, config.model)) if config.dtype == "float32" else None
+        from_bench = Span(*(estimate.gradients(config) * end for end in pace)) if pace else None
+        return estimate.span(config) or from_bench
+
     def of(self, paper: str, name: str, profile: str) -> Missing:
         """Of a table or figure; with the cells that the profile leaves out."""
         place = f"{paper}/{name}"
         if (place, profile) not in self._found:
             configs = needed_runs.configs(place, profile, everything=True)
-            declared = declared_seconds(place, profile, len(configs))
             missing = self._missing(configs, profile)
-            runs = {signature(config): self._estimate[profile](config, declared) for config in missing}
+            runs = {signature(config): self.span(config, profile) for config in missing}
+            untimed = dict.fromkeys(config.model for config in missing if runs[signature(config)] is None)
             command = f"python -m artifact sweep {named(paper, name)} --profile {profile}"
             if len(self._missing(needed_runs.configs(place, profile), profile)) < len(missing):
                 command += " --everything"
-            self._found[place, profile] = Missing(runs, len(configs), command)
+            self._found[place, profile] = Missing(runs, len(configs), command, tuple(untimed))
         return self._found[place, profile]
 
     def _missing(self, configs: list[RunConfig], profile: str) -> list[RunConfig]:

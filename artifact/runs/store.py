@@ -374,7 +374,11 @@ class Run:
 
     def seconds(self) -> float:
         """Time that the recorded rounds took, evaluation included. Raises UserError as ``metrics`` does."""
-        return sum((entry["seconds"] for entry in self._entries(self.timings_file, schema.Seconds)), 0.0)
+        return sum(self.round_seconds(), 0.0)
+
+    def round_seconds(self) -> list[float]:
+        """The same, round by round."""
+        return [entry["seconds"] for entry in self._entries(self.timings_file, schema.Seconds)]
 
     def _entries(self, path: Path, model: type[BaseModel]) -> list[dict[str, Any]]:
         if not self.done:

@@ -21,6 +21,7 @@ from artifact.report.site import Page, Site
 from artifact.report.terms import anchor
 from artifact.runs.lookup import find_run
 from artifact.runs.sweep import sweep
+from artifact.runs.sweep.estimate import Span
 
 
 def text_of(site: Path, name: str) -> str:
@@ -113,7 +114,7 @@ def test_a_table_names_the_command_that_trains_it_and_what_is_missing(site, cont
         f"Train it: python -m artifact sweep qu2022/1 --profile laptop --everything {len(missing)} of {len(runs)}"
         in page
     )
-    assert re.search(r"one worker without a GPU needs about \d+ h \d+ min", page)
+    assert re.search(r"One worker, a process on one core, needs about \d+ h \d+ min to \d+ h", page)
     assert "Print it from stored runs: python -m artifact table qu2022/1 --profile laptop --lookup" in page
     page = text_of(site, "table-kakoun2024-5-3.html")
     assert re.search(r"sweep kakoun2024/5\.3 --profile laptop All \d+ runs are finished", page)
@@ -121,12 +122,13 @@ def test_a_table_names_the_command_that_trains_it_and_what_is_missing(site, cont
 
 
 def test_the_time_of_missing_runs_is_the_sweeps_own_estimate(content):
-    """The same runs and seconds as ``artifact sweep --dry-run``; nothing is missing where all are finished."""
+    """The slower end is the seconds of ``artifact sweep --dry-run``; nothing is missing where all are finished."""
     found = Outstanding(content).of("qu2022", "1", "laptop")
     configs = needed_runs.configs("qu2022/1", "laptop", everything=True)
     planned = sweep.plan(configs, content.root / content.stores["laptop"]).jobs
     assert len(found.runs) == len(planned) > 0 and found.of == len(configs)
-    assert sum(found.runs.values()) == pytest.approx(sum(job.seconds for job in planned))
+    assert sum(span.usual for span in found.runs.values()) == pytest.approx(sum(job.seconds for job in planned))
+    assert all(span is None or span.fast <= span.usual for span in found.runs.values())
     assert found.command == "python -m artifact sweep qu2022/1 --profile laptop --everything"
     whole = Outstanding(content).of("kakoun2024", "5.3", "laptop")
     assert not whole.runs and whole.time == "" and not whole.command.endswith("everything")
@@ -137,12 +139,26 @@ def test_the_time_of_missing_runs_is_the_sweeps_own_estimate(content):
     [
         ([], ""),
         ([None], "an unknown time"),
-        ([7200.0, 1800.0], "about 2 h 30 min"),
-        ([3600.0, None, None], "about 1 h 00 min, without 2 runs whose time is not known"),
+        ([(7200.0, 7200.0), (1800.0, 1800.0)], "about 2 h 30 min"),
+        ([(3600.0, 7260.0), None, None], "about 1 h 00 min to 2 h 01 min, without 2 runs whose time is not known"),
+        ([(36_000.0, 7_200_000.0)], "about 10 h to 2,000 h"),
     ],
 )
 def test_times_are_told_in_words(seconds, said):
-    assert told(seconds) == said
+    assert told(None if one is None else Span(*one) for one in seconds) == said
+
+
+def test_networks_that_no_store_holds_take_the_pace_that_bench_measured(content):
+    """ResNet-18-GN; the batch-normalised one has its pace; of the vision transformer nothing was timed."""
+    outstanding = Outstanding(content)
+    of = {x.model: x for x in needed_runs.configs("fan2024/2", "paper", everything=True)}["resnet18-gn"]
+    span = outstanding.span(of, "laptop")
+    assert 1 < span.usual / span.fast < 20
+    assert outstanding.span(of.model_copy(update={"model": "resnet18"}), "laptop") == span
+    assert outstanding.span(of.model_copy(update={"model": "vit-b-32"}), "laptop") is None
+    found = outstanding.of("campaign", "1", "laptop"), outstanding.of("campaign", "2", "laptop")
+    a_run, another = (sum(span.usual for span in missing.runs.values()) / len(missing.runs) for missing in found)
+    assert a_run == pytest.approx(another, rel=0.2)
 
 
 def test_one_page_lists_what_is_not_run_with_its_time(site, content):
@@ -155,7 +171,9 @@ def test_one_page_lists_what_is_not_run_with_its_time(site, content):
             if profile in table.profiles and table.given is None:
                 missing = outstanding.of(table.paper, table.id, profile)
                 assert (page_of("table", paper.paper, table.id) in shown) == bool(missing.runs)
-    assert re.search(r"One worker needs about \d+ h \d+ min", text_of(site, "unrun.html"))
+    text = text_of(site, "unrun.html")
+    assert re.search(r"One worker needs about [\d,]+ h to [\d,]+ h", text) and "one process on one core" in text
+    assert "ran partly beside other work" in text and "vit-b-32 was never timed" in text
 
 
 # ---- where an answer is sent -----------------------------------------------------------------------------------------

@@ -328,18 +328,55 @@ def test_configs_that_differ_in_probes_alone_are_one_run():
     assert len(merged([plain, probed, _config("fedsam", seed=1)])) == 2
 
 
-def test_estimates_come_from_runs_that_are_alike(alone):
-    """Twice the rounds take twice the time; other seeds and hyper-parameters the same; an untimed model is unknown."""
-    estimate = Estimator(alone)
-    once = estimate(_config("fedsmoo", seed=7))
-    seconds = sorted(
-        Run(alone, p.name).seconds() for p in alone.iterdir() if '"fedsmoo"' in (p / "config.json").read_text()
-    )
-    assert once == pytest.approx(sum(seconds) / 2)
-    assert estimate(_config("fedsmoo", rounds=2 * ROUNDS)) == pytest.approx(2 * once)
-    assert estimate(_config("fedsmoo", cohort=6)) == pytest.approx(2 * once)
-    assert estimate(_config("fedsmoo", hyper={"rho": 0.3})) == pytest.approx(once)
+class Timed:
+    """A stored run of so many seconds a round."""
+
+    intact = True
+
+    def __init__(self, seconds: list[float], **changes):
+        self.seconds, self.of = seconds, _config(**changes)
+
+    def config(self):
+        return self.of.canonical()
+
+    def metrics(self):
+        passes = 2.0 if self.of.algorithm == "fedsmoo" else 1.0
+        return [{"cost": {"gradients_per_step": passes, "full_passes": 0}}] * len(self.seconds)
+
+    def round_seconds(self):
+        return self.seconds
+
+
+def _estimator(monkeypatch, *runs: Timed) -> Estimator:
+    monkeypatch.setattr("artifact.runs.sweep.estimate.finished", lambda _: runs)
+    monkeypatch.setattr("artifact.runs.sweep.estimate.unfinished", lambda _: ())
+    return Estimator(Path())
+
+
+def test_estimates_are_counted_gradients_times_the_pace_of_runs_that_are_alike(monkeypatch):
+    """A pace of 1 s a gradient: 3 clients x 2 steps x 16 examples, and 60 that are evaluated at a third."""
+    estimate = _estimator(monkeypatch, Timed([116.0]), Timed([212.0], algorithm="fedsmoo"))
+    assert estimate(_config(seed=7, rounds=10)) == pytest.approx(1160)
+    assert estimate(_config("fedsmoo", rounds=10)) == pytest.approx(2120)  # two gradients a step
+    assert estimate(_config("fedsmoo", rounds=10, hyper={"rho": 0.3}, split="iid")) == pytest.approx(2120)
+    assert estimate(_config(rounds=10, cohort=6)) == pytest.approx(10 * (2 * 96 + 20))
     assert estimate(_config(model="lenet"), 12.0) == 12.0 and estimate(_config(model="lenet")) is None
+    assert estimate(_config(dtype="float64")) is None
+
+
+def test_runs_beside_other_work_widen_the_estimate_and_a_pause_does_not(monkeypatch):
+    """Ten runs, eight of them slowed down: the fast end is that of the undisturbed, whichever method they are of."""
+    free = [Timed([116.0, 116.0, 9_000.0], seed=0), Timed([116.0], algorithm="scaffold")]
+    estimate = _estimator(monkeypatch, *free, *(Timed([580.0], seed=seed) for seed in range(1, 9)))
+    assert estimate.span(_config(rounds=1)) == pytest.approx((116, 580))
+    assert estimate(_config(rounds=1)) == pytest.approx(580)
+
+
+def test_two_tables_of_the_same_runs_have_the_same_time_a_run(monkeypatch):
+    """One slow run of a method does not set the time of that method alone."""
+    slow, *others = (Timed([t], algorithm=a) for t, a in ((900.0, "fedavg"), (116.0, "scaffold"), (116.0, "feddyn")))
+    estimate = _estimator(monkeypatch, slow, *others)
+    assert estimate(_config("fedavg")) == estimate(_config("scaffold")) == estimate(_config("feddyn"))
 
 
 def test_remaining_time_follows_what_was_measured():

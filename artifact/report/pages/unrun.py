@@ -8,19 +8,21 @@ from typing import Any
 from artifact.papers import experiments
 from artifact.papers.figures import select
 from artifact.report.numbers import page_of
-from artifact.report.outstanding import told
+from artifact.report.outstanding import NEAREST, told
 from artifact.report.site import Page, Site
+from artifact.runs.sweep.estimate import Span
 from artifact.verdicts.ledger import PAPERS
 
 
 def build(site: Site) -> Iterator[Page]:
     profiles = [_at_profile(site, profile) for profile in site.content.profiles]
-    yield Page("unrun.html", "unrun.html", {"title": "What is not run yet", "profiles": profiles})
+    context = {"title": "What is not run yet", "profiles": profiles, "nearest": NEAREST}
+    yield Page("unrun.html", "unrun.html", context | {"benched": sorted(site.outstanding.benched)})
 
 
 def _at_profile(site: Site, profile: str) -> dict[str, Any]:
     rows = [row for row in (*_tables(site, profile), *_figures(site, profile)) if row["missing"].runs]
-    every: dict[str, float | None] = {}
+    every: dict[str, Span | None] = {}
     for row in rows:
         every |= row["missing"].runs
     return {"name": profile, "rows": rows, "runs": len(every), "time": told(every.values())}

@@ -6,36 +6,53 @@ import math
 from collections.abc import Mapping
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 from artifact.runs.store import Run, finished, unfinished
 from artifact.training.config import RunConfig
 
-#: settings that change neither the work of a round nor its speed
-_FREE = {"seed", "hyper", "switches", "rounds", "lr", "lr_decay", "weight_decay", "momentum", "split", "probes"}
-#: what two runs must share at least, from the most to the least alike; the work of a round scales the rest
+#: what two runs must share at least, from the most to the least alike; the counted work scales the rest
 _ALIKE = (
-    tuple(name for name in RunConfig.model_fields if name not in _FREE),
-    ("algorithm", "variant", "model", "dataset", "dtype"),
-    ("model", "dataset", "dtype"),
-    ("model",),
+    ("model", "dtype", "batch_size", "dataset", "device"),
+    ("model", "dtype", "batch_size", "dataset"),
+    ("model", "dtype", "batch_size"),
+    ("model", "dtype"),
 )
+#: the share of a group's runs that counts as undisturbed by other work on the machine: the fastest tenth
+_UNDISTURBED = 0.1
 
 
-def work(config: Mapping[str, Any]) -> float:
-    """Examples that the cohort sees in a round, in shares of the training set where local work is given in epochs."""
-    if config.get("local_steps"):
-        return config["cohort"] * config["local_steps"] * config["batch_size"]
+class Span(NamedTuple):
+    """Seconds. fast: as the fastest tenth of the runs alike.  usual: as their median, with what ran beside them."""
+
+    fast: float
+    usual: float
+
+
+def work(config: Mapping[str, Any], per_step: float = 1.0, full_passes: float = 0.0) -> float:
+    """Gradients of an example that a round computes; of an example that is evaluated, a third of one.
+
+    per_step, full_passes: gradients per local step and passes over a client's data, as runs count them.
+    """
     examples = config.get("train_size") or 50_000  # the same for all runs on whole data: it cancels
-    return config["cohort"] * config["local_epochs"] * math.ceil(examples / config["clients"])
+    own = math.ceil(examples / config["clients"])
+    steps = config["local_steps"]
+    seen = steps * config["batch_size"] if steps else config["local_epochs"] * own
+    evaluated = (config.get("test_size") or 10_000) * len(config["evaluate"]) + examples * bool(config["eval_train"])
+    return config["cohort"] * (seen * per_step + own * full_passes) + evaluated / config["eval_every"] / 3
 
 
 class Estimator:
-    """Seconds that a config will take: median seconds per round of the stored runs that are most like it."""
+    """Seconds that a config will take: its gradients, as stored runs of the method count them, times a pace.
+
+    The pace is seconds per gradient of an example in the stored runs that are most like it; a run's own pace is that
+    of its median round, which a pause of the machine does not change.
+    """
 
     def __init__(self, store: Path):
         self._defaults = {name: field.default for name, field in RunConfig.model_fields.items()}
         self._pace: list[dict[tuple, list[float]]] = [{} for _ in _ALIKE]
+        self._cost: dict[tuple, tuple[float, float]] = {}
         for run in finished(store):
             if run.intact:
                 self._add(run)
@@ -43,22 +60,36 @@ class Estimator:
             self._add(begun)
 
     def _add(self, run: Run) -> None:
-        rounds, seconds = len(run.metrics()), run.seconds()
+        rounds, seconds = run.metrics(), run.round_seconds()
         if not (rounds and seconds):
             return
-        config = self._defaults | run.config()
-        pace = seconds / rounds / work(config)
+        config, cost = self._defaults | run.config(), rounds[-1]["cost"]
+        counted = (cost["gradients_per_step"], cost["full_passes"])
+        self._cost[_values(config, ("algorithm", "variant"))] = counted
+        pace = median(seconds) / work(config, *counted)
         for names, paces in zip(_ALIKE, self._pace, strict=True):
             paces.setdefault(_values(config, names), []).append(pace)
 
-    def __call__(self, config: RunConfig, declared: float | None = None) -> float | None:
-        """Seconds; where nothing like it was ever timed, ``declared``."""
+    def gradients(self, config: RunConfig) -> float:
+        """Gradients of an example in all rounds, evaluation included; one a step for a method that was never run."""
+        canonical = config.canonical()
+        counted = self._cost.get(_values(canonical, ("algorithm", "variant")), (1.0, 0.0))
+        return work(canonical, *counted) * config.rounds
+
+    def span(self, config: RunConfig) -> Span | None:
+        """Seconds on a core without other work, and as usual; None where no run of its network was timed."""
         canonical = config.canonical()
         for names, paces in zip(_ALIKE, self._pace, strict=True):
-            alike = paces.get(_values(canonical, names))
-            if alike:
-                return median(alike) * work(canonical) * config.rounds
-        return declared
+            if alike := sorted(paces.get(_values(canonical, names), ())):
+                gradients = self.gradients(config)
+                fast = alike[int(_UNDISTURBED * len(alike))]
+                return Span(gradients * fast, gradients * median(alike))
+        return None
+
+    def __call__(self, config: RunConfig, declared: float | None = None) -> float | None:
+        """Seconds as usual; where no run of its network was ever timed, ``declared``."""
+        found = self.span(config)
+        return found.usual if found else declared
 
 
 def _values(config: Mapping[str, Any], names: tuple[str, ...]) -> tuple[str, ...]:
