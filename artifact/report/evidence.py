@@ -240,7 +240,8 @@ def _decided(evidence: Mapping[str, Any]) -> Iterator[Part]:
     how = "with 50 digits" if "." in str(evidence.get("sides")) else "exactly"  # a fraction has no point
     said = [*([LABELS[label]] if label else []), *([REPLAYED[refutation].format(how)] if refutation else [])]
     if said:
-        yield Part(f"How it was decided: {label}", " ".join(said))
+        both = f"correction {label}, counterexample {refutation}" if refutation and "repair" in evidence else label
+        yield Part(f"How it was decided: {both}", " ".join(said))
     if words := tuple(evidence.get("parts", {}).get("in_words", ())):
         yield Part(f"Steps in words: {len(words)}", code=words, folded=True)
 

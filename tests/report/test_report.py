@@ -265,7 +265,9 @@ def test_a_card_says_how_the_verdict_was_decided_and_which_steps_are_in_words():
         if label := stored["evidence"].get("label"):
             parts = evidence.parts(Record(claim, stored["verdict"], stored["evidence"]))
             (how,) = (part for part in parts if part.heading.startswith("How it was decided"))
-            assert how.heading.endswith(label) and evidence.LABELS[label] in how.text
+            corrected = f"correction {label}, counterexample {stored['evidence'].get('refutation')}"
+            said = corrected if "repair" in stored["evidence"] else label
+            assert how.heading == f"How it was decided: {said}" and evidence.LABELS[label] in how.text
             words = stored["evidence"].get("parts", {}).get("in_words", [])
             assert [list(p.code) for p in parts if p.heading.startswith("Steps in words")] == [words] * bool(words)
             assert label != "derived" or words or stored["verdict"] in ("refuted", "vacuous")

@@ -100,10 +100,11 @@ def lesam_convergence() -> Verdict:
     Statement: (1/T) sum E|grad F(w^{t+1})| <= 10L(F_0 - F*)/(C sqrt(TEN)) + 90 L^2 rho^2 sigma_g^2/(CTE) + 180 L^2
     rho^2/(CT) + L^2 sigma_l^2 rho^2/(C sqrt(TEN)), eta_l = 1/(sqrt(T) E L), eta_g = sqrt(EN).
     Assumptions: L-smooth, constant rho, full participation; C = 1/2 - 30/T.
-    Method: one client, E = 1, exact gradients, F = w^2/2, w^0 = 2, rho = 1, T = 10^4: the update keeps its direction,
-    the perturbation stays +rho and w tends to -rho, so the mean gradient norm tends to L rho while the bound tends to
-    0 (50 digits). Read at the perturbed point the bound fails as well (project's FedLESAM in the plane). Repair: the
-    theorem on inexact local gradients (theory.inexact) with the printed step sizes.
+    Method: one client, E = 1, exact gradients, F = w^2/2 (L = 1), w^0 = 2, rho = 1, T = 10^4, so that eta_l = 1/100 and
+        eta_g = 1: the update keeps its direction, the perturbation stays +rho and w tends to -rho, so the mean gradient
+        norm tends to L rho while the bound tends to 0 (50 digits). Read at the perturbed point the bound fails as well
+        (project's FedLESAM in the plane). Repair: the theorem on inexact local gradients (theory.inexact) with the
+        printed step sizes.
     Verdict: repaired: the true bound keeps a floor of order L^2 rho^2; this example needs 1 L^2 rho^2 (0.98 measured).
     Reference: Fan et al. 2024, Theorem 1; App. B.3.
     """
