@@ -50,14 +50,14 @@ MOST = {
     "runs": 4_135,
     "papers": 5_232,
     "bench": 808,
-    "verdicts": 2_019,
-    "report": 4_362,
+    "verdicts": 2_025,
+    "report": 4_367,
     "audit": 422,
     "cli": 269,
     "__main__": 38,
 }
 #: lines of Python in theory/ at most; the aim is 17,000. It goes up only in a commit that names the new theorem
-THEORY = 29_188
+THEORY = 29_189
 #: a string that names a module or the beginning of its name, and a module that a command line starts
 MODULE = re.compile(r"(?:artifact|theory|checks|notebooks)\.[\w.]*(?::\w+)?")
 STARTED = re.compile(r"-m ((?:artifact|theory|checks|notebooks)\.[\w.]+)")

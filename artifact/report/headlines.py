@@ -25,7 +25,7 @@ from artifact.papers.declared import read_toml
 from artifact.papers.table_results import Comparison, Entry
 from artifact.report.content import Content
 from artifact.verdicts import setting
-from artifact.verdicts.findings import network_of, text_of
+from artifact.verdicts.findings import scale_of, text_of
 from artifact.verdicts.ledger import EMPIRICAL, PAPERS, TITLES
 
 _READ = read_toml(paths.CLAIMS / "headlines.toml", "headlines")
@@ -141,11 +141,15 @@ def said_in_five(content: Content) -> list[tuple[str, str]]:
             f"FedDyn beats FedAvg in {above['FedDyn'].above} of the plot's {settings} settings, "
             f"FedSMOO in {above['FedSMOO'].above}, FedSAM in {above['FedSAM'].above} (95 % intervals without zero).",
         ),
-        ("FedSAM at home", f"In a small version of its own paper's setting FedSAM gains {own} points on FedAvg."),
+        (
+            "FedSAM at home",
+            f"In a small version of its own paper's setting FedSAM gains {own} points on FedAvg (95 % interval; "
+            f"{scale_of(OWN)}).",
+        ),
         (
             "Released code",
-            f"FedLESAM's released code perturbs a {network_of(RELEASED)} by {released} radii, not by one. "
-            "Another network has another number; discrepancy LESAM-1 has the formula.",
+            f"FedLESAM's released code perturbs by {released} radii, not by one, in the last probed round "
+            f"({scale_of(RELEASED)}). Another network has another number; discrepancy LESAM-1 has the formula.",
         ),
     ]
 

@@ -18,7 +18,7 @@ from artifact.papers.declared import read_toml
 from artifact.papers.table_results import Comparison, Entry
 from artifact.runs.lookup import finished_runs
 from artifact.verdicts.ledger import FOLDER
-from artifact.verdicts.setting import MODEL_NAMES
+from artifact.verdicts.setting import MODEL_NAMES, in_words
 
 LIST = FOLDER / "findings.toml"
 #: the committed runs, which the numbers speak of
@@ -139,6 +139,12 @@ def network_of(cell: str, root: Path = experiments.ROOT) -> str:
     return (
         f"{MODEL_NAMES.get(config.model, config.model)} on {experiments.DATA_NAMES.get(config.dataset, config.dataset)}"
     )
+
+
+def scale_of(cell: str, root: Path = experiments.ROOT) -> str:
+    """``CIFAR-10, 5,000 training images, CNN, 80 rounds, n=3``: the runs of a number of a finding."""
+    entry, comparison = _compared(cell.removesuffix(NORM), root)
+    return in_words(entry.runs, comparison.difference.n)
 
 
 def text_of(cell: str, root: Path = experiments.ROOT) -> str:
