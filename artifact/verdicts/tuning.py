@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
@@ -57,15 +58,20 @@ def choose(label: str, values: Mapping[float, float], printed: float | None = No
     return Choice(label, values, value, None if beyond is None else float(f"{beyond:.3g}"))
 
 
-def choices(panels: str, store: Store, printed: Mapping[str, float] | None = None) -> list[Choice]:
-    """The choices of all methods from the finished points of the tuning panels, which may extend each other's grids."""
+def choices(panels: str, store: Store) -> list[Choice]:
+    """The choices of all methods from the finished points of the tuning panels, which may extend each other's grids.
+
+    The printed value is the setting's where the methods are declared; a value that was chosen stands under ``at``.
+    """
     found: dict[str, dict[float, float]] = {}
+    printed: dict[str, Any] = {}
     for panel in store.panels(panels, "laptop"):
+        declared = panel.panel
+        printed |= {row.label: (declared.settings | row.settings).get(declared.x or "") for row in declared.rows}
         for line in store.lines(panel):
             for x, column in zip(line["x"], np.transpose(line["values"]), strict=True):
                 found.setdefault(line["label"], {})[x] = float(np.mean(column))
-    known = printed or {}
-    return [choose(label, values, known.get(label)) for label, values in found.items() if len(values) >= 3]
+    return [choose(label, values, printed.get(label)) for label, values in found.items() if len(values) >= 3]
 
 
 def table(found: Iterable[Choice]) -> list[str]:
@@ -86,11 +92,9 @@ def table(found: Iterable[Choice]) -> list[str]:
 @click.command(help=__doc__)
 @click.argument("panels")
 @STORE
-@click.option("--printed", type=float, help="The value that the papers print for all methods, which wins a tie.")
-def tuning_command(panels: str, out: Path | None, printed: float | None) -> None:
+def tuning_command(panels: str, out: Path | None) -> None:
     store = Store(experiments.there(out) or experiments.ROOT / experiments.STORES["laptop"])
-    labels = {series.label for panel in store.panels(panels, "laptop") for series in panel.series}
-    found = choices(panels, store, dict.fromkeys(labels, printed) if printed is not None else None)
+    found = choices(panels, store)
     click.echo("\n".join(table(found)) if found else f"no method of {panels} has three finished values")
 
 

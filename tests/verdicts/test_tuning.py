@@ -52,6 +52,17 @@ def test_the_choice_is_by_the_mean_over_both_tuning_seeds(tmp_path):
     assert result.exit_code == 0 and "| FedAvg | 0.0316: 70.00, 0.1: 82.00, 0.3162: 71.00 | 0.1 | - |" in result.output
 
 
+def test_the_printed_radius_of_each_method_wins_its_own_ties(tmp_path):
+    """FedLESAM's is 0.01, FedSMOO's 0.1; 0.01 and 0.1 are tied for both, and a chosen radius is none that is printed."""
+    for panel in series.select("horizon/tuning-radius", "laptop"):
+        for point in panel.series:
+            if point.label in ("FedLESAM", "FedSMOO"):
+                for config in point.configs:
+                    stored_run(tmp_path, config, accuracies([0.8 if point.x in (0.01, 0.1) else 0.7] * 3))
+    found = {one.label: one.value for one in tuning.choices("horizon/tuning-radius", Store(tmp_path))}
+    assert found == {"FedLESAM": 0.01, "FedSMOO": 0.1}
+
+
 def test_the_tuning_uses_seeds_and_images_that_nothing_else_has():
     (panel,) = series.select("horizon/tuning/rate", "laptop")
     configs = [config for point in panel.series for config in point.configs]
