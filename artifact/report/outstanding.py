@@ -78,7 +78,7 @@ class Outstanding:
 
     @cached_property
     def benched(self) -> dict[str, Span]:
-        """Network -> seconds of one core per gradient of an example in float32, on the fastest and slowest processor."""
+        """Network -> seconds of a core per gradient of an example in float32, on its fastest and slowest processor."""
         found: dict[str, list[float]] = {}
         gradients = work({**COMMON, "local_steps": None, "evaluate": (), "eval_train": False})
         for path in fingerprints.timings(self.content.root):

@@ -28,9 +28,13 @@ ALIKE = (
     *("dataset", "train_size", "test_size", "model", "split", "clients", "cohort", "rounds", "local_epochs"),
     *("local_steps", "batch_size", "sizes", "augment", "momentum", "weight_decay"),
 )
+#: settings that a method has to be trained in to stand in the matrix of pairs, and a pair to have an interval
+FEWEST = 3
 #: labels of rows that name a method of another name
 SAME = {"Local FedSAM": "FedSAM", "DynReg+SAM": "FedDyn + SAM", "DynReg+SAM+correction": "FedSMOO"}
 SPLITS = {"iid": "IID", "dirichlet": "Dirichlet-{}", "pathological": "Pathological-{}"}
+#: said of splits whose pools of images are refilled, so that clients share images
+REFILLED = ", refilled"
 
 
 @dataclass(frozen=True)
@@ -127,15 +131,9 @@ def _told_apart(found: Mapping[tuple[Any, ...], Setting]) -> list[Setting]:
         alike = {place: setting for place, setting in found.items() if setting.name == name}
         differs = [i for i in range(len(ALIKE)) if len({place[i] for place in alike}) > 1]
         for place, setting in alike.items():
-            words = ", ".join(_in_words(ALIKE[i], place[i]) for i in differs)
+            words = ", ".join(f"{ALIKE[i].replace('_', ' ')} {place[i]}" for i in differs)
             setting.data = f"{setting.data.removesuffix(')')}, {words})"
     return list(found.values())
-
-
-def _in_words(name: str, value: Any) -> str:
-    if name == "split":
-        return "pools of classes refilled" if value.endswith(":replace") else "every image at one client"
-    return f"{name.replace('_', ' ')} {value}"
 
 
 def _accuracies(at: TableAt) -> Iterator[Entry]:
@@ -155,8 +153,8 @@ def _setting(config: dict[str, Any]) -> Setting:
     images = "all images" if config["train_size"] is None else f"{config['train_size']:,} images"
     what = f"{MODEL_NAMES.get(config['model'], config['model'])}, {images}, {config['rounds']} rounds"
     what += f", {config['local_epochs']} local epoch{'s' if config['local_epochs'] != 1 else ''}"
-    split = SPLITS.get(kind, kind).format(*rest)
-    share = f"{config['cohort']} of {config['clients']} clients"
+    split = SPLITS.get(kind, kind).format(*rest) + REFILLED * ("replace" in rest)
+    share = f"{100 * config['cohort'] / config['clients']:g}% of {config['clients']} clients"
     return Setting(f"{data} ({what})", split, share, what, config["rounds"])
 
 
@@ -187,24 +185,22 @@ def difference(setting: Setting, a: str, b: str) -> Interval | None:
 def pooled(differences: Sequence[Interval]) -> Interval | None:
     """One number over settings: the mean of their differences, each counted once, with its t interval over them.
 
-    Settings with one seed are left out. One setting alone keeps its own interval over seeds. None without any.
+    Settings with one seed are left out. None without any. An interval from fewer than ``FEWEST`` says nothing.
     """
-    several = [one for one in differences if one.n > 1]
-    if len(several) < 2:
-        return several[0] if several else None
-    return t_interval([one.mean for one in several])
+    several = [one.mean for one in differences if one.n > 1]
+    return t_interval(several) if several else None
 
 
-def pairs(settings: Sequence[Setting]) -> dict[tuple[str, str], tuple[Interval, int]]:
-    """(a, b) -> pooled difference and over how many settings, in both orders."""
+def pairs(settings: Sequence[Setting]) -> dict[tuple[str, str], Interval]:
+    """(a, b) -> pooled difference, whose n is the number of settings, in both orders."""
     labels = list(dict.fromkeys(label for setting in settings for label in setting.lines))
     found = {}
     for a, b in combinations(labels, 2):
         differences = [d for setting in settings if (d := difference(setting, a, b)) is not None and d.n > 1]
         one = pooled(differences)
         if one is not None:
-            found[a, b] = (one, len(differences))
-            found[b, a] = (Interval(-one.mean, -one.high, -one.low, one.n, one.level), len(differences))
+            found[a, b] = one
+            found[b, a] = Interval(-one.mean, -one.high, -one.low, one.n, one.level)
     return found
 
 

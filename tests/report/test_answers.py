@@ -297,10 +297,6 @@ def test_settings_of_one_name_say_what_differs():
         "MNIST (CNN, weight decay same)",
         "MNIST (CNN, weight decay 0.001)",
     ]
-    assert [settings._in_words("split", f"dirichlet:0.6{end}") for end in ("", ":replace")] == [
-        "every image at one client",
-        "pools of classes refilled",
-    ]
 
 
 def test_forms_of_one_method_are_no_methods_to_choose_among(content):
@@ -314,10 +310,24 @@ def test_forms_of_one_method_are_no_methods_to_choose_among(content):
     assert entries and not list(settings._accuracies(replace(at, entries=entries)))
 
 
-def test_a_star_needs_more_than_two_settings(site):
+def test_splits_say_whether_pools_are_refilled_and_shares_stand_as_papers_and_claims_write_them(content):
+    for setting in settings.collect(Numbers(content)):
+        config = next(run for at in setting.tables for run in at.runs).config()
+        assert re.fullmatch(r"\d+% of \d+ clients", setting.share)
+        if "kakoun2024" in setting.tables[0].link or "yashwanth2023" in setting.tables[0].link:
+            assert "refilled" not in setting.split
+        elif config["split"].endswith(":replace"):
+            assert setting.split.endswith(", refilled")
+
+
+def test_pairs_say_over_how_many_settings_and_have_an_interval_from_three_on(site):
     page = (site / "pairs.html").read_text(encoding="utf-8")
-    assert re.search(r"\*\s*<span", page)
-    assert not re.search(r"\*\s*<span[^>]*>\[[^\]]*\] \([12]\)", page)
+    cells = re.findall(r'<a class="cell".*?<span class="where">(\d+):</span>(.*?)</a>', page)
+    assert {int(n) for n, _ in cells} >= {2, 3, 8}
+    for n, text in cells:
+        assert ("[" in text) == (int(n) >= settings.FEWEST) and (int(n) >= settings.FEWEST or "*" not in text)
+    trained = [int(n) for n in re.findall(r'<span class="where">(\d+) settings</span>', page)]
+    assert len(trained) > 8 and trained == sorted(trained, reverse=True)
 
 
 def test_toy_data_and_training_are_not_taken_for_each_other(content):

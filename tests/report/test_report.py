@@ -709,9 +709,10 @@ def setting(**lines: settings.Line) -> settings.Setting:
 def test_a_pooled_difference_counts_every_setting_once_and_none_with_one_seed():
     a, b = line({0: 3.0, 1: 5.0}), line({0: 1.0, 1: 3.0})
     two, four, lone = setting(A=a, B=b), setting(A=line({0: 5.0, 1: 7.0}), B=b), setting(A=line({0: 90.0}), B=b)
-    (one, over) = settings.pairs([two, four, lone])["A", "B"]
-    assert (one.mean, one.n, over) == (3.0, 2, 2) and one.low < 3.0 < one.high
-    assert settings.pairs([two, four])["B", "A"][0].mean == -3.0
+    one = settings.pairs([two, four, lone])["A", "B"]
+    assert (one.mean, one.n) == (3.0, 2) and one.low < 3.0 < one.high
+    assert settings.pairs([two, four])["B", "A"].mean == -3.0
+    assert settings.pairs([two])["A", "B"].n == 1, "one setting, however many seeds"
     assert settings.difference(lone, "A", "B").n == 1 and ("A", "B") not in settings.pairs([lone])
 
 

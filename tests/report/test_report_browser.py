@@ -238,9 +238,12 @@ def test_a_table_without_a_file_is_written_as_csv_in_the_browser(visit):
 @needs_browser
 def test_the_form_answers_what_the_table_of_budgets_says(visit, site):
     page = visit("choose.html")
-    text = re.search(r"Dirichlet-0.6, 10 of 100 clients</th>(.*?)</tr>", (site / "choose.html").read_text(), re.S)[1]
+    text = (site / "choose.html").read_text(encoding="utf-8")
+    text = re.search(r"Dirichlet-0.6, refilled, 10% of 100 clients</th>(.*?)</tr>", text, re.S)[1]
     best = re.findall(r"<strong>([^<]*)</strong> ([0-9.]+) %", text)
-    page.select_option("select[name=split]", "Dirichlet-0.6")
+    assert page.locator("select[name=split] option").count() >= 5, "the preselected data have the most splits"
+    page.select_option("select[name=split]", "Dirichlet-0.6, refilled")
+    page.select_option("select[name=share]", "10% of 100 clients")
     assert page.inner_text("#answer strong") == best[0][0] and f"{best[0][1]} [" in page.inner_text("#answer p")
     shown = {key: page.get_attribute(f"input[name={key}]", "placeholder") for key in ("passes", "models")}
     assert shown == {"passes": "e.g. 300 passes", "models": "e.g. 120 models"}, "FedAvg's 60 rounds, with the unit"
@@ -251,7 +254,9 @@ def test_the_form_answers_what_the_table_of_budgets_says(visit, site):
     page.fill("input[name=passes]", "300")
     assert page.inner_text("#answer strong") == best[1][0] and f"{best[1][1]} [" in page.inner_text("#answer p")
     page.fill("input[name=passes]", "1")
-    assert page.inner_text("#answer").startswith("No method plays")
+    assert re.search(r"No method plays.* costs at least 5 passes \(\w+\) and 2 models", page.inner_text("#answer"))
+    page.fill("input[name=passes]", "5")
+    assert page.inner_text("#answer strong") != "", "the smallest budget has an answer"
     assert page.problems == []
 
 
@@ -260,12 +265,25 @@ def test_a_pair_has_the_number_of_the_matrix(visit):
     page = visit("pairs.html?a=FedSMOO&b=FedDyn")
     cell = page.locator("#matrix ~ .scroll a[href='pairs.html?a=FedSMOO&b=FedDyn']").inner_text()
     shown = page.inner_text("#answer strong").replace("\u2212", "-")
-    assert f"{float(shown.split(': ')[1].split(' ')[0]):+.1f}" == re.match(r"[-+0-9.]+", cell)[0]
+    assert f"{float(shown.split(': ')[1].split(' ')[0]):+.1f}" == re.search(r": ([-+0-9.]+)", cell)[1]
+    setting = page.input_value("select[name=setting]")
+    row = page.locator("#ranking tr", has_text=setting).first.locator("td").all_inner_texts()
+    drawn = page.locator("#picture svg.plot").first.locator("g[data-series] > text").all_inner_texts()
+    assert sorted(drawn) == sorted([f"FedSMOO {row[0]}", f"FedDyn {row[1]}"]), "chart and table have one number"
     for over in ("passes", "models"):
         page.select_option("select[name=over]", over)
         assert page.locator("#picture svg.plot").first.locator("g[data-series]").count() == 2
         assert page.locator("#picture svg.plot").nth(1).locator(".band").count() == 1, "their difference by round"
     assert page.problems == []
+
+
+@needs_browser
+def test_one_seed_has_no_interval_and_two_settings_have_none(visit):
+    page = visit("choose.html?data=CIFAR-10+(LeNet%2C+all+images%2C+800+rounds%2C+5+local+epochs)")
+    assert "n=1 seed, so that there is no interval" in page.inner_text("#answer")
+    page = visit("pairs.html?a=FedLESAM&b=FedLESAM-S")
+    said = page.inner_text("#answer")
+    assert "no interval, over 2 settings" in said and "[" not in said
 
 
 @needs_browser

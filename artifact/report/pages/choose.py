@@ -7,18 +7,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import numpy as np
 from scipy import special
 
 from artifact.report import charts
 from artifact.report.content import Record
-from artifact.report.settings import Setting, best, collect, pairs
+from artifact.report.settings import FEWEST, Setting, best, collect, pairs
 from artifact.report.site import Page, Site
 from artifact.verdicts.decide import NOT_FLAT
 from artifact.verdicts.ledger import EMPIRICAL
 
-#: settings that a method has to be trained in to stand in the matrix of pairs
-FEWEST = 3
 #: seeds up to which the pages know the quantile of Student's t
 SEEDS = 30
 
@@ -117,10 +114,14 @@ def _curve(found: Any) -> str:
 
 
 def _as_data(settings: list[Setting]) -> dict[str, Any]:
-    """For the pages' script. t: quantiles of Student's t at 97.5 % for 1, 2, ... degrees of freedom."""
+    """For the pages' script. t: quantiles of Student's t at 97.5 % for 1, 2, ... degrees of freedom.
+
+    fewest: settings that a pair needs for an interval over them.
+    """
     labels = dict.fromkeys(label for setting in settings for label in setting.lines)
     looks = {label: charts.look(label) for label in labels}
     return {
+        "fewest": FEWEST,
         "t": [round(float(special.stdtrit(df, 0.975)), 5) for df in range(1, SEEDS)],
         "looks": {
             label: {"colour": k.colour, "dash": charts.dash(k), "mark": charts.outline(k.marker), "open": k.open}
@@ -158,10 +159,8 @@ def _budgets(setting: Setting) -> dict[str, Any]:
 
 def _matrix(settings: list[Setting]) -> dict[str, Any]:
     """Pooled differences of the methods that were trained in several settings, row minus column."""
-    found = pairs(settings)
     labels = dict.fromkeys(label for setting in settings for label in setting.lines)
     trained = {label: sum(label in setting.lines for setting in settings) for label in labels}
-    often = [label for label in labels if trained[label] >= FEWEST]
-    means = {a: np.mean([found[a, b][0].mean for b in often if (a, b) in found]) for a in often}
-    often.sort(key=lambda label: -means[label])
-    return {"often": often, "labels": sorted(labels), "pairs": found, "settings": settings}
+    often = sorted((label for label in labels if trained[label] >= FEWEST), key=lambda label: -trained[label])
+    context = {"often": often, "trained": trained, "labels": sorted(labels), "fewest": FEWEST}
+    return context | {"pairs": pairs(settings), "settings": settings}

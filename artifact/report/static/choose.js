@@ -1,7 +1,7 @@
 // Two pages from static/settings.js: a method for a budget, and any two methods over all settings. No library.
 "use strict";
 (() => {
-  const { settings, looks, t } = window.fedsharp;
+  const { settings, looks, t, fewest } = window.fedsharp;
   const answer = document.getElementById("answer"), ranking = document.getElementById("ranking");
   const picture = document.getElementById("picture");
   const LAST = 10; // evaluations whose mean is the tables' accuracy
@@ -54,14 +54,16 @@
       const band = s.low ? '<path class="band" d="M' + [...s.x.map((v, i) => [v, s.high[i]]), ...s.x.map((v, i) => [v, s.low[i]]).reverse()].map(([x, y]) => X(x).toFixed(1) + " " + Y(y).toFixed(1)).join("L") + 'Z"/>' : "";
       body += '<g data-series="' + escape(s.label) + '" style="--key:' + look.colour + '">' + band + '<path class="line" stroke-dasharray="' + look.dash + '" d="M' + s.x.map((v, i) => X(v).toFixed(1) + " " + Y(s.y[i]).toFixed(1)).join("L") + '"/>' +
         marked.map((i) => mark(X(s.x[i]).toFixed(1), Y(s.y[i]).toFixed(1))).join("") +
-        '<path class="line" stroke-dasharray="' + look.dash + '" d="M' + (R + 8) + " " + at + "H" + (R + 32) + '"/>' + mark(R + 20, at) + '<text x="' + (R + 36) + '" y="' + (Number(at) + 4) + '">' + escape(s.name || s.label) + " " + s.y[last].toFixed(1) + "</text></g>";
+        '<path class="line" stroke-dasharray="' + look.dash + '" d="M' + (R + 8) + " " + at + "H" + (R + 32) + '"/>' + mark(R + 20, at) + '<text x="' + (R + 36) + '" y="' + (Number(at) + 4) + '">' + escape(s.name || s.label) + " " + (s.end ?? s.y[last]).toFixed(1) + "</text></g>";
     });
     const buttons = series.length < 3 ? "" : '<fieldset class="switches"><legend>Highlight</legend>' +
       order.map((s) => '<button type="button" aria-pressed="false" data-pick="' + escape(s.label) + '">' + escape(s.label) + "</button>").join("") + '<button type="button" class="clear" hidden>clear</button></fieldset>';
     return '<figure class="chart">' + buttons + '<svg class="plot one" viewBox="0 0 ' + W + " " + H + '" role="img" aria-label="' + escape(said) + '">' + body + "</svg></figure>";
   };
-  const curve = (line, label, over) => ({
+  const NOTE = '<p class="where">The number at a line is that of the table above, a mean over several evaluations; the line goes to the last one alone.</p>';
+  const curve = (line, label, over, end = mean(Object.values(line.ends))) => ({
     label,
+    end,
     x: line.rounds.map((r) => over === "rounds" ? r : r * line[over]),
     y: line.rounds.map((_, i) => mean(Object.values(line.curves).map((values) => values[i]))),
   });
@@ -70,7 +72,7 @@
     const seeds = shared(one.curves, other.curves), at = one.rounds.filter((r) => other.rounds.includes(r));
     const found = at.map((r) => interval(seeds.map((seed) => one.curves[seed][one.rounds.indexOf(r)] - other.curves[seed][other.rounds.indexOf(r)])));
     const band = seeds.length > 1 ? { low: found.map((i) => i.low), high: found.map((i) => i.high) } : {};
-    return { label: a, name: "minus " + b, x: at, y: found.map((i) => i.mean), ...band };
+    return { label: a, name: "minus " + b, end: apart(one.ends, other.ends).mean, x: at, y: found.map((i) => i.mean), ...band };
   };
   const forest = (said, rows) => {
     const all = rows.flatMap((r) => r.i.n > 1 ? [r.i.low, r.i.high] : [r.i.mean]).concat(0);
@@ -103,8 +105,10 @@
   if (choose) {
     const unit = document.getElementById("unit");
     const field = choose.elements, asked = new URLSearchParams(location.search);
+    const splits = (data) => distinct(settings.filter((s) => s.data === data).map((s) => s.split)).length;
+    const widest = distinct(settings.map((s) => s.data)).reduce((a, b) => splits(b) > splits(a) ? b : a);
     const narrow = () => {
-      options(field.data, distinct(settings.map((s) => s.data)), field.data.value || asked.get("data"));
+      options(field.data, distinct(settings.map((s) => s.data)), field.data.value || asked.get("data") || widest);
       const ofData = settings.filter((s) => s.data === field.data.value);
       options(field.split, distinct(ofData.map((s) => s.split)), field.split.value || asked.get("split"));
       const ofSplit = ofData.filter((s) => s.split === field.split.value);
@@ -130,7 +134,11 @@
         return { label, line, values, round: paid.length ? paid[paid.length - 1][0] : 0 };
       }).filter((f) => f.round);
       if (!found.length) {
-        answer.innerHTML = "<p>No method plays an evaluated round for that.</p>";
+        const least = (rate, unit) => {
+          const [label, cost] = Object.entries(s.lines).map(([l, line]) => [l, line.rounds[0] * line[rate]]).sort((x, y) => x[1] - y[1])[0];
+          return Number(cost.toFixed(2)) + " " + unit + " (" + escape(label) + ")";
+        };
+        answer.innerHTML = "<p>No method plays an evaluated round for that. The first evaluated round costs at least " + least("passes", "passes") + " and " + least("models", "models") + ".</p>";
         ranking.innerHTML = picture.innerHTML = "";
         return;
       }
@@ -142,7 +150,7 @@
       const plain = (v) => v.toFixed(1);
       answer.innerHTML = '<p class="lead"><strong>' + escape(first.label) + "</strong> is highest, " + ends(first.i, plain) + " %. " +
         (first.i.n < 2 ? "That is one seed: whether it differs from the others is not tested." : level.length ? "Our runs cannot tell it from " + escape(level.join(", ")) + "." : first.i.n > 1 ? "It stands alone: every other interval lies below." : "") + "</p>" +
-        "<p><strong>How sure:</strong> n=" + first.i.n + " seed" + (first.i.n > 1 ? "s" : "") + ", 95 % intervals paired by seed and not adjusted for " + (found.length - 1) + " comparisons; " +
+        "<p><strong>How sure:</strong> " + (first.i.n > 1 ? "n=" + first.i.n + " seeds, 95 % intervals paired by seed and not adjusted for " + (found.length - 1) + " comparisons; " : "n=1 seed, so that there is no interval and nothing is tested; ") +
         (s.flat && passes === Infinity && models === Infinity ? "the curves have ended level." : "the curves still move at this point, so a longer run may change the order.") + " Runs: " + links(s) + ".</p>";
       ranking.innerHTML = table("Methods within the budget", ["method", "rounds", "gradients a round", "models a round", "accuracy (%), 95 %", "best minus it, 95 %", "in words"], found.map((f) => [
         escape(f.label), f.round, f.line.passes, Number(f.line.models.toFixed(2)), ends(f.i, plain), f.apart ? ends(f.apart) : "",
@@ -150,7 +158,7 @@
       ]));
       const over = passes < Infinity ? "passes" : models < Infinity ? "models" : "rounds";
       const axis = { rounds: "round", passes: "gradients: passes over its data per active client", models: "traffic: models to and from an active client" }[over];
-      picture.innerHTML = lines("Accuracy against " + axis, found.map((f) => curve(f.line, f.label, over)), axis);
+      picture.innerHTML = lines("Accuracy against " + axis, found.map((f) => curve(f.line, f.label, over, f.i.mean)), axis) + NOTE;
     };
     choose.addEventListener("input", () => { show(); remember(choose); });
     for (const key of ["passes", "models"]) field[key].value = asked.get(key) || "";
@@ -173,9 +181,9 @@
       options(field.setting, both.map(name), field.setting.value || asked.get("setting"));
       const rows = both.map((s) => ({ s, i: apart(s.lines[a].ends, s.lines[b].ends) }));
       const counted = rows.filter((r) => r.i.n > 1);
-      const pooled = counted.length > 1 ? interval(counted.map((r) => r.i.mean)) : counted.length ? counted[0].i : null;
+      const pooled = counted.length ? interval(counted.map((r) => r.i.mean)) : null, enough = counted.length >= fewest;
       const below = counted.filter((r) => r.i.mean < 0).length;
-      answer.innerHTML = '<p class="lead"><strong>' + escape(a) + " minus " + escape(b) + ": " + (pooled ? ends(pooled) + " points</strong> (95 %, over " + counted.length + " setting" + (counted.length > 1 ? "s" : "") + ")" : "</strong>one seed only, no interval") +
+      answer.innerHTML = '<p class="lead"><strong>' + escape(a) + " minus " + escape(b) + ": " + (pooled ? (enough ? ends(pooled) : signed(pooled.mean)) + " points</strong> (" + (enough ? "95 %, " : "no interval, ") + "over " + counted.length + " setting" + (counted.length > 1 ? "s" : "") + ")" : "</strong>one seed only, no interval") +
         "; negative in " + below + " of " + counted.length + '. <a href="#assumptions">What that assumes</a>.</p>';
       ranking.innerHTML = table(a + " minus " + b, ["setting", escape(a) + " (%)", escape(b) + " (%)", "difference, 95 %", "n", "curves", "table"], rows.map(({ s, i }) => [
         escape(name(s)), mean(Object.values(s.lines[a].ends)).toFixed(1), mean(Object.values(s.lines[b].ends)).toFixed(1),
@@ -183,12 +191,12 @@
       ]));
       const s = both.find((one) => name(one) === field.setting.value), over = field.over.value;
       const drawn = rows.map((r) => ({ label: r.s.data.split(" (")[0] + ", " + r.s.split + ", " + r.s.share.replace(" clients", "") + ", " + r.s.horizon + " r.", i: r.i }));
-      if (pooled && counted.length > 1) drawn.push({ label: "mean of the settings", i: pooled, bold: true });
+      if (enough) drawn.push({ label: "mean of the settings", i: pooled, bold: true });
       const axis = { rounds: "round", passes: "gradients: passes over its data per active client", models: "traffic: models to and from an active client" }[over];
       picture.innerHTML = forest("Differences of " + a + " and " + b, drawn) +
         "<p><strong>" + escape(name(s)) + "</strong></p>" + lines(a + " and " + b + " against " + axis, [a, b].map((label) => curve(s.lines[label], label, over)), axis) +
         "<p>" + escape(a) + " minus " + escape(b) + " in the same round, paired by seed, with its 95 % interval:</p>" +
-        lines(a + " minus " + b + " against round", [gap(a, b, s.lines[a], s.lines[b])], "round", "difference in points", true);
+        lines(a + " minus " + b + " against round", [gap(a, b, s.lines[a], s.lines[b])], "round", "difference in points", true) + NOTE;
     };
     pair.addEventListener("input", () => { show(); remember(pair); });
     field.a.value = asked.get("a") || "FedSMOO";
