@@ -78,17 +78,17 @@ def rows(run: Run) -> Iterator[Row]:
             limit = bound if isinstance(bound, float) else found.get(bound)
             if found.get(measured) is not None and limit is not None:
                 yield Row(*head, theorem, found[measured], limit, measured in found.get("violated", ()))
-        yield from _layers(head, line.get("layers", {}))
+        yield from _layers(head, config.get("model", "mlp"), line.get("layers", {}))
 
 
-def _layers(head: tuple[str, str, int, int], found: dict[str, Any]) -> Iterator[Row]:
-    """A row for each layer and bound; of the measured curvature its residual is taken off."""
+def _layers(head: tuple[str, str, int, int], model: str, found: dict[str, Any]) -> Iterator[Row]:
+    """A row for each layer and bound, named by the network; of the measured curvature its residual is taken off."""
     for layer, entry in found.get("each", {}).items():
         if entry["top"] is None or entry.get("measured") is None:
             continue
         for bound, value in entry["bounds"].items():
             named = layer in found["refuted"] if bound == "printed" else f"{layer}: {bound}" in found["violated"]
-            theorem = f"layers: {bound}" + (", no theorem" if bound == "printed" else "")
+            theorem = f"layers of {model}: {bound}" + (", no theorem" if bound == "printed" else "")
             yield Row(*head, theorem, entry["measured"] - entry["residual"], value, named)
 
 
@@ -102,7 +102,7 @@ def summary(found: Iterable[Row]) -> dict[str, Any]:
         if row.theorem == "bias of unit vectors":
             bias.setdefault(row.method, {}).setdefault(row.seed, []).append(row.measured)
     theorems = {}
-    for theorem, those in by_theorem.items():
+    for theorem, those in sorted(by_theorem.items()):
         shares = [row.measured / row.bound for row in those if row.bound > 0]
         theorems[theorem] = {
             "runs": len({row.run for row in those}),

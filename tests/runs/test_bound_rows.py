@@ -40,7 +40,7 @@ def test_rows_are_those_of_the_record(tmp_path, capsys):
     found = {row.theorem: (row.measured, row.bound) for row in rows(run)}
     assert found["Theorem 2, corrected"] == (0.5, 1.0) and found["L^2 rho^2"] == (0.1, 0.4)
     assert found["Lemma B.1, corrected"] == (1.0, 2.0) and found["perturbation drift PD"] == (0.7, 1.0)
-    assert found["layers: sample"] == (1.0 - 1e-3, 2.0), "the curvature is known to its residual"
+    assert found["layers of mlp: sample"] == (1.0 - 1e-3, 2.0), "the curvature is known to its residual"
     code, content = table(capsys, tmp_path)
     assert code == 0
     one = content["theorems"]["L^2 rho^2"]
@@ -55,8 +55,8 @@ def test_rows_are_those_of_the_record(tmp_path, capsys):
         ({"moved_bound": 0.1}, "Theorem 2, how far the gradient turns"),
         ({"floor": 0.5}, "L^2 rho^2"),
         ({"bias": 2.1, "bound": 2.2}, "bias of unit vectors"),
-        ({"sample": 0.9}, "layers: sample"),
-        ({"printed": 0.9}, "layers: printed, no theorem"),
+        ({"sample": 0.9}, "layers of mlp: sample"),
+        ({"printed": 0.9}, "layers of mlp: printed, no theorem"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -91,3 +91,11 @@ def test_no_bound_of_the_stored_runs_fails_in_silence():
     theorems = summary(found)["theorems"]
     assert all(one["least"] is not None for one in theorems.values()), "the looseness is printed"
     assert theorems["bias of unit vectors"]["runs"] >= 24
+
+
+def test_the_bounds_of_layers_stand_apart_by_network(tmp_path):
+    """So that the least of a perceptron's rows is not read as that of a convolutional network."""
+    found = [stored_run(tmp_path, CONFIG.model_copy(update={"model": name}), [line()]) for name in ("mlp", "lenet")]
+    theorems = summary(row for run in found for row in rows(run))["theorems"]
+    assert {"layers of mlp: sample", "layers of lenet: sample"} <= set(theorems)
+    assert theorems["L^2 rho^2"]["runs"] == 2 and list(theorems) == sorted(theorems)
