@@ -250,6 +250,12 @@ class Content:
         return [(store, run) for place, store in places.items() for run in finished(place) if run.intact]
 
     @cached_property
+    def audit_runs(self) -> int:
+        """How many of them lie in open audits' own stores, which the counts of ``docs/`` leave out."""
+        own = {self.root / store for store in self.stores.values()}
+        return sum(run.folder.parent not in own for _, run in self.runs)
+
+    @cached_property
     def miniatures(self) -> list[Run]:
         """Finished runs of the quick profile, which test the program."""
         folder = self.stores.get("quick")

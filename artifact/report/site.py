@@ -72,7 +72,8 @@ class Site:
             "profile": self.content.profile,
             "counts": counts,
             "asked_by": list(dict.fromkeys(record.asked for record in self.content.records.values())),
-            "runs": len(self.content.runs),
+            "finished_runs": len(self.content.runs) - self.content.audit_runs,
+            "audit_runs": self.content.audit_runs,
             "methods_known": len(algorithms.ALGORITHMS),
         }
         return environment

@@ -9,11 +9,13 @@ from html import unescape
 from pathlib import Path
 
 import pytest
+from stored import stored_run
 
 from artifact.algorithms.base import FedAvg
 from artifact.base import paths
 from artifact.papers import experiments, folders, needed_runs
 from artifact.report import evidence, fingerprints, settings
+from artifact.report.content import Content
 from artifact.report.numbers import Numbers, page_of
 from artifact.report.outstanding import Outstanding, told
 from artifact.report.pages import front, methods, reference
@@ -22,6 +24,7 @@ from artifact.report.terms import anchor
 from artifact.runs.lookup import find_run
 from artifact.runs.sweep import sweep
 from artifact.runs.sweep.estimate import Span
+from artifact.training import config
 
 
 def text_of(site: Path, name: str) -> str:
@@ -174,6 +177,25 @@ def test_one_page_lists_what_is_not_run_with_its_time(site, content):
     text = text_of(site, "unrun.html")
     assert re.search(r"One worker needs about [\d,]+ h to [\d,]+ h", text) and "one process on one core" in text
     assert "ran partly beside other work" in text and "vit-b-32 was never timed" in text
+
+
+# ---- how many runs ----------------------------------------------------------------------------------------------------
+
+
+def test_pages_count_the_runs_that_docs_count(site):
+    text = (paths.ROOT / "docs" / "verdicts.md").read_text(encoding="utf-8").split("| data set | runs |")[1]
+    counted = sum(int(n) for n in re.findall(r"^\| [a-z0-9-]+ \| (\d+) \|", text, re.M))
+    for page in ("index.html", "provenance.html", "miniature.html"):
+        assert f"{counted:,} finished runs" in text_of(site, page), page
+
+
+def test_runs_of_an_open_audit_are_counted_apart(tmp_path, monkeypatch):
+    own, other = (config.make(algorithm=name, rounds=1) for name in ("fedavg", "fedsam"))
+    stored_run(tmp_path / "own", own, [{"round": 1}])
+    stored_run(tmp_path / "audit", other, [{"round": 1}])
+    monkeypatch.setattr("artifact.runs.lookup.ALSO", [tmp_path / "audit"])
+    content = Content(tmp_path, stores={"laptop": Path("own")})
+    assert (len(content.runs), content.audit_runs) == (2, 1)
 
 
 # ---- where an answer is sent -----------------------------------------------------------------------------------------

@@ -64,7 +64,7 @@ class Estimator:
         if not (rounds and seconds):
             return
         config, cost = self._defaults | run.config(), rounds[-1]["cost"]
-        counted = (cost["gradients_per_step"], cost["full_passes"])
+        counted = (cost.get("gradients_per_step", 1.0), cost.get("full_passes", 0.0))
         self._cost[_values(config, ("algorithm", "variant"))] = counted
         pace = median(seconds) / work(config, *counted)
         for names, paces in zip(_ALIKE, self._pace, strict=True):
