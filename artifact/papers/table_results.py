@@ -20,13 +20,20 @@ from artifact.runs.stored_model import open_target
 from artifact.runs.sweep import sweep
 from artifact.runs.sweep.workers import Settings
 
-#: what a comparison with the row that a cell is held against says about the paper's difference
+#: verdicts of claims in training
 SYMBOLS = {
     "reproduced": "✓",
     "direction-only": "~",
     "inconclusive": "?",
     "contradicted": "✗",
     "not-run": "–",
+}
+#: where a cell's difference to the row that it is held against lies, beside the paper's; no verdict of a claim
+SIDES = {
+    "same side, interval without 0": "✓",
+    "same side, mean alone": "~",
+    "neither side": "?",
+    "other side, interval without 0": "✗",
 }
 #: quantities that are measured on a run's last model, after training
 CURVATURE = {"top-eigenvalue", "trace"}
@@ -52,14 +59,15 @@ class Comparison:
     holm_sign: float = math.nan
 
     @property
-    def verdict(self) -> str:
+    def side(self) -> str:
         """By the paper's sign: the interval excludes 0 on its side, only the mean lies there, neither, the opposite."""
+        same, mean_alone, neither, other = SIDES
         if not self.printed or self.difference.n < 2:
-            return "inconclusive"
-        side = math.copysign(1.0, self.printed) * self.difference.mean
+            return neither
+        along = math.copysign(1.0, self.printed) * self.difference.mean
         if self.p_t < 1 and self.difference.excludes(0):
-            return "reproduced" if side > 0 else "contradicted"
-        return "direction-only" if side > 0 else "inconclusive"
+            return same if along > 0 else other
+        return mean_alone if along > 0 else neither
 
 
 @dataclass(frozen=True)
@@ -105,15 +113,15 @@ class Entry:
         return self.cell.profile == "quick"
 
     @property
-    def verdict(self) -> str:
+    def side(self) -> str:
         """Of the comparison, by the paper's sign; empty without one, and for a miniature."""
         if self.comparison is None or self.comparison.printed is None or self.miniature:
             return ""
-        return self.comparison.verdict
+        return self.comparison.side
 
     @property
     def symbol(self) -> str:
-        return SYMBOLS.get(self.verdict, "")
+        return SIDES.get(self.side, "")
 
     def summary(self, kind: str) -> float | None:
         """Mean over runs of the last or best round's accuracy in per cent, for an accuracy; None for other metrics."""

@@ -225,7 +225,7 @@ CSV_FIELDS = (
     "difference_low",
     "difference_high",
     "printed_difference",
-    "verdict",
+    "side",
     "p_t",
     "p_sign",
     "holm_t",
@@ -254,7 +254,7 @@ def _record(e: Entry) -> dict[str, Any]:
         record |= {"against": c.against, "difference": c.difference.mean, "printed_difference": c.printed}
         record |= {"difference_low": c.difference.low, "difference_high": c.difference.high}
         record |= {name: getattr(c, name) for name in ("p_t", "p_sign", "holm_t", "holm_sign")}
-        record["verdict"] = e.verdict or None
+        record["side"] = e.side or None
     return finite(record)
 
 

@@ -56,12 +56,12 @@ def entry(
     return table_results.Entry(cell, values, number, [], "finished 3/3")
 
 
-def verdict(own, reference, paper_own=2.0, paper_reference=1.0) -> str:
+def side(own, reference, paper_own=2.0, paper_reference=1.0) -> str:
     pairs = [
         entry(ROWS[1], dict(enumerate(own)), paper_own),
         entry(ROWS[0], dict(enumerate(reference)), paper_reference),
     ]
-    return table_results.compare(*pairs).verdict
+    return table_results.compare(*pairs).side
 
 
 # ---- comparisons -----------------------------------------------------------------------------------------------------
@@ -70,16 +70,16 @@ def verdict(own, reference, paper_own=2.0, paper_reference=1.0) -> str:
 @pytest.mark.parametrize(
     ("own", "reference", "paper", "expected"),
     [
-        ([12.0, 13.1, 11.9], [10.0, 11.0, 10.0], (2.0, 1.0), "reproduced"),
-        ([12.0, 13.1, 11.9], [10.0, 11.0, 10.0], (1.0, 2.0), "contradicted"),
-        ([12.0, 11.0, 10.5], [10.0, 11.0, 10.0], (2.0, 1.0), "direction-only"),
-        ([12.0, 11.0, 10.5], [10.0, 11.0, 10.0], (1.0, 2.0), "inconclusive"),
-        ([12.0, 13.1, 11.9], [10.0, 11.0, 10.0], (1.0, 1.0), "inconclusive"),
-        ([12.0], [10.0], (2.0, 1.0), "inconclusive"),
+        ([12.0, 13.1, 11.9], [10.0, 11.0, 10.0], (2.0, 1.0), "same side, interval without 0"),
+        ([12.0, 13.1, 11.9], [10.0, 11.0, 10.0], (1.0, 2.0), "other side, interval without 0"),
+        ([12.0, 11.0, 10.5], [10.0, 11.0, 10.0], (2.0, 1.0), "same side, mean alone"),
+        ([12.0, 11.0, 10.5], [10.0, 11.0, 10.0], (1.0, 2.0), "neither side"),
+        ([12.0, 13.1, 11.9], [10.0, 11.0, 10.0], (1.0, 1.0), "neither side"),
+        ([12.0], [10.0], (2.0, 1.0), "neither side"),
     ],
 )
-def test_verdict_of_a_comparison(own, reference, paper, expected):
-    assert verdict(own, reference, *paper) == expected
+def test_side_of_a_comparison(own, reference, paper, expected):
+    assert side(own, reference, *paper) == expected
 
 
 def test_the_interval_is_that_of_the_paired_differences():
@@ -100,19 +100,19 @@ def test_only_seeds_of_both_sides_are_compared():
     assert table_results.compare(own, entry(ROWS[0], {1: 5.0}, 1.0)) is None
 
 
-def test_identical_methods_are_rarely_called_reproduced():
+def test_identical_methods_are_rarely_told_apart():
     """200 simulated tables of one comparison at n = 3 without any difference: the one-sided level is 2.5 %."""
     rng = np.random.default_rng(7)
-    called = [verdict(*rng.normal(50, 1, (2, 3))) for _ in range(200)]
-    assert called.count("reproduced") <= 11  # more has a probability under 1 % at 2.5 %
-    assert called.count("contradicted") <= 11
+    called = [side(*rng.normal(50, 1, (2, 3))) for _ in range(200)]
+    assert called.count("same side, interval without 0") <= 11  # more has a probability under 1 % at 2.5 %
+    assert called.count("other side, interval without 0") <= 11
 
 
 def test_a_real_difference_is_found():
     rng = np.random.default_rng(8)
     common = rng.normal(50, 5, (200, 3))
-    called = [verdict(c + 3 + rng.normal(0, 0.3, 3), c) for c in common]
-    assert called.count("reproduced") > 190
+    called = [side(c + 3 + rng.normal(0, 0.3, 3), c) for c in common]
+    assert called.count("same side, interval without 0") > 190
 
 
 def test_p_values_are_adjusted_over_all_comparisons_of_the_table():
@@ -132,7 +132,7 @@ def test_a_target_that_one_side_misses_enters_with_the_rounds_run():
     never = entry(ROWS[0], dict.fromkeys(SEEDS, float("inf")), 3.0, metric)
     found = table_results.compare(own, never)
     assert found.difference.mean == pytest.approx((1 - 4 + 2 - 4 + 1 - 4) / 3)
-    assert found.verdict == "reproduced"
+    assert found.side == "same side, interval without 0"
     seconds = Metric(quantity="seconds-to", unit="s")
     missed = entry(ROWS[0], dict.fromkeys(SEEDS, float("inf")), 3.0, seconds)
     assert table_results.compare(entry(ROWS[1], own.values, 2.0, seconds), missed) is None
@@ -158,7 +158,7 @@ def test_a_difference_of_rounds_is_widened_by_the_grid_of_evaluated_rounds(tmp_p
     found = table_results.compare(own, other)
     expected = paired_difference((30, 40, 40), (50, 50, 60)).widened(9, 9)
     assert (found.difference.low, found.difference.high) == pytest.approx((expected.low, expected.high))
-    assert found.verdict == "direction-only"  # -16.7 +- 14.3 excludes 0 without the grid, and with it does not
+    assert found.side == "same side, mean alone"  # -16.7 +- 14.3 excludes 0 without the grid, and with it does not
     assert found.p_t > 0.05
 
 
@@ -167,7 +167,7 @@ def test_equal_differences_of_rounds_are_not_tested(tmp_path):
     own, other = counted(tmp_path, ROWS[1], (None,) * 3, 1.0), counted(tmp_path, ROWS[0], (20,) * 3, 2.0)
     found = table_results.compare(own, other)
     assert (found.difference.mean, found.difference.low, found.difference.high) == (40.0, 40.0, 49.0)
-    assert (found.verdict, found.p_t) == ("inconclusive", 1.0)
+    assert (found.side, found.p_t) == ("neither side", 1.0)
 
 
 # ---- from runs to the printed table ----------------------------------------------------------------------------------
@@ -225,7 +225,7 @@ def test_json_and_csv_hold_every_cell_and_no_nan(store):
     document = json.loads(tables.as_json(PAPER, table(), "laptop", found), parse_constant=pytest.fail)
     assert [c["id"] for c in document["cells"]] == [e.cell.id for e in found]
     rows = list(csv.DictReader(io.StringIO(tables.as_csv(PAPER, table(), "laptop", found))))
-    assert [row["verdict"] for row in rows] == ["", "reproduced", ""]
+    assert [row["side"] for row in rows] == ["", "same side, interval without 0", ""]
     assert float(rows[1]["difference"]) == pytest.approx(100 * 0.401 / 4)
     assert rows[2]["mean"] == ""
     assert rows[0]["best"] != rows[0]["mean"]
@@ -383,7 +383,7 @@ def test_a_miniature_says_in_its_cell_what_it_was_trained_on_and_is_not_held_aga
     entry = next(e for e in found if e.symbol)
     assert entry.symbol and "on " not in tables._both(entry)
     small = replace(entry, cell=replace(entry.cell, profile="quick"))
-    assert small.symbol == small.verdict == ""
+    assert small.symbol == small.side == ""
     assert f"{small.text} on digits / {small.printed}" == tables._both(small)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections import Counter
 from dataclasses import replace
@@ -14,6 +15,7 @@ from stored import stored_run
 from artifact.algorithms.base import FedAvg
 from artifact.base import paths
 from artifact.papers import experiments, folders, needed_runs
+from artifact.papers.table_results import SIDES
 from artifact.report import evidence, fingerprints, settings
 from artifact.report.content import Content
 from artifact.report.numbers import Numbers, page_of
@@ -179,7 +181,7 @@ def test_one_page_lists_what_is_not_run_with_its_time(site, content):
     assert "ran partly beside other work" in text and "vit-b-32 was never timed" in text
 
 
-# ---- how many runs ----------------------------------------------------------------------------------------------------
+# ---- how many runs ---------------------------------------------------------------------------------------------------
 
 
 def test_pages_count_the_runs_that_docs_count(site):
@@ -196,6 +198,20 @@ def test_runs_of_an_open_audit_are_counted_apart(tmp_path, monkeypatch):
     monkeypatch.setattr("artifact.runs.lookup.ALSO", [tmp_path / "audit"])
     content = Content(tmp_path, stores={"laptop": Path("own")})
     assert (len(content.runs), content.audit_runs) == (2, 1)
+
+
+# ---- cells and claims ------------------------------------------------------------------------------------------------
+
+
+def test_cells_have_words_of_their_own_beside_the_verdicts_of_claims(site):
+    page = (site / "table-sun2023-1.html").read_text(encoding="utf-8")
+    said = set(re.findall(r'<span class="hidden">([^<]*)</span></span>', page))
+    assert {"same side, interval without 0", "neither side"} <= said <= set(SIDES)
+    legend = re.search(r'<p class="sr">Symbols say.*?</p>', page)[0]
+    assert all(side in legend for side in SIDES) and not re.search("reproduced|contradicted|inconclusive", legend)
+    (name,) = re.findall(r'href="(csv/[^"]*laptop\.csv)" download', page)
+    rows = list(csv.DictReader((site / name).read_text(encoding="utf-8").splitlines()))
+    assert {row["side"] for row in rows} - {""} <= set(SIDES) and "verdict" not in rows[0]
 
 
 # ---- where an answer is sent -----------------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ from artifact.report.command import report_command
 from artifact.report.content import ROOT, Content, Record
 from artifact.report.mathematics import Converter, mathml, mended, typeset
 from artifact.report.pages import figures, front, papers, reference
-from artifact.report.pages.choose import direction
+from artifact.report.pages.choose import _row, direction
 from artifact.report.pages.papers import statement_parts
 from artifact.report.pictures import Pictures
 from artifact.report.site import Page, Site
@@ -741,6 +741,15 @@ def test_a_budget_for_all_rounds_gives_the_tables_numbers(content):
     assert len(lines) > 50
     for line in lines:
         assert line.at(float("inf"), float("inf")) == pytest.approx(line.ends, abs=0.002)
+
+
+def test_every_judged_claim_shows_an_interval_and_a_claim_of_a_shape_the_comparison_that_decided(content):
+    judged = [r for r in content.records.values() if r.in_training and r.experiment["interval"] is not None]
+    rows = {record.claim.id: _row(record) for record in judged}
+    assert all("[" in row["decided"] + row["size"] and "%" in row["decided"] + row["size"] for row in rows.values())
+    best = rows["qu22-fig3c"]
+    assert re.match(r"rho=\S+ \(FedSAM\) > rho=\S+ \(FedSAM\) \(1 of 16 comparisons\): \+", best["decided"])
+    assert best["size"] == "" and best["direction"] == "as claimed"
 
 
 @pytest.mark.parametrize(

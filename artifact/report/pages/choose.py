@@ -77,11 +77,12 @@ def direction(found: Any) -> str:
 
 
 def _decided(found: Any) -> str:
-    """The comparison that decided with its interval, where the size is another one or has another level."""
-    interval = found["interval"]
-    if interval is None or found["size"] is None or found["size"]["interval"] == interval:
+    """The comparison that decided with its interval; empty where that is the mean effect, which stands beside it."""
+    interval, several = found["interval"], len(found["comparisons"])
+    if interval is None or (found["size"] and found["size"]["interval"] == interval):
         return ""
-    return f"{found['decided_by']}: {_in_figures(interval)}"
+    among = f" (1 of {several} comparisons)" if several > 1 else ""
+    return f"{found['decided_by']}{among}: {_in_figures(interval)}"
 
 
 def _in_figures(interval: Any, unit: str = "") -> str:
@@ -90,13 +91,12 @@ def _in_figures(interval: Any, unit: str = "") -> str:
 
 
 def _size(found: Any) -> str:
-    """The interval with its unit and level; before it, what is printed or claimed and whether that is excluded."""
+    """The mean effect's interval with its unit and level, and the paper's number; empty for claims of a shape."""
     size = found["size"]
-    one = size["interval"] if size else found["interval"]
-    if one is None:
+    if size is None:
         return ""
-    text = _in_figures(one, found["unit"])
-    stated = [v for v in (size["claimed"], size["printed"]) if v is not None] if size else []
+    text = _in_figures(size["interval"], found["unit"])
+    stated = [v for v in (size["claimed"], size["printed"]) if v is not None]
     return f"{text}; paper {stated[-1]:+.3g}" if stated else text
 
 

@@ -107,7 +107,7 @@ def _cell(entry: Entry | None) -> dict[str, Any] | None:
         "ran": bool(entry.runs),
         "theirs": entry.printed,
         "symbol": entry.symbol,
-        "verdict": entry.verdict,
+        "side": entry.side,
         "difference": difference,
         "key": entry.runs[0].key if entry.runs else None,
     }
