@@ -207,7 +207,7 @@ def test_cells_have_words_of_their_own_beside_the_verdicts_of_claims(site):
     page = (site / "table-sun2023-1.html").read_text(encoding="utf-8")
     said = set(re.findall(r'<span class="hidden">([^<]*)</span></span>', page))
     assert {"same side, interval without 0", "neither side"} <= said <= set(SIDES)
-    legend = re.search(r'<p class="sr">Symbols say.*?</p>', page)[0]
+    legend = re.sub("<[^>]*>", "", re.search(r'<p class="sr">Symbols say.*?</p>', page)[0])
     assert all(side in legend for side in SIDES) and not re.search("reproduced|contradicted|inconclusive", legend)
     (name,) = re.findall(r'href="(csv/[^"]*laptop\.csv)" download', page)
     rows = list(csv.DictReader((site / name).read_text(encoding="utf-8").splitlines()))

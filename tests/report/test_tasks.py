@@ -39,7 +39,7 @@ TASKS = [
         "is FedSMOO better than FedDyn, over all settings",
         "pairs.html",
         1,
-        r"Row minus column in points.* FedSMOO .*\d+: [-+]\d\.\d\*? \[[-+]\d\.\d, [-+]\d\.\d\]",
+        r"row minus column in points.* FedSMOO .*\d+: +[-+]\d\.\d\*? +\[[-+]\d\.\d, [-+]\d\.\d\]",
     ),
     ("reviewer", "how many claims do the runs contradict", "index.html", 0, r"contradict \d+ and cannot tell for \d+"),
     (

@@ -46,7 +46,7 @@ def _figures(site: Site, profile: str) -> Iterator[dict[str, Any]]:
         panels = select(f"{figure.paper}/{figure.id}", profile)
         yield {
             "link": page_of("figure", paper.paper, figure.id) if paper.paper in PAPERS else "",
-            "name": f"{paper.title}, {figure.location}",
+            "name": f"{paper.title}, {figure.location}" + f": {figure.title}" * figure.location.startswith("no figure"),
             "cells": f"{len(panels)} panel{'s' if len(panels) != 1 else ''}",
             "missing": site.outstanding.of(figure.paper, figure.id, profile),
             "reasons": list(dict.fromkeys(panel.not_run for panel in panels if panel.not_run)),
