@@ -268,7 +268,7 @@ def test_a_pair_has_the_number_of_the_matrix(visit):
     assert f"{float(shown.split(': ')[1].split(' ')[0]):+.1f}" == re.search(r":\s*([-+0-9.]+)", cell)[1]
     setting = page.input_value("select[name=setting]")
     row = page.locator("#ranking tr", has_text=setting).first.locator("td").all_inner_texts()
-    drawn = page.locator("#picture svg.plot").first.locator("g[data-series] > text").all_inner_texts()
+    drawn = page.locator("#picture svg.plot").first.locator("g[data-series] > text").all_text_contents()
     assert sorted(drawn) == sorted([f"FedSMOO {row[0]}", f"FedDyn {row[1]}"]), "chart and table have one number"
     for over in ("passes", "models"):
         page.select_option("select[name=over]", over)
