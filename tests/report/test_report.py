@@ -788,7 +788,8 @@ def test_the_overview_shows_the_interval_that_decided_beside_a_size_that_is_anot
     own, size = found["interval"], found["size"]["interval"]
     assert size["mean"] > 0 > own["high"]
     row = re.search(r'<tr><th scope="row"><a href="[^"]*#qu22-tab1-outperform".*?</tr>', text, re.S)[0]
-    assert f"{found['decided_by']} (1 of 16 comparisons): {own['mean']:+.3g} [" in row and f"{100 * own['level']:.4g} %" in row
+    decided = f"{found['decided_by']} (1 of 16 comparisons): {own['mean']:+.3g} ["
+    assert decided in row and f"{100 * own['level']:.4g} %" in row
     assert f"{size['mean']:+.3g} [" in row
 
 
