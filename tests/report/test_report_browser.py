@@ -265,7 +265,7 @@ def test_a_pair_has_the_number_of_the_matrix(visit):
     page = visit("pairs.html?a=FedSMOO&b=FedDyn")
     cell = page.locator("#matrix ~ .scroll a[href='pairs.html?a=FedSMOO&b=FedDyn']").inner_text()
     shown = page.inner_text("#answer strong").replace("\u2212", "-")
-    assert f"{float(shown.split(': ')[1].split(' ')[0]):+.1f}" == re.search(r":\s*([-+0-9.]+)", cell)[1]
+    assert f"{float(shown.split(': ')[1].split(' ')[0]):+.1f}" == re.search(r"settings\s*([-+0-9.]+)", cell)[1]
     setting = page.input_value("select[name=setting]")
     row = page.locator("#ranking tr", has_text=setting).first.locator("td").all_inner_texts()
     drawn = page.locator("#picture svg.plot").first.locator("g[data-series] > text").all_text_contents()
