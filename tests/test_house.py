@@ -47,7 +47,7 @@ MOST = {
     "flower": 440,
     "optim": 228,
     "losses": 31,
-    "runs": 4_135,
+    "runs": 4_140,
     "papers": 5_240,
     "bench": 808,
     "verdicts": 2_025,

@@ -372,6 +372,13 @@ def test_runs_beside_other_work_widen_the_estimate_and_a_pause_does_not(monkeypa
     assert estimate(_config(rounds=1)) == pytest.approx(580)
 
 
+@pytest.mark.parametrize("cost", [None, {}, {"gradients_per_step": "two", "full_passes": 0}, {"full_passes": 1e400}])
+def test_a_begun_run_without_a_count_of_gradients_counts_one_a_step(monkeypatch, cost):
+    begun = Timed([116.0])
+    begun.metrics = lambda: [{"cost": cost}]
+    assert _estimator(monkeypatch, begun)(_config(rounds=1)) == pytest.approx(116)
+
+
 def test_two_tables_of_the_same_runs_have_the_same_time_a_run(monkeypatch):
     """One slow run of a method does not set the time of that method alone."""
     slow, *others = (Timed([t], algorithm=a) for t, a in ((900.0, "fedavg"), (116.0, "scaffold"), (116.0, "feddyn")))

@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
-from artifact.runs.store import Run, finished, unfinished
+from artifact.runs.store import Run, finished, is_number, unfinished
 from artifact.training.config import RunConfig
 
 #: what two runs must share at least, from the most to the least alike; the counted work scales the rest
@@ -63,12 +63,11 @@ class Estimator:
         rounds, seconds = run.metrics(), run.round_seconds()
         if not (rounds and seconds):
             return
-        config, cost = self._defaults | run.config(), rounds[-1]["cost"]
-        counted = (cost.get("gradients_per_step", 1.0), cost.get("full_passes", 0.0))
+        config, counted = self._defaults | run.config(), _counted(rounds[-1].get("cost"))
         self._cost[_values(config, ("algorithm", "variant"))] = counted
-        pace = median(seconds) / work(config, *counted)
-        for names, paces in zip(_ALIKE, self._pace, strict=True):
-            paces.setdefault(_values(config, names), []).append(pace)
+        if gradients := work(config, *counted):
+            for names, paces in zip(_ALIKE, self._pace, strict=True):
+                paces.setdefault(_values(config, names), []).append(median(seconds) / gradients)
 
     def gradients(self, config: RunConfig) -> float:
         """Gradients of an example in all rounds, evaluation included; one a step for a method that was never run."""
@@ -90,6 +89,12 @@ class Estimator:
         """Seconds as usual; where no run of its network was ever timed, ``declared``."""
         found = self.span(config)
         return found.usual if found else declared
+
+
+def _counted(cost: Any) -> tuple[float, float]:
+    """Gradients per step and full passes of a metrics line; one and none where it does not hold both as numbers."""
+    counted: Any = (cost.get("gradients_per_step"), cost.get("full_passes")) if isinstance(cost, dict) else (None,)
+    return counted if all(map(is_number, counted)) else (1.0, 0.0)
 
 
 def _values(config: Mapping[str, Any], names: tuple[str, ...]) -> tuple[str, ...]:
