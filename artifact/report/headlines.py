@@ -143,8 +143,8 @@ def said_in_five(content: Content) -> list[tuple[str, str]]:
         ),
         (
             "FedSAM at home",
-            f"In a small version of its own paper's setting FedSAM gains {own} points on FedAvg (95 % interval; "
-            f"{scale_of(OWN)}).",
+            f"In a small version of its own paper's setting FedSAM gains {own} points on FedAvg (95 %, "
+            f"{scale_of(OWN).split(', ')[-1]}, the scale of the plot).",
         ),
         (
             "Released code",

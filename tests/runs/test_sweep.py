@@ -287,6 +287,19 @@ def test_a_worker_that_is_told_to_end_as_it_writes_leaves_nothing_half_written(t
     assert [path.name for path in tmp_path.glob("*/.*")] == []
 
 
+def test_a_worker_that_is_told_to_end_as_it_begins_says_nothing(tmp_path, monkeypatch, capfd):
+    started = multiprocessing.get_context("fork").Event()
+    monkeypatch.setattr(workers, "use_core", lambda _: (started.set(), time.sleep(60)))
+    processes = multiprocessing.get_context("fork")
+    _ours, theirs = processes.Pipe()
+    worker = processes.Process(target=workers._work, args=(theirs, Settings(tmp_path), None))
+    worker.start()
+    assert started.wait(PATIENCE)
+    worker.terminate()
+    worker.join(PATIENCE)
+    assert worker.exitcode == -signal.SIGTERM and capfd.readouterr().err == ""
+
+
 def test_two_sweeps_at_once_share_the_work(alone, tmp_path):
     store, notes = tmp_path / "store", [tmp_path / "first", tmp_path / "second"]
     store.mkdir()

@@ -53,7 +53,7 @@ def test_the_choice_is_by_the_mean_over_both_tuning_seeds(tmp_path):
 
 
 def test_the_printed_radius_of_each_method_wins_its_own_ties(tmp_path):
-    """FedLESAM's is 0.01, FedSMOO's 0.1; 0.01 and 0.1 are tied for both, and a chosen radius is none that is printed."""
+    """FedLESAM's is 0.01, FedSMOO's 0.1; both values are tied for both, and a chosen radius is none that is printed."""
     for panel in series.select("horizon/tuning-radius", "laptop"):
         for point in panel.series:
             if point.label in ("FedLESAM", "FedSMOO"):

@@ -156,10 +156,11 @@ def _work(pipe: Connection, settings: Settings, core: int | None) -> None:
     """A worker process, until the driver closes the pipe or is no more.
 
     Ctrl-C and a terminal's hangup reach the whole process group: the driver, which they interrupt, ends its workers.
+    A worker that is asked to end before it can have written anything ends without a word.
     """
     for name in set(ENDING) - {signal.SIGTERM}:
         signal.signal(name, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that what is half-written goes
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     end_with_driver(PATIENCE)
     use_core(core)
     for file in settings.add:
@@ -175,6 +176,7 @@ def _work(pipe: Connection, settings: Settings, core: int | None) -> None:
             pipe.send(("round", trainer.completed, 0.0, 0.0))
 
     try:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that what is half-written goes
         while True:
             config = pipe.recv()
             start, cpu = time.monotonic(), time.process_time()
