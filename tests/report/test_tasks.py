@@ -99,7 +99,13 @@ TASKS = [
         1,
         r"(?i)flat clients, sharp average",
     ),
-    ("student", "which notebook can I change", "index.html", 0, r"jupyter lab notebooks/try"),
+    (
+        "student",
+        "which notebook can I change",
+        "index.html",
+        0,
+        r"reproduce\.sh setup.*\.venv/bin/jupyter lab notebooks/try",
+    ),
     ("student", "how is a counterexample replayed", "paper-sun2023-section-4-2.html", 2, r"Assumptions in the replay"),
 ]
 
