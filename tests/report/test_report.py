@@ -840,6 +840,7 @@ def test_every_card_says_how_to_contest_it(site, content):
         found = re.findall("<dt>(.*?)</dt><dd>(.*?)</dd>", box, re.S)
         answers = {head: html.unescape(re.sub("<[^>]*>", "", text)) for head, text in found}
         assert tuple(answers) == CONTEST and all(map(str.strip, answers.values())), id
+        assert ("<h4>Assumptions in the replay</h4>" in card) == ("how each is met" in answers["Assumptions"]), id
         assert record.command in answers["Decide it again"], id
         assert f"claims/{record.claim.paper}.toml" in answers["How to answer"] and id in answers["How to answer"]
         files = re.findall(r"results/[\w/.-]+\.json", answers["Evidence"])
@@ -1139,13 +1140,15 @@ from pathlib import Path
 from artifact.papers.folders import open_audit
 open_audit(Path("audits/caldarola2025"))
 from artifact.report.content import Content
-from artifact.report.pages import genealogy, tables
+from artifact.report.pages import genealogy, reference, tables
 from artifact.report.site import Site
 site = Site(Content())
 (page,) = genealogy.build(site)
 print(site.render(page))
 (table,) = [page for page in tables.build(site) if page.name == "table-caldarola2025-cifar10.html"]
 print("the table:", site.render(table))
+costs = next(page for page in reference.build(site) if page.name == "costs.html")
+print("the costs:", [row["title"] for row in costs.context["rows"] if row["name"] == "fedgloss"])
 """
 
 
@@ -1163,6 +1166,7 @@ def test_the_page_of_faults_names_every_repository_with_its_lines(site):
     assert page.count("<td>executed</td>") == sum(bool(row["measured"]) for row in rows) > 0
     living = {row["repository"] for row in rows if row["verdict"] == "faulty" and not row["mended"]}
     assert f"in {len(living)} repositories." in page
+    assert f" repositories were {'executed' if all(row['measured'] for row in rows) else 'looked at, '}" in page
 
 
 def test_the_page_of_faults_shows_each_effect_as_the_tables_do():
@@ -1170,6 +1174,7 @@ def test_the_page_of_faults_shows_each_effect_as_the_tables_do():
     words = [sys.executable, "-c", WITH_AUDIT]
     out = subprocess.run(words, cwd=paths.ROOT, capture_output=True, text=True, check=True).stdout
     page, _, table = out.partition("the table:")
+    assert "the costs: ['FedGloSS', 'FedGloSS']" in out
     assert "paper: not run; as the scripts have it" in table and "eight hours carry two runs" in table
     printed = (paths.DOCS / "genealogy.md").read_text(encoding="utf-8")
     effects = re.findall(r"\| ([-+]\d+\.\d+ \[[-+]\d+\.\d+, [-+]\d+\.\d+\]) \(n=(\d+)\) \|", printed)

@@ -180,7 +180,7 @@ def _costs(site: Site) -> Page:
             rows.append(
                 {
                     "name": name,
-                    "title": site.content.methods.get(name, {"title": name})["title"],
+                    "title": site.content.methods.get(name, {"title": algorithms.ALGORITHMS[name].__name__})["title"],
                     "variant": variant,
                     "key": None if run is None else run.key,
                     "data": "" if run is None else experiments.DATA_NAMES.get(run.config()["dataset"], "digits"),
