@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from artifact.base import paths
+from artifact.diagnosis.report import CHECKS
 
 PAGE = (paths.DOCS / "yours.md").read_text(encoding="utf-8")
 FILES = dict(re.findall(r"<!-- file: (\S+) -->\n\n```\w+\n(.*?)```", PAGE, re.S))
@@ -50,3 +51,8 @@ def test_training_helps_in_the_examples(tmp_path):
     assert min(map(float, accuracies)) > 0.6
     first, last = map(float, re.findall(r"([\d.]+) in round", run(EXAMPLES["regression.py"], tmp_path)))
     assert last < first / 2
+
+
+def test_the_table_of_alarms_is_that_of_the_doctor():
+    table = PAGE.split("| alarm | what is meant to hold |\n|---|---|\n")[1].split("\n\n")[0]
+    assert table.splitlines() == [f"| `{check}` | {meaning} |" for check, meaning in CHECKS.items()]

@@ -159,6 +159,33 @@ def test_a_scaler_changes_nothing_and_skips_infinite_gradients():
     assert torch.equal(flat(scaled), before)
 
 
+def test_an_infinite_first_gradient_skips_the_step_and_one_may_unscale_before_it():
+    plain, scaled = network().double(), network().double()
+    one, two = (artifact.optim.SAM(m.parameters(), lr=0.2, rho=0.3) for m in (plain, scaled))
+    scaler, before = torch.amp.GradScaler("cpu", init_scale=1024.0), flat(scaled)
+
+    def backward(model, factor=1.0):
+        (F.cross_entropy(model(X.double()), Y) * factor).backward()
+
+    for first in (float("inf"), 1.0):
+        scale = scaler.get_scale()
+        backward(scaled, scale * first)
+        two.first_step(zero_grad=True)
+        scaler.scale(F.cross_entropy(scaled(X.double()), Y)).backward()
+        if first == 1.0:
+            scaler.unscale_(two)
+        scaler.step(two)
+        scaler.update()
+        two.zero_grad()
+        if first != 1.0:
+            assert torch.equal(flat(scaled), before) and scaler.get_scale() == scale / 2
+    backward(plain)
+    one.first_step(zero_grad=True)
+    backward(plain)
+    one.second_step()
+    assert torch.allclose(flat(plain), flat(scaled), rtol=0, atol=1e-12)
+
+
 def test_parameters_without_a_gradient_stay():
     model = nn.ModuleList([nn.Linear(6, 3), nn.Linear(2, 2)])
     before = model[1].weight.detach().clone()
