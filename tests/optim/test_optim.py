@@ -159,7 +159,7 @@ def test_a_scaler_changes_nothing_and_skips_infinite_gradients():
     assert torch.equal(flat(scaled), before)
 
 
-def test_an_infinite_first_gradient_skips_the_step_and_one_may_unscale_before_it():
+def test_an_infinite_first_gradient_skips_the_step_and_the_second_may_be_unscaled():
     plain, scaled = network().double(), network().double()
     one, two = (artifact.optim.SAM(m.parameters(), lr=0.2, rho=0.3) for m in (plain, scaled))
     scaler, before = torch.amp.GradScaler("cpu", init_scale=1024.0), flat(scaled)
