@@ -25,7 +25,7 @@ from artifact.papers.declared import read_toml
 from artifact.papers.table_results import Comparison, Entry
 from artifact.report.content import Content
 from artifact.verdicts import setting
-from artifact.verdicts.findings import scale_of, text_of
+from artifact.verdicts.findings import network_of, scale_of, text_of
 from artifact.verdicts.ledger import EMPIRICAL, PAPERS, TITLES
 
 _READ = read_toml(paths.CLAIMS / "headlines.toml", "headlines")
@@ -148,8 +148,9 @@ def said_in_five(content: Content) -> list[tuple[str, str]]:
         ),
         (
             "Released code",
-            f"FedLESAM's released code perturbs by {released} radii, not by one, in the last probed round "
-            f"({scale_of(RELEASED)}). Another network has another number; discrepancy LESAM-1 has the formula.",
+            f"FedLESAM's released code perturbs a {network_of(RELEASED)} by {released} radii, not by one, in the last "
+            f"probed round ({scale_of(RELEASED).split(', ')[-1]}). Another network has another number; discrepancy "
+            "LESAM-1 has the formula.",
         ),
     ]
 
