@@ -126,7 +126,7 @@ fill() {
         touch "$UNFINISHED"
         "$base" -m venv .venv || fail "venv: $base cannot make one; on Debian: apt install python3-venv"
     fi
-    # Python compiles what is imported; compiling all of it here would take a third of pip's time
+    # Python compiles what it imports; most of what is installed is never imported
     export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_COMPILE=1
     "$PY" -m pip install --require-hashes -r "$LOCK"
     "$PY" -m pip install --no-deps --no-build-isolation -e .

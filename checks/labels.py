@@ -132,10 +132,8 @@ def counted(claims: Iterable[Claim], stored: Mapping[str, Mapping[str, Any]]) ->
     for claim in claims:
         if claim.decided_by == "checks":
             record = stored.get(claim.id, {})
-            found[
-                claim.on_paper(record["verdict"]) if record else "missing",
-                record.get("evidence", {}).get("label", "none"),
-            ] += 1
+            verdict = claim.on_paper(record["verdict"]) if record else "missing"
+            found[verdict, record.get("evidence", {}).get("label", "none")] += 1
     return found
 
 

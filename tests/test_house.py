@@ -51,13 +51,13 @@ MOST = {
     "papers": 5_240,
     "bench": 808,
     "verdicts": 2_029,
-    "report": 4_370,
+    "report": 4_369,
     "audit": 422,
     "cli": 269,
     "__main__": 38,
 }
 #: lines of Python in theory/ at most; the aim is 17,000. It goes up only in a commit that names the new theorem
-THEORY = 29_189
+THEORY = 29_186
 #: a string that names a module or the beginning of its name, and a module that a command line starts
 MODULE = re.compile(r"(?:artifact|theory|checks|notebooks)\.[\w.]*(?::\w+)?")
 STARTED = re.compile(r"-m ((?:artifact|theory|checks|notebooks)\.[\w.]+)")

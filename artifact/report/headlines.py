@@ -25,7 +25,7 @@ from artifact.papers.declared import read_toml
 from artifact.papers.table_results import Comparison, Entry
 from artifact.report.content import Content
 from artifact.verdicts import setting
-from artifact.verdicts.findings import network_of, scale_of, text_of
+from artifact.verdicts.findings import scale_of, text_of
 from artifact.verdicts.ledger import EMPIRICAL, PAPERS, TITLES
 
 _READ = read_toml(paths.CLAIMS / "headlines.toml", "headlines")
@@ -143,14 +143,13 @@ def said_in_five(content: Content) -> list[tuple[str, str]]:
         ),
         (
             "FedSAM at home",
-            f"In a small version of its own paper's setting FedSAM gains {own} points on FedAvg (95 %, "
-            f"{scale_of(OWN).split(', ')[-1]}, the scale of the plot).",
+            f"In a small version of its own paper's setting FedSAM gains {own} points on FedAvg (95 %; "
+            f"{'the scale of the plot' if scale_of(OWN) == _scale() else scale_of(OWN)}).",
         ),
         (
             "Released code",
-            f"FedLESAM's released code perturbs a {network_of(RELEASED)} by {released} radii, not by one, in the last "
-            f"probed round ({scale_of(RELEASED).split(', ')[-1]}). Another network has another number; discrepancy "
-            "LESAM-1 has the formula.",
+            f"FedLESAM's released code perturbs by {released} radii, not by one, in the last probed round "
+            f"({scale_of(RELEASED)}). Another network has another number; discrepancy LESAM-1 has the formula.",
         ),
     ]
 
