@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -127,13 +128,13 @@ def algorithm_executable() -> Verdict:
     Reference: Sun et al. 2023, Algorithm 1 lines 1, 5, 13, 17.
     """
     printed, fixed = run(SETTING, completed=False), run(SETTING, completed=True)
-    single = run(Setting(SETTING.curvature, SETTING.centre, ((0, 1),), 1, ONE / 4, ONE / 3, ONE / 10), completed=True)
+    single = replace(SETTING, active=SETTING.active[:1], steps=1)
     if not printed.undefined:
         return Verdict("proved", {"certificate": "no undefined read in three rounds"})
     certificate = (
         f"with the three repairs the interpreter makes {len(fixed.undefined)} undefined reads in the same "
         f"three rounds; "
-        f"0/0 in round 0 with K = 1 at lines {single.zero_over_zero}"
+        f"0/0 in round 0 with K = {single.steps} at lines {run(single, completed=True).zero_over_zero}"
     )
     if fixed.undefined:
         return refuted({"undefined": _undefined_reads(printed), "left": len(printed.undefined), "right": 0})

@@ -281,14 +281,13 @@ def consensus_reformulation() -> Verdict:
     Reference: Sun et al. 2023, Sec. 4.1, eq. (8).
     """
     _, seven, common = _opposite_slopes(OPPOSITE)
-    b, s, w = sp.symbols("b s w", positive=True)
-    proof = identity(
-        (b * (w + s) + -b * (w + s)) / 2, 0, label="value of (8) at any common s for f_1 = b w, f_2 = -b w"
-    )
+    s, w, own_s, own_w = sp.symbols("s w s_i w_i")
+    client = sp.Function("f_i")
+    proof = identity(client(own_w + own_s).subs({own_w: w, own_s: s}), client(w + s), label="term of client i in (8)")
     return repaired(
         {**OPPOSITE, "left": seven, "right": common},
         r"Under $w_i=w$, $s_i=s$ the problem $\min_w\max_{\|s\|\le r}\frac1m\sum_i f_i(w_i+s_i)$ (one "
         r"maximum, over the common "
         r"$s$) is equivalent to $\min_w\max_{\|s\|\le r}f(w+s)$.",
-        f"substituting w_i = w and s_i = s in the sum gives (1/m) sum_i f_i(w + s) = f(w + s) term by term; {proof}",
+        f"{proof}; so the sum in (8) is (1/m) sum_i f_i(w + s) = f(w + s) with w_i = w and s_i = s for every client",
     )

@@ -70,19 +70,20 @@ def draw_rates(axes, evidence) -> None:
     axes.legend(fontsize="small")
 
 
+def _delta_term(m: Any, n: Any, beta: Any, size: Any = 1) -> Any:
+    """Factor of delta^0 in (14) for n of m clients; size: L."""
+    return m / n * 72 * beta**2 * size**2 / beta
+
+
 def _speedup_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fraction]:
     """n times the delta^0 term with n active (left), the term with one active (right); beta at its limit, L = 1."""
     m, n = fractions_of(example["m"]), fractions_of(example["n"])
-
-    def term(active: Fraction, b: Fraction) -> Fraction:
-        return m / active * 72 * b**2 / b
-
     b_one, b_n = fractions_of(example["b_1"]), fractions_of(example["b_n"])
     at_limit = 216 * m * b_one**2 == 1 and 216 * m * b_n**2 == n
     return (
         {"both beta at the limit of Theorem 4.1": at_limit, "n <= m": n <= m},
-        n * term(n, b_n),
-        term(Fraction(1), b_one),
+        n * _delta_term(m, n, b_n),
+        _delta_term(m, 1, b_one),
     )
 
 
@@ -103,16 +104,12 @@ def linear_speedup() -> Verdict:
     Reference: Sun et al. 2023, Remark 4.2.
     """
     _, left, right = _speedup_sides(SPEEDUP)
-    m, n, size, d, kappa, beta = sp.symbols("m n L delta0 kappa_r beta", positive=True)
+    m, n, size, kappa, beta = sp.symbols("m n L kappa_r beta", positive=True)
     limit = sp.sqrt(n) / (6 * sp.sqrt(6 * m) * size)
-    delta_term = m / n * 72 * beta**2 * size**2 * d / beta
+    at_limit, closed = _delta_term(m, n, limit, size), 2 * sp.sqrt(6) * size * sp.sqrt(m / n)
     proofs = [
-        identity(n * delta_term, (n * delta_term).subs(n, 1), label="fixed beta: n * delta term does not depend on n"),
-        identity(
-            sp.sqrt(n) * delta_term.subs(beta, limit),
-            delta_term.subs(beta, limit).subs(n, 1),
-            label="beta at its limit: sqrt(n) * delta term",
-        ),
+        identity(_delta_term(m, n, beta, size), 72 * m * beta * size**2 / n, label="factor of delta^0 at fixed beta"),
+        identity(at_limit, closed, label="factor of delta^0, beta at its limit"),
         identity(n * 3 * beta * size * kappa / n / beta, 3 * size * kappa, label="kappa_r term times n"),
     ]
     statement = (
