@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import sympy as sp
 
 from theory.kakoun2024.common import Statement, decide
@@ -96,22 +94,20 @@ def geometric_schedule() -> Verdict:
         mu eps > 1, in particular steps with infinite sum. The schedule that was run is outside.
     Reference: Al Kakoun 2024, Theorem 1 against Appendix B.
     """
-    t, beta, gamma = sp.symbols("t beta gamma", positive=True)
-    geometric = sp.summation(sp.Rational(998, 1000) ** t, (t, 0, sp.oo))
-    harmonic = sp.limit(
-        sp.integrate(beta / (t + gamma), (t, 0, gamma * sp.Symbol("n", positive=True))),
-        sp.Symbol("n", positive=True),
-        sp.oo,
-    )
+    t, beta, gamma, n = sp.symbols("t beta gamma n", positive=True)
+    decay = "0.998"
+    steps = sp.summation(sp.Rational(decay) ** t, (t, 0, sp.oo))
+    harmonic = sp.simplify(sp.integrate(beta / (t + gamma), (t, 0, gamma * n)))
     text = (
-        f"sum over t of 0.998^t = {geometric} < oo; sum of beta/(t+gamma) >= its integral, limit {harmonic}; "
+        f"sum over t of {decay}^t = {steps} < oo; sum of beta/(t+gamma) >= its integral, up to t = gamma n equal to "
+        f"{harmonic}, limit {sp.limit(harmonic, n, sp.oo)}; "
         f"{recursion_certificate()}; then the induction of thesis-A-ind"
     )
-    shares = {str(rate): float(sp.exp(-500 * rate)) for rate in (0.0001, 0.001, 0.003, 0.01)}
+    shares = {str(rate): float(sp.exp(-steps * rate)) for rate in (0.0001, 0.001, 0.003, 0.01)}
     return decide(
         GEOMETRIC,
-        points=[{"rate": "1/1000", "decay": "998/1000", "x0": 10, "gamma": 1, "T": 10000}],
+        points=[{"rate": "1/1000", "decay": decay, "x0": 10, "gamma": 1, "T": 10000}],
         repair=("eta^(t) = beta/(t+gamma), beta mu > 1, gamma >= beta mu: see thesis-thm1", text),
-        total_step=float(Fraction(1) / (1 - Fraction(998, 1000))),
+        total_step=float(steps),
         distance_left_after_infinitely_many_steps_mu_1=shares,
     )

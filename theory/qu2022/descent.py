@@ -210,7 +210,7 @@ def perturbed_iterates_move_alike() -> Verdict:
     certificate = require_identity((following + new) - (w + old), (following - w) + (new - old), "w~ moves by")
     v = instance(_CROSSING)
     run = _crossing(v["w"], v["rho"], v["eta_l"], v["eta_g"])
-    require(run["F_next"] != run["sharp_next"] and run["next"] < 0, "F(w) differs from F(w + delta), and delta turns")
+    require(run["F_next"] != run["sharp_next"], "F(w) differs from F(w + delta)")
     return repaired(
         _CROSSING,
         r"$\tilde w^{r+1}-\tilde w^r=\eta_g\Delta^r+(\delta^{r+1}-\delta^r)$ with $\|\delta^{r+1}-\delta^r\|\le2\rho$",

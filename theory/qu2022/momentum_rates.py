@@ -68,7 +68,7 @@ def momentum_rate_by_substitution() -> Verdict:
     certificate = require_identity(_leading(STEPS_MOMENTUM), gap * L / sp.sqrt(R * K * N), "F/(beta eta_g R)")
     e = sp.symbols("e")
     free = {**STEPS_MOMENTUM, eta_g: sp.sqrt(K * N / R) * beta ** (-e) / L}
-    leading = sp.solve(sp.Eq(exponent_of(sp.powsimp((1 / (beta * eta_g)).subs(free)), beta), 1), e)
+    leading = sp.solve(sp.Eq(exponent_of(_leading(free), beta), 1), e)
     noise = sp.solve(sp.Eq(exponent_of(sp.powsimp((beta * eta_g**2).subs(free)), beta), -1), e)
     require(leading == [2] and noise == [1], "no exponent of beta in eta_g gives both printed terms")
     terms = monomials(substituted(MOMENTUM_PROGRESS + PHI_MOMENTUM, STEPS_MOMENTUM))

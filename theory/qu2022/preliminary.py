@@ -102,10 +102,6 @@ def independent_mean_zero() -> Verdict:
     return proved(certificate, 1.0, cross_term_in_local_sgd=str(cross_term))
 
 
-#: gradient noise that never changes the direction: two factors with mean one
-FACTORS = (Fraction(1, 2), Fraction(3, 2))
-
-
 def _multiplicative(w: Fraction, rho: Fraction, factors) -> dict[str, Fraction]:
     """F = x^2/2 with sample gradients s x: moments of the SAM gradient at w, all exact."""
     ascended = w + rho * sign(w)
@@ -130,10 +126,11 @@ def _conditions(w, factors) -> dict[str, bool]:
 
 def _replay_noise(evidence) -> Replay:
     v = instance(evidence)
-    moments = _multiplicative(v["w"], v["rho"], v["factors"])
+    moments = _multiplicative(**v)
     return Replay(_conditions(v["w"], v["factors"]), moments["variance"], Fraction(0))
 
 
+#: the factors are gradient noise that never changes the direction, with mean one
 _POINT = {"w": "1", "rho": "1", "factors": ["1/2", "3/2"]}
 
 
@@ -149,8 +146,8 @@ def assumption_3_and_the_noise() -> Verdict:
     Verdict: repaired.
     Reference: Qu et al. 2022, Assumption 3 and Lemma A.4 (b).
     """
-    moments = _multiplicative(Fraction(1), Fraction(1), FACTORS)
-    require(moments["variance"] > 0, "the variance is positive although sigma_l = 0")
+    moments = _multiplicative(**instance(_POINT))
+    require(moments["variance"], "the variance is positive although sigma_l = 0")
     return repaired(
         _POINT,
         r"with $L$-smooth per-sample losses and classical variance $s^2$: "
@@ -164,7 +161,7 @@ def assumption_3_and_the_noise() -> Verdict:
 
 def _replay_moment(evidence) -> Replay:
     v = instance(evidence)
-    moments = _multiplicative(v["w"], v["rho"], v["factors"])
+    moments = _multiplicative(**v)
     return Replay(_conditions(v["w"], v["factors"]), moments["second_moment"], moments["gradient"] ** 2)
 
 
@@ -181,7 +178,7 @@ def separating_mean_and_variance() -> Verdict:
     Verdict: repaired.
     Reference: Qu et al. 2022, Lemma A.4.
     """
-    moments = _multiplicative(Fraction(1), Fraction(1), FACTORS)
+    moments = _multiplicative(**instance(_POINT))
     left, right = moments["second_moment"], moments["gradient"] ** 2
     require(left > right, "left exceeds right")
     return repaired(

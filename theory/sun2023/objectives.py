@@ -226,11 +226,12 @@ def fedsam_bounds_global_sam() -> Verdict:
     average = mean(INCONSISTENT)
     points = [Fraction(k, 10) for k in range(-40, 41)]
     gaps = [fedsam_objective(INCONSISTENT, w, RADIUS) - average.neighbourhood_maximum(w, RADIUS) for w in points]
+    at = {"gaps at": f"{len(points)} points from {points[0]} to {points[-1]}"}
     report = _minimiser_report(INCONSISTENT)
     if min(gaps) < 0 or report["fedsam"] == report["sam"]:
         return refuted({"smallest gap": min(gaps), "left": 1, "right": 0})
     text = f"{split}; the slacks are >= 0 by definition of the maxima. Different minimisers: {listed(report)}."
-    return Verdict("proved", {"certificate": text, "largest gap": str(max(gaps)), "smallest gap": str(min(gaps))})
+    return Verdict("proved", {"certificate": text, "largest gap": str(max(gaps)), "smallest gap": str(min(gaps)), **at})
 
 
 def _opposite_slopes(example) -> tuple[dict, Fraction, Fraction]:

@@ -218,13 +218,17 @@ def block_norm(scale: float = 1.0) -> Verdict:
     )
 
 
+def _radius_sides(B: Q, layers: Q, d_l: Q, factor: Q) -> tuple[Q, Q]:
+    """Squares of sum_{j != l} ||H_lj|| for equal layers with all entries B, and of its bound with factor^(1/2)."""
+    rest = (layers - 1) * d_l  # d - d_l; each of the L-1 constant blocks [d_l, d_l] has norm B d_l
+    return (B * rest) ** 2, factor * (layers - 1) * d_l * rest
+
+
 def _replay_radius(evidence) -> Replay:
     c = fractions_of(evidence["counterexample"])
     B, layers, d_l, d = c["B"], c["layers"], c["d_l"], c["d"]
-    left = (layers - 1) * B * d_l  # each of the L-1 constant blocks [d_l, d_l] with entry B has norm B d_l
-    squared = B * (layers - 1) * d_l * (d - d_l)
     ok = {"entries bounded above by B": BY_CONSTRUCTION, "sizes add up": d == layers * d_l}
-    return Replay(ok, left**2, squared)
+    return Replay(ok, *_radius_sides(B, layers, d_l, B))
 
 
 @check("man-eq33", mutations=((0.9, "refuted"), (1.1, "repaired")), replay=_replay_radius)
@@ -238,22 +242,23 @@ def radius_bound(scale: float = 1.0) -> Verdict:
     Verdict: repaired. The middle step needs B, not sqrt(B); the last one hides the factor B sqrt(L-1)/2 (AM-GM).
     Reference: Yashwanth et al. 2024, supplement eq. (33).
     """
-    B, layers, d_l = Q(4), 3, 2
-    left, right_squared = (layers - 1) * B * d_l, B**2 * (layers - 1) * d_l * (layers - 1) * d_l
-    if left**2 > exact(scale) ** 2 * right_squared:
-        return refuted(
-            {"B": B, "layers": layers, "d_l": d_l, "left": left, "right_squared": exact(scale) ** 2 * right_squared}
-        )
+    B, layers, d_l = Q(4), Q(3), Q(2)
+    left, right = _radius_sides(B, layers, d_l, (exact(scale) * B) ** 2)
+    point = {"B": B, "layers": layers, "d_l": d_l}
+    if left > right:
+        return refuted({**point, "left": left, "right": right})
+    _, printed = _radius_sides(B, layers, d_l, B)
     x, y = sp.symbols("d_l rest", positive=True)
     return repaired(
-        {"B": B, "layers": Q(layers), "d_l": Q(d_l), "d": Q(layers * d_l)},
+        {**point, "d": layers * d_l},
         r"$\sum_{j\ne l}\|H_{lj}\|\le\sqrt{(L-1)\sum_{j\ne l}\|H_{lj}\|^2}\le B\sqrt{(L-1)d_l(d-d_l)}\le\tfrac "
         r"B2\sqrt{L-1}\,d$ "
         r"for $|h|\le B$.",
         f"n here L - 1, x_j = ||H_lj||: {lagrange(MEAN_SQUARE)}",
         "second step: man-eq32 (repaired) and sum_{j != l} d_j = d - d_l",
         identity((x + y) ** 2 / 4 - x * y, (x - y) ** 2 / 4, label="AM-GM"),
-        margin=float((left**2 / (B * (layers - 1) * d_l * (layers - 1) * d_l)) ** Q(1, 2)),
+        repair={"tight_on": {"matrix": "all entries B", **point, "squared_sum": left, "squared_bound": right}},
+        margin=float(np.sqrt(float(left / printed))),
     )
 
 
