@@ -51,7 +51,7 @@ MOST = {
     "papers": 5_240,
     "bench": 808,
     "verdicts": 2_029,
-    "report": 4_369,
+    "report": 4_382,
     "audit": 422,
     "cli": 269,
     "__main__": 38,

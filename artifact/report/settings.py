@@ -33,8 +33,8 @@ FEWEST = 3
 #: labels of rows that name a method of another name
 SAME = {"Local FedSAM": "FedSAM", "DynReg+SAM": "FedDyn + SAM", "DynReg+SAM+correction": "FedSMOO"}
 SPLITS = {"iid": "IID", "dirichlet": "Dirichlet-{}", "pathological": "Pathological-{}"}
-#: said of splits whose pools of images are refilled, so that clients share images
-REFILLED = ", refilled"
+#: said of splits in which clients share images, as papers' tables and faults name them
+REFILLED = ", recycled pools"
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Line:
     ends: seed -> accuracy in per cent as the tables have it, the mean of the last ten evaluations.
     rounds: evaluated ones [R].  curves: seed -> accuracy [R].
     passes: gradients per active client and round, in passes over the client's own data.
-    models: sent and received per active client and round.
+    models: sent and received per active client and round.  tables: links of those that show it.
     """
 
     ends: dict[int, float]
@@ -52,6 +52,7 @@ class Line:
     curves: dict[int, list[float]]
     passes: float
     models: float
+    tables: list[str] = field(default_factory=list)
 
     @property
     def window(self) -> int:
@@ -99,22 +100,29 @@ class Best:
 def collect(numbers: Numbers) -> list[Setting]:
     """Settings with at least two methods, those with one seed last.
 
-    Where two tables train a method differently, the first one's runs count.
+    Where tables train a method differently in a setting, the form that most settings have keeps the method's name, and
+    the other one's name says what differs.
     """
     found: dict[tuple[Any, ...], Setting] = {}
-    keys: dict[tuple[Any, ...], set[frozenset[str]]] = {}
+    shown: dict[tuple[Any, ...], dict[frozenset[str], tuple[str, Entry, list[str]]]] = {}
     for at in numbers.tables:
         for entry in _accuracies(at):
             config = entry.runs[0].config()
             place = tuple(config[name] for name in ALIKE)
-            own = frozenset(run.key for run in entry.runs)
             setting = found.setdefault(place, _setting(config))
-            label = SAME.get(entry.cell.row.label, entry.cell.row.label)
             if at.link not in [one.link for one in setting.tables]:
                 setting.tables.append(at)
-            if label not in setting.lines and own not in keys.setdefault(place, set()):
-                setting.lines[label] = _line(entry)
-                keys[place].add(own)
+            label = SAME.get(entry.cell.row.label, entry.cell.row.label)
+            runs = frozenset(run.key for run in entry.runs)
+            shown.setdefault(place, {}).setdefault(runs, (label, entry, []))[2].append(at.link)
+    usual = Counter((label, *_hyper(entry)) for of in shown.values() for label, entry, _ in of.values())
+    for place, of in shown.items():
+        lines, plain = found[place].lines, dict[str, tuple[Any, ...]]()
+        for label, entry, links in sorted(of.values(), key=lambda one: -usual[one[0], *_hyper(one[1])]):
+            own = _hyper(entry)
+            differs = ", ".join(f"{name} {value}" for name, value in own if (name, value) not in plain.get(label, own))
+            plain.setdefault(label, own)
+            lines.setdefault(f"{label} ({differs})" if differs else label, _line(entry, links))
     several = _told_apart({place: setting for place, setting in found.items() if len(setting.lines) > 1})
     for setting in several:
         rises = {
@@ -158,7 +166,11 @@ def _setting(config: dict[str, Any]) -> Setting:
     return Setting(f"{data} ({what})", split, share, what, config["rounds"])
 
 
-def _line(entry: Entry) -> Line:
+def _hyper(entry: Entry) -> tuple[Any, ...]:
+    return tuple(sorted(entry.runs[0].config()["hyper"].items()))
+
+
+def _line(entry: Entry, links: list[str]) -> Line:
     by_seed: dict[int, Run] = {run.config()["seed"]: run for run in entry.runs}
     curves = {seed: dict(zip(*curve(run, "server"), strict=True)) for seed, run in sorted(by_seed.items())}
     rounds = sorted(set.intersection(*(set(points) for points in curves.values())))
@@ -170,6 +182,7 @@ def _line(entry: Entry) -> Line:
         curves={seed: [round(points[r], 3) for r in rounds] for seed, points in curves.items()},
         passes=config["local_epochs"] * cost["gradients_per_step"] + cost["full_passes"],
         models=cost["up"] + cost["down"],
+        tables=links,
     )
 
 

@@ -348,14 +348,22 @@ def test_forms_of_one_method_are_no_methods_to_choose_among(content):
     assert entries and not list(settings._accuracies(replace(at, entries=entries)))
 
 
-def test_splits_say_whether_pools_are_refilled_and_shares_stand_as_papers_and_claims_write_them(content):
+def test_a_method_that_two_tables_train_differently_stands_in_a_setting_in_both_forms(content):
+    """MoFedSAM's radius is 0.01 in FedSMOO's table and 0.1 in FedLESAM's, on the same data."""
+    lines = settings.collect(Numbers(content))[1].lines
+    usual, other = lines["MoFedSAM"], lines["MoFedSAM (rho 0.1)"]
+    assert (usual.tables, other.tables) == (["table-sun2023-1.html"], ["table-fan2024-2.html"])
+    assert len(lines["FedAvg"].tables) == 2 and usual.ends != other.ends
+
+
+def test_splits_say_whether_pools_are_recycled_and_shares_stand_as_papers_and_claims_write_them(content):
     for setting in settings.collect(Numbers(content)):
         config = next(run for at in setting.tables for run in at.runs).config()
         assert re.fullmatch(r"\d+% of \d+ clients", setting.share)
         if "kakoun2024" in setting.tables[0].link or "yashwanth2023" in setting.tables[0].link:
-            assert "refilled" not in setting.split
+            assert "recycled" not in setting.split
         elif config["split"].endswith(":replace"):
-            assert setting.split.endswith(", refilled")
+            assert setting.split.endswith(", recycled pools")
 
 
 def test_pairs_say_over_how_many_settings_and_have_an_interval_from_three_on(site):

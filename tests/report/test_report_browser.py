@@ -239,10 +239,10 @@ def test_a_table_without_a_file_is_written_as_csv_in_the_browser(visit):
 def test_the_form_answers_what_the_table_of_budgets_says(visit, site):
     page = visit("choose.html")
     text = (site / "choose.html").read_text(encoding="utf-8")
-    text = re.search(r"Dirichlet-0.6, refilled, 10% of 100 clients</th>(.*?)</tr>", text, re.S)[1]
+    text = re.search(r"Dirichlet-0.6, recycled pools, 10% of 100 clients</th>(.*?)</tr>", text, re.S)[1]
     best = re.findall(r"<strong>([^<]*)</strong> ([0-9.]+) %", text)
     assert page.locator("select[name=split] option").count() >= 5, "the preselected data have the most splits"
-    page.select_option("select[name=split]", "Dirichlet-0.6, refilled")
+    page.select_option("select[name=split]", "Dirichlet-0.6, recycled pools")
     page.select_option("select[name=share]", "10% of 100 clients")
     assert page.inner_text("#answer strong") == best[0][0] and f"{best[0][1]} [" in page.inner_text("#answer p")
     shown = {key: page.get_attribute(f"input[name={key}]", "placeholder") for key in ("passes", "models")}
@@ -250,6 +250,9 @@ def test_the_form_answers_what_the_table_of_budgets_says(visit, site):
     assert "60 rounds of FedAvg cost 300 passes and 120 models" in page.inner_text("#unit")
     page.fill("input[name=models]", "120")
     assert page.inner_text("#answer strong") == best[2][0] and f"{best[2][1]} [" in page.inner_text("#answer p")
+    assert "Evaluated rounds: 10, 20, 30, 40, 50 to 60" in page.inner_text("#unit")
+    row = page.locator("#ranking tr", has_text="SCAFFOLD").locator("td").all_inner_texts()
+    assert row[:2] == ["30", "30"], "four models a round; the last ten rounds are evaluated one by one"
     page.fill("input[name=models]", "")
     page.fill("input[name=passes]", "300")
     assert page.inner_text("#answer strong") == best[1][0] and f"{best[1][1]} [" in page.inner_text("#answer p")

@@ -63,7 +63,7 @@ TASKS = [
         "which method for my split and budget",
         "choose.html",
         1,
-        r"Dirichlet-0\.1, refilled, 10% of 100 clients .*? \d+\.\d %",
+        r"Dirichlet-0\.1, recycled pools, 10% of 100 clients .*? \d+\.\d %",
     ),
     ("practitioner", "what does a method cost in gradients and traffic", "costs.html", 1, r"(?i)gradients per step"),
     ("practitioner", "how do I train a method of my own", "index.html", 0, r"artifact run --add examples/fedsign\.py"),

@@ -17,10 +17,17 @@
     return { mean: m, low: m - half, high: m + half, n };
   };
   const ends = (i, show = signed) => show(i.mean) + (i.n > 1 ? " [" + show(i.low) + ", " + show(i.high) + "]" : "");
+  // "10, 20, 51 to 60"
+  const ranges = (rounds) => rounds.reduce((found, r) => {
+    const last = found[found.length - 1];
+    if (last && last[1] === r - 1) last[1] = r; else found.push([r, r]);
+    return found;
+  }, []).map(([a, b]) => a === b ? a : a + " to " + b).join(", ");
   const shared = (a, b) => Object.keys(a).filter((seed) => seed in b);
   const apart = (a, b) => interval(shared(a, b).map((seed) => a[seed] - b[seed]));
   const name = (s) => s.data + ", " + s.split + ", " + s.share;
-  const links = (s) => s.tables.map(([href, text]) => '<a href="' + href + '">' + escape(text) + "</a>").join("; ");
+  // tables of a setting: of some lines, those that show all of them
+  const links = (s, of = []) => s.tables.filter(([href]) => of.every((line) => line.tables.includes(href))).map(([href, text]) => '<a href="' + href + '">' + escape(text) + "</a>").join("; ");
   const table = (label, head, rows) => '<div class="scroll" tabindex="0" role="region" aria-label="' + escape(label) + '"><table><thead><tr>' +
     head.map((h) => '<th scope="col">' + h + "</th>").join("") + "</tr></thead><tbody>" +
     rows.map((row) => "<tr>" + row.map((cell, i) => i ? "<td>" + cell + "</td>" : '<th scope="row">' + cell + "</th>").join("") + "</tr>").join("") +
@@ -122,7 +129,7 @@
       field.passes.placeholder = "e.g. " + cost("passes") + " passes";
       field.models.placeholder = "e.g. " + cost("models") + " models";
       unit.textContent = "An empty field sets no limit. One pass is the gradient of every sample of a client once; one model is all weights sent once. " +
-        s.horizon + " rounds of " + base + " cost " + cost("passes") + " passes and " + cost("models") + " models.";
+        "Evaluated rounds: " + ranges(s.lines[base].rounds) + ". " + s.horizon + " rounds of " + base + " cost " + cost("passes") + " passes and " + cost("models") + " models.";
       unit.hidden = false;
       const passes = field.passes.value === "" ? Infinity : Number(field.passes.value);
       const models = field.models.value === "" ? Infinity : Number(field.models.value);
@@ -131,8 +138,9 @@
         const span = line.rounds[line.rounds.length - 1] - line.rounds[Math.max(line.rounds.length - LAST, 0)];
         const last = paid.filter(([r]) => r >= paid[paid.length - 1][0] - span);
         const values = Object.fromEntries(Object.entries(line.curves).map(([seed, c]) => [seed, mean(last.map(([, i]) => c[i]))]));
-        return { label, line, values, round: paid.length ? paid[paid.length - 1][0] : 0 };
-      }).filter((f) => f.round);
+        const round = Math.min(s.horizon, Math.floor(passes / line.passes + 1e-9), Math.floor(models / line.models + 1e-9));
+        return { label, line, values, round, used: last.map(([r]) => r) };
+      }).filter((f) => f.used.length);
       if (!found.length) {
         const least = (rate, unit) => {
           const [label, cost] = Object.entries(s.lines).map(([l, line]) => [l, line.rounds[0] * line[rate]]).sort((x, y) => x[1] - y[1])[0];
@@ -152,8 +160,8 @@
         (first.i.n < 2 ? "That is one seed: whether it differs from the others is not tested." : level.length ? "Our runs cannot tell it from " + escape(level.join(", ")) + "." : first.i.n > 1 ? "It stands alone: every other interval lies below." : "") + "</p>" +
         "<p><strong>How sure:</strong> " + (first.i.n > 1 ? "n=" + first.i.n + " seeds, 95 % intervals paired by seed and not adjusted for " + (found.length - 1) + " comparisons; " : "n=1 seed, so that there is no interval and nothing is tested; ") +
         (s.flat && passes === Infinity && models === Infinity ? "the curves have ended level." : "the curves still move at this point, so a longer run may change the order.") + " Runs: " + links(s) + ".</p>";
-      ranking.innerHTML = table("Methods within the budget", ["method", "rounds", "gradients a round", "models a round", "accuracy (%), 95 %", "best minus it, 95 %", "in words"], found.map((f) => [
-        escape(f.label), f.round, f.line.passes, Number(f.line.models.toFixed(2)), ends(f.i, plain), f.apart ? ends(f.apart) : "",
+      ranking.innerHTML = table("Methods within the budget", ["method", "rounds paid for", "evaluated in rounds", "gradients a round", "models a round", "accuracy (%), 95 %", "best minus it, 95 %", "in words"], found.map((f) => [
+        escape(f.label), f.round, ranges(f.used), f.line.passes, Number(f.line.models.toFixed(2)), ends(f.i, plain), f.apart ? ends(f.apart) : "",
         f === first ? "highest" : first.i.n < 2 ? "not tested" : level.includes(f.label) ? "not told from the highest" : "lower",
       ]));
       const over = passes < Infinity ? "passes" : models < Infinity ? "models" : "rounds";
@@ -187,7 +195,7 @@
         "; negative in " + below + " of " + counted.length + '. <a href="#assumptions">What that assumes</a>.</p>';
       ranking.innerHTML = table(a + " minus " + b, ["setting", escape(a) + " (%)", escape(b) + " (%)", "difference, 95 %", "n", "curves", "table"], rows.map(({ s, i }) => [
         escape(name(s)), mean(Object.values(s.lines[a].ends)).toFixed(1), mean(Object.values(s.lines[b].ends)).toFixed(1),
-        ends(i), i.n, s.flat ? "flat" : "not flat", links(s),
+        ends(i), i.n, s.flat ? "flat" : "not flat", links(s, [s.lines[a], s.lines[b]]) || links(s),
       ]));
       const s = both.find((one) => name(one) === field.setting.value), over = field.over.value;
       const drawn = rows.map((r) => ({ label: r.s.data.split(" (")[0] + ", " + r.s.split + ", " + r.s.share.replace(" clients", "") + ", " + r.s.horizon + " r.", i: r.i }));
