@@ -255,7 +255,7 @@ def averaged_update(scale: float = 1.0) -> Verdict:
         "E over one more noise term of (S + n_ik)^2, S the sum of the earlier ones, E n_ik = 0 given S, n_ik2 = E "
         "n_ik^2; E b^2 is the sum of the E n_ik^2 by induction"
     )
-    cross = identity(total((before + noise) ** 2, {noise: 0, noise**2: square}, 1), before**2 + square, label=label)
+    cross = identity(total((before + noise) ** 2, {noise: 0, noise**2: square}), before**2 + square, label=label)
     second = moments(HEAVY_FACTOR)[1]
     return repaired(
         _replay_update_noise,

@@ -47,7 +47,7 @@ def cross_term_vanishes(scale: float = 1.0) -> Verdict:
     Reference: Al Kakoun 2024, Appendix A.1, expansion of E|thetabar^(t+1) - theta*|^2.
     """
     a, eta, g, mean = sp.symbols("a eta g gbar", real=True)
-    cross = total((a - eta * mean) * (mean - g), {g: sp.Rational(str(scale)) * mean}, 1)
+    cross = total((a - eta * mean) * (mean - g), {g: sp.Rational(str(scale)) * mean})
     pairs = [(Fraction(n, 3), Fraction(1, n + 4)) for n in range(1, 6)]
     exact = {f"{one}, {other}": enumerate_cross_term(one, other) for one, other in pairs}
     if any(exact.values()):

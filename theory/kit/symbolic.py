@@ -125,11 +125,11 @@ def evaluate_at(
     return sides
 
 
-def total(summand: Any, sums: Mapping[Any, Any], count: Any) -> sp.Expr:
-    """Sum over i of a polynomial in quantities that depend on i, by linearity.
+def total(summand: Any, sums: Mapping[Any, Any], count: Any = 1) -> sp.Expr:
+    """Sum over i, or expectation, of a polynomial in quantities that depend on i, by linearity.
 
-    sums: monomial in these quantities -> symbol of its sum over i. count: number of terms, the sum of 1. Raises
-    KeyError where a monomial has no sum.
+    sums: monomial in these quantities -> symbol of its sum over i. count: number of terms, the sum of 1; E 1 = 1.
+    Raises KeyError where a monomial has no sum.
     """
     terms = sorted(set().union(*(sp.sympify(monomial).free_symbols for monomial in sums)), key=str)
     known = {sp.Poly(monomial, *terms).monoms()[0]: value for monomial, value in sums.items()}

@@ -108,41 +108,34 @@ def fedsam_without_perturbation(scale: float = 1.0) -> Verdict:
     Statement: for rho = 0 FedSAM and FedAvg with the same minibatches produce the same server models.
     Assumptions: differentiable clients, unit(0) = 0.
     Method: with rho = 0 the local step of eq. (4) is w - eta g(w) for an arbitrary g, and the server steps agree for
-        any number of clients: induction over steps and rounds. Two rounds of two clients with K = 2 are also expanded;
-        the training core's methods are compared bit by bit on noisy quadratics. ``scale`` - 1 is the radius, tried on
-        x^2/2 first.
+        any number of clients: induction over steps and rounds. The training core's methods are compared bit by bit on
+        noisy quadratics. ``scale`` - 1 is the radius, tried on x^2/2 first.
     Verdict: proved.
     Reference: Qu et al. 2022, Algorithm 1.
     """
     rho = Fraction(str(scale)) - 1
     point, half = (Fraction(1), [quadratic(1, 0)]), Fraction(1, 2)
     sam, plain = fedsam_round(*point, rho, half, 1, 1).w, fedavg_round(*point, half, 1, 1)
+    inputs = {"F": "x^2/2", "w": str(point[0]), "rho": str(rho), "eta": str(half)}
+    tried = {**inputs, "fedsam": str(sam), "fedavg": str(plain)}
     if sam != plain:
-        return refuted({"F": "x^2/2", "w": 1, "rho": str(rho), "fedsam": str(sam), "fedavg": str(plain)})
+        return refuted(tried)
     w, lr, server = sp.symbols("w eta eta_g", positive=True)
-    clients = [sp.Function("g1"), sp.Function("g2")]
-    unit = sp.Function("u")
-    one = fedsam_round(w, clients[:1], 0, lr, 1, 1, unit).w  # eta_g = 1, one client, K = 1: the local step itself
-    step = require_identity(
-        one, w - lr * clients[0](w), "local step of FedSAM, delta = 0 u(g) = 0, and of FedAvg, any g"
-    )
+    gradient, unit = sp.Function("g"), sp.Function("u")
+    one = fedsam_round(w, [gradient], 0, lr, 1, 1, unit).w  # eta_g = 1, one client, K = 1: the local step itself
+    step = require_identity(one, w - lr * gradient(w), "local step of FedSAM, delta = 0 u(g) = 0, and of FedAvg, any g")
     end, ends, N = sp.symbols("w_i_K sum_w_i_K N", positive=True)
     mean_move = w + server * total(end - w, {end: ends}, N) / N
     mean_model = (1 - server) * w + server * ends / N
     last = require_identity(mean_move, mean_model, "both servers from the sum of the last local models, any N")
-    sam = plain = w
-    for _ in range(2):
-        sam = fedsam_round(sam, clients, 0, lr, server, 2, unit).w
-        plain = fedavg_round(plain, clients, lr, server, 2)
-    require_identity(sam, plain, "w^2 of FedSAM and FedAvg")
     equal = torch.equal(_trajectory("fedsam", rho=0.0), _trajectory("fedavg"))
     require(equal, "bitwise equal trajectories in the training core")
     return proved(
         f"{step}, so the local models agree by induction over k = 0..K-1 in R^d, g the gradient of the client and "
         f"minibatch of step k; {last}, so the server models agree by "
-        "induction over the rounds; two rounds of two clients with K = 2 also expanded; trajectories of the training "
-        "core agree bit by bit",
+        "induction over the rounds; trajectories of the training core agree bit by bit",
         1.0,
+        tested_at=tried,
     )
 
 
@@ -224,7 +217,7 @@ def mofedsam_without_momentum() -> Verdict:
     """
     tenth = Fraction(1, 10)
     mo, fed = _one_round(tenth, 5, Fraction(1), Fraction(1))
-    require(mo != fed, "(a) differs at eta_l K = 1/2")
+    require(mo != fed, "(a) differs")
     matched, default = _one_round(tenth, 5, Fraction(1), tenth * 5), _one_round(tenth, 10, Fraction(1), Fraction(1))
     require(matched[0] == matched[1] and default[0] == default[1], "(b) and (c) agree exactly")
     equal = torch.equal(_trajectory("mofedsam", rho=0.3, beta=1.0), _trajectory("fedsam", rho=0.3))
@@ -251,38 +244,34 @@ def mofedsam_without_perturbation(scale: float = 1.0) -> Verdict:
     Statement: for rho = 0 and alpha = beta the iterates are those of FedCM.
     Assumptions: the sign pair (-1, -1).
     Method: local step and server step against an independently written FedCM, arbitrary gradients, momentum and number
-        of clients: induction over steps and rounds. A round of two clients with K = 2 is also expanded; the training
-        core's methods bit by bit. ``scale`` - 1 is the radius, tried on x^2/2 first.
+        of clients: induction over steps and rounds; the training core's methods bit by bit. ``scale`` - 1 is the
+        radius, tried on x^2/2 first.
     Verdict: proved.
     Reference: Qu et al. 2022, Section 4.1; Xu et al. 2021.
     """
     rho, half = Fraction(str(scale)) - 1, Fraction(1, 2)
     point = (Fraction(1), Fraction(0), [quadratic(1, 0)])
     mo, cm = mofedsam_round(*point, rho, half, half, 1, 1).w, fedcm_round(*point, half, half, 1, 1).w
+    inputs = {"F": "x^2/2", "w": str(point[0]), "rho": str(rho), "eta_l, beta": str(half)}
+    tried = {**inputs, "mofedsam": str(mo), "fedcm": str(cm)}
     if mo != cm:
-        return refuted({"F": "x^2/2", "w": 1, "rho": str(rho), "mofedsam": str(mo), "fedcm": str(cm)})
+        return refuted(tried)
     w, momentum, beta, lr, server = sp.symbols("w Delta beta eta_l eta_g", positive=True)
-    clients, unit = [sp.Function("g1"), sp.Function("g2")], sp.Function("u")
-    (ours,), (theirs,) = (
-        mofedsam_round(w, momentum, clients[:1], 0, beta, lr, server, 1, unit).iterates,
-        fedcm_round(w, momentum, clients[:1], beta, lr, server, 1).iterates,
-    )
+    clients, unit = [sp.Function("g")], sp.Function("u")
+    (ours,) = mofedsam_round(w, momentum, clients, 0, beta, lr, server, 1, unit).iterates
+    (theirs,) = fedcm_round(w, momentum, clients, beta, lr, server, 1).iterates
     step = require_identity(ours[-1], theirs[-1], "local step of MoFedSAM, delta = 0 u(g) = 0, and of FedCM, any g")
     end, ends, K, S = sp.symbols("w_i_K sum_w_i_K K S", positive=True)
     delta = -total(end - w, {end: ends}, S) / S / (lr * K)
     theirs_delta = total(w - end, {end: ends}, S) / (lr * K * S)
     last = require_identity(delta, theirs_delta, "Delta^(r+1) from the sum of the last local models, any K and S")
-    ours = mofedsam_round(w, momentum, clients, 0, beta, lr, server, 2, unit)
-    theirs = fedcm_round(w, momentum, clients, beta, lr, server, 2)
-    require_identity(ours.w, theirs.w, "w^(r+1)")
-    require_identity(ours.momentum, theirs.momentum, "Delta^(r+1)")
     require(torch.equal(_trajectory("mofedsam", rho=0.0), _trajectory("fedcm")), "bitwise equal in the training core")
     return proved(
         f"{step}, so the local models agree by induction over k = 0..K-1 in R^d, g the gradient of the client and "
         f"minibatch of step k; {last}; both servers then take w - eta_g "
-        "Delta: (w, Delta) agree by induction over the rounds; a round of two clients with K = 2 also expanded; the "
-        "training core agrees bit by bit",
+        "Delta: (w, Delta) agree by induction over the rounds; the training core agrees bit by bit",
         1.0,
+        tested_at=tried,
     )
 
 
@@ -319,7 +308,7 @@ def momentum_as_gradient() -> Verdict:
     """
     rho, server = Fraction(1, 100), Fraction(989, 100)
     error, size = _momentum_error(rho, server)
-    require(error > 8 * size, "relative error above 8")
+    require(error > size, "the error exceeds the gradient")
     return refuted(
         {"rho": str(rho), "eta_g": str(server), "beta": "1/10", "w0": 1, "round": 1},
         ratio(error, size),
@@ -340,8 +329,8 @@ def memory_of_the_momentum(scale: float = 1.0) -> Verdict:
     Assumptions: the sign pair (-1, -1), any cohorts.
     Method: Delta^(r+1) = mean over steps and clients of v = beta gbar^r + (1 - beta) Delta^r, because Delta^r is
         constant during the round: sums over any number of steps and clients. One round thus adds weight beta for the
-        newest average and multiplies all others by 1 - beta, which is the claim by induction; also expanded for four
-        rounds with K = 3. ``scale`` multiplies the claimed weights.
+        newest average and multiplies all others by 1 - beta, which is the claim by induction; four rounds are also
+        played. ``scale`` multiplies the claimed weights.
     Verdict: proved, for every K, with gbar the mean of the local SAM gradients.
     Reference: Qu et al. 2022, Section 4.1.
     """
@@ -352,18 +341,10 @@ def memory_of_the_momentum(scale: float = 1.0) -> Verdict:
     step = require_identity(one_round, beta * gradients / count + (1 - beta) * before, label)
     label = "so the round's mean gradient gets weight beta, and an older weight beta q, q = (1 - beta)^j, becomes"
     aged = require_identity(((1 - beta) * before).subs(before, beta * power), beta * power * (1 - beta), label)
-    momentum, averages = sp.Integer(0), []
-    for r in range(4):
-        local = sp.symbols(f"g{r}_1:4")  # gradients of the three local steps of round r
-        momentum = sum(beta * g + (1 - beta) * momentum for g in local) / 3
-        averages.append(sum(local) / 3)
-    claimed = sum(beta * (1 - beta) ** j * averages[3 - j] for j in range(4))
     point = {"beta": "1/2", "scale": str(Fraction(scale))}
     if _replay_memory(point).violated:
         return refuted(point, scale)
-    require_identity(momentum, claimed, "Delta^4 after four rounds")
-    text = "the weight for j + 1: induction over the rounds from Delta^0 = 0; four rounds with K = 3 also expanded"
-    text += f", and played at beta = {point['beta']}"
+    text = f"the weight for j + 1: induction over the rounds from Delta^0 = 0; played at beta = {point['beta']}"
     return proved(f"{step}; {aged}, {text}", 1.0)
 
 
