@@ -55,7 +55,9 @@ def partial_participation() -> Verdict:
             recursion_certificate(),
         )
     )
-    path = run_quadratics("fedavg", [[[1.0]]] * 2, [[1.0], [-1.0]], [0.0], 3, lr=1 / 6, cohorts=[[0], [1], [0]])
+    centres, cohorts = [[1.0], [-1.0]], [[0], [1], [0]]
+    curvatures = [[[1.0]] for _ in centres]
+    path = run_quadratics("fedavg", curvatures, centres, [0.0], len(cohorts), lr=1 / 6, cohorts=cohorts)
     return decide(
         PARTIAL,
         points=[{"c": 1, "eta": "1/6"}],

@@ -81,14 +81,11 @@ class _Counter:
 
 def _climb(counter: _Counter, start: Vector, evaluations: int) -> None:
     """Ascent from one start: L-BFGS-B on finite differences, then Nelder-Mead from wherever that ended."""
-    per_gradient = start.size + 1
-    result = minimize(
-        counter.loss, start, method="L-BFGS-B", options={"maxfun": max(evaluations // 2, 3 * per_gradient)}
-    )
+    per_gradient, half = start.size + 1, evaluations // 2
+    result = minimize(counter.loss, start, method="L-BFGS-B", options={"maxfun": max(half, 3 * per_gradient)})
     start = result.x if result.fun <= counter.loss(start) else start
-    minimize(
-        counter.loss, start, method="Nelder-Mead", options={"maxfev": evaluations // 2, "adaptive": start.size > 4}
-    )
+    rest = {"maxfev": evaluations - half, "adaptive": start.size > 4}
+    minimize(counter.loss, start, method="Nelder-Mead", options=rest)
 
 
 def worst_ratio(

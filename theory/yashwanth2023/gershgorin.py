@@ -49,10 +49,15 @@ def symmetric(entries: Array, size: int) -> Array:
     return matrix + matrix.T - np.diag(np.diag(matrix))
 
 
-def _replay_eq26(matrix, x) -> tuple[Q, Q]:
-    """Squared norm of (lambda - H_11) x_1 and of the printed right side for blocks of size one, lambda x = H x."""
-    value = sum(a * b for a, b in zip(matrix[0], x, strict=True)) / x[0]
-    return abs((value - matrix[0][0]) * x[0]), sum(abs(matrix[0][j] * x[j]) for j in (1, 2))
+def _sides_26(matrix: Sequence[Sequence[int]], x: Sequence[int]) -> dict[str, Q]:
+    """Norm of (lambda - H_11) x_1 and the printed right side of (26), blocks of size one, lambda x = H x."""
+    image = [sum(a * b for a, b in zip(row, x, strict=True)) for row in matrix]
+    first, value = x[0], Q(image[0], x[0])
+    mirrored = all(row[j] == other[i] for i, row in enumerate(matrix) for j, other in enumerate(matrix))
+    if not mirrored or image != [value * entry for entry in x] or abs(first) < max(map(abs, x)):
+        raise ValueError("(26) speaks of a symmetric H and of an eigenvector's largest block")
+    moves = [abs(a * b) for a, b in zip(matrix[0], x, strict=True)][1:]
+    return {"left": abs((value - matrix[0][0]) * first), "right": Q(sum(moves))}
 
 
 def network_intervals() -> dict[str, list]:
@@ -97,7 +102,7 @@ def block_gershgorin(scale: float = 1.0) -> Verdict:
     ratio on matrices with blocks of sizes 1, 2, 3; exact extremal matrix [[0, 1], [1, 0]]; intervals of a trained
     digits network.
     Verdict: proved, and tight (ratio 1). The printed "=" in the first line of (26) is an inequality: for H = [[0, 1,
-    -1], [1, 0, 0], [-1, 0, 0]] it compares different numbers.
+    -1], [1, 0, -1], [-1, -1, 2]] with the eigenvector (1, 1, 1) it compares 0 with 2.
     Reference: Yashwanth et al. 2024, supplement Sec. 2, eqs. (25)-(31).
     """
     if exact(scale) < 1:
@@ -120,7 +125,7 @@ def block_gershgorin(scale: float = 1.0) -> Verdict:
     )
     if found.value > 1 + 1e-9:
         raise ValueError(f"the proved bound fails numerically: {found.value}")
-    left, right = _replay_eq26([[Q(0), Q(1), Q(-1)], [Q(1), Q(0), Q(0)], [Q(-1), Q(0), Q(0)]], [Q(1), Q(1), Q(1)])
+    matrix, vector = [[0, 1, -1], [1, 0, -1], [-1, -1, 2]], [1, 1, 1]
     return proved(
         "(25): (lambda - H_ll) x_l = sum_{j != l} H_lj x_j; triangle inequality and ||Ax|| <= ||A||_2 ||x||; "
         "division by ||x_l|| > 0 (the largest block of x != 0) with ||x_j|| <= ||x_l||",
@@ -129,7 +134,7 @@ def block_gershgorin(scale: float = 1.0) -> Verdict:
         margin=1.0,
         search={"worst_ratio": found.value, "evaluations": found.admissible, "function_class": f"blocks {SIZES}"},
         digits=network_intervals(),
-        printed_equality_26={"vector": [1, 1, 1], "left": left, "right": right},
+        printed_equality_26={"H": matrix, "vector": vector, **_sides_26(matrix, vector)},
     )
 
 
@@ -165,9 +170,11 @@ def theorem_one(scale: float = 1.0) -> Verdict:
     bound = size + exact(scale) * (d - size)  # sqrt((L-1) d_l (d-d_l)) = d - d_l for equal layers
     if d > bound:
         return refuted({"matrix": "all entries 1", "layers": layers, "d_l": size, "eigenvalue": d, "bound": bound})
+    constant = Q(10**6)
+    top = constant + 1
     dl, rest, B = sp.symbols("d_l rest B", positive=True)
     return repaired(
-        {"t": Q(10**6 + 1), "B": Q(0), "vector": [Q(1), Q(-1)], "eigenvalue": Q(10**6 + 1), "constant_in_O": Q(10**6)},
+        {"t": top, "B": Q(0), "vector": [Q(1), Q(-1)], "eigenvalue": top, "constant_in_O": constant},
         r"If $|h_{ij}|\le B$ then every eigenvalue lies in "
         r"$\bigcup_l[\lambda_{\min}(H_{ll})-R_l,\lambda_{\max}(H_{ll})+R_l]$, "
         r"$R_l=B\sqrt{(L-1)d_l(d-d_l)}\le B\sqrt{L-1}\,\max(d_l,d-d_l)$.",
@@ -178,10 +185,8 @@ def theorem_one(scale: float = 1.0) -> Verdict:
         ),
         identity(B * (dl + rest) + B * dl, 2 * B * dl + B * rest, label="|lambda| <= Bd and lambda_max(H_ll) >= -B d_l")
         + ", at most 3 B max(d_l, d-d_l)",
-        repair={
-            "tight_on": {"matrix": "all entries 1", "layers": layers, "d_l": size, "eigenvalue": d, "bound": bound}
-        },
-        margin=float(10**6 + 1) / 10**6,
+        tight_on={"matrix": "all entries 1", "layers": layers, "d_l": size, "eigenvalue": d, "bound": bound},
+        margin=float(top / constant),
     )
 
 
@@ -257,7 +262,7 @@ def radius_bound(scale: float = 1.0) -> Verdict:
         f"n here L - 1, x_j = ||H_lj||: {lagrange(MEAN_SQUARE)}",
         "second step: man-eq32 (repaired) and sum_{j != l} d_j = d - d_l",
         identity((x + y) ** 2 / 4 - x * y, (x - y) ** 2 / 4, label="AM-GM"),
-        repair={"tight_on": {"matrix": "all entries B", **point, "squared_sum": left, "squared_bound": right}},
+        tight_on={"matrix": "all entries B", **point, "squared_sum": left, "squared_bound": right},
         margin=float(np.sqrt(float(left / printed))),
     )
 
