@@ -194,7 +194,12 @@ def build(
     # annotations and __post_init__ of the user's own may raise anything
     with running(algorithm.added_from, "add") if algorithm.added_from else contextlib.nullcontext():
         values = _checked(algorithm, defaults | hyper)
-        return type(algorithm.__name__, (*parts, algorithm), {"switches": ids, "name": name})(**values)
+        return _composed(algorithm, parts, ids, name)(**values)
+
+
+@cache
+def _composed(algorithm: type[FedAvg], parts: tuple[type[FedAvg], ...], ids: frozenset[str], name: str) -> type[FedAvg]:
+    return type(algorithm.__name__, (*parts, algorithm), {"switches": ids, "name": name})
 
 
 def _checked(algorithm: type[FedAvg], values: dict[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from artifact.algorithms.base import FedAvg
+from artifact.base.cache import cache
 
 Mixin = TypeVar("Mixin", bound=type[FedAvg])
 
@@ -111,6 +112,7 @@ def released_ids(algorithm: type[FedAvg], source: str) -> frozenset[str]:
     )
 
 
+@cache
 def mixins(algorithm: type[FedAvg], ids: frozenset[str], source: str) -> tuple[type[FedAvg], ...]:
     """Mixins of the ids that concern a class, in the order in which they are declared; two ids may share one.
 

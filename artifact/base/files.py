@@ -6,7 +6,8 @@ import contextlib
 import os
 import stat
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -22,6 +23,8 @@ def write_atomic(path: Path, content: bytes | str) -> None:
 
 #: bytes of the largest file that is read as text
 LARGEST = 64 << 20
+#: nanoseconds
+SETTLED = 2_000_000_000
 
 
 @contextlib.contextmanager
@@ -79,3 +82,26 @@ def replacing(path: Path) -> Iterator[Path]:
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+
+
+#: times of change of content and of state in nanoseconds, size and inode of files, one after the other
+Stamp = list[int]
+
+
+def stamp(folder: str | Path, names: Iterable[str]) -> Stamp | None:
+    """What changes with the content of files in a folder; None where one is missing or no regular file."""
+    found: Stamp = []
+    for name in names:
+        try:
+            seen = os.lstat(f"{folder}{os.sep}{name}")
+        except OSError:
+            return None
+        if not stat.S_ISREG(seen.st_mode):
+            return None
+        found += [seen.st_mtime_ns, seen.st_ctime_ns, seen.st_size, seen.st_ino]
+    return found
+
+
+def settled(found: Stamp) -> bool:
+    """Whether the files are old enough: one may change again within the tick of the clock in which it was written."""
+    return time.time_ns() - max(*found[::4], *found[1::4]) > SETTLED

@@ -1,6 +1,6 @@
 """Which runs a large store holds, without reading every record: an index in the user's cache folder.
 
-An entry counts as long as size, time and inode of the run's config and done mark are those that were read. The index
+An entry counts as long as size, times and inode of the run's config and done mark are those that were read. The index
 says where to look and is never believed: whoever takes a run reads its record, seal and config first.
 """
 
@@ -9,14 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import stat
-import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from artifact.base.errors import UserError
-from artifact.base.files import read_file, write_atomic
+from artifact.base.files import read_file, settled, stamp, write_atomic
 from artifact.runs.seal import believed, parsed
 from artifact.runs.store import Finished, finished_folders
 
@@ -24,8 +22,6 @@ from artifact.runs.store import Finished, finished_folders
 FROM = 1_000
 #: files that say what a run is
 READ = ("config.json", "done")
-#: nanoseconds: a file that changed so shortly before it was read may change again within one tick of the clock
-SETTLED = 2_000_000_000
 
 Entry = list[Any]
 
@@ -40,31 +36,17 @@ def signed(root: Path, sign: Callable[[Mapping[str, Any]], str]) -> Iterator[tup
     known = _known(root, defaults) if large else {}
     kept: dict[str, Entry] = {}
     for folder in folders:
-        stamp = _stamp(f"{folder}{os.sep}") if large else None
+        seen = stamp(folder, READ) if large else None
         entry, run = known.get(folder.name), Finished(root, folder.name)
-        if stamp is None or entry is None or entry[0] != stamp:
+        if seen is None or entry is None or entry[0] != seen:
             if (config := believed(run.config)) is None:
                 continue
-            entry = [stamp, sign(config)]
-        if stamp is not None and time.time_ns() - max(stamp[::3]) > SETTLED:
+            entry = [seen, sign(config)]
+        if seen is not None and settled(seen):
             kept[folder.name] = entry
         yield entry[1], run
     if large and kept != known:
         _keep(root, defaults, kept)
-
-
-def _stamp(folder: str) -> list[int] | None:
-    """Time, size and inode of what an entry depends on; None for anything but regular files."""
-    found: list[int] = []
-    for name in READ:
-        try:
-            seen = os.lstat(folder + name)
-        except OSError:
-            return None
-        if not stat.S_ISREG(seen.st_mode):
-            return None
-        found += [seen.st_mtime_ns, seen.st_size, seen.st_ino]
-    return found
 
 
 def place(root: Path) -> Path:

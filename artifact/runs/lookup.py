@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from artifact.runs.index import signed
 from artifact.runs.seal import believed
@@ -25,6 +26,7 @@ _MACHINE = ("device", "backend")
 ALSO: list[Path] = []
 
 _signatures: dict[str, str] = {}
+_signed: WeakKeyDictionary[Run, str] = WeakKeyDictionary()
 
 
 def identity(canonical: Mapping[str, Any], *, without: tuple[str, ...] = ()) -> str:
@@ -53,6 +55,12 @@ def _sign(canonical: Mapping[str, Any]) -> str:
     return hashlib.sha256(identity(canonical, without=("probes",)).encode()).hexdigest()[:32]
 
 
+def _signature_of(run: Run) -> str:
+    if run not in _signed:
+        _signed[run] = _sign(run.config())
+    return _signed[run]
+
+
 def stores(store: Path) -> list[Path]:
     """The store and the stores of open audits, each once."""
     return list({os.path.realpath(place): place for place in (*ALSO, store)}.values())
@@ -79,7 +87,7 @@ def find_run(run_config: RunConfig, stored: Stored) -> Run | None:
     that is not as it was sealed is left out.
     """
     asked, name = set(run_config.probes), signature(run_config)
-    candidates = [run for run in stored.get(name, ()) if believed(run.config) and _sign(run.config()) == name]
+    candidates = [run for run in stored.get(name, ()) if believed(run.config) and _signature_of(run) == name]
     serving = [run for run in candidates if asked <= set(run.config().get("probes", ()))]
     in_order = sorted(serving, key=lambda run: len(run.config().get("probes", ())))
     return next((run for run in in_order if run.intact), None)

@@ -277,7 +277,7 @@ def summarise(run: Run) -> dict[str, Any]:
 
     The best round is chosen on the test set and is reported for comparison only, never as the headline.
     """
-    run = Finished(run.folder.parent, run.key)  # reads each file once
+    run = run if isinstance(run, Finished) else Finished(run.root, run.key)  # reads each file once
     run.verify()
     lines = run.metrics()
     result: dict[str, Any] = {"key": run.key, "rounds": len(lines), "diverged": run.diverged}

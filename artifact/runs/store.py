@@ -20,17 +20,20 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
+from types import GenericAlias
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 from filelock import FileLock, Timeout
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 from safetensors import safe_open
 
 from artifact import NUMBERS, __version__, algorithms
+from artifact.base.cache import cache
 from artifact.base.devices import vector_unit
 from artifact.base.errors import UserError, first_fault
-from artifact.base.files import read_file, regular_file, replacing, write_atomic
+from artifact.base.files import Stamp, read_file, regular_file, replacing, settled, stamp, write_atomic
 from artifact.base.lazy import Tensor, torch
 from artifact.runs import schema
 from artifact.runs.seal import Changed, believed, parsed, read_sealed, seal, unsealed
@@ -101,10 +104,15 @@ def _lines(path: Path) -> tuple[list[tuple[dict[str, Any], bytes]], int]:
     return lines, 0
 
 
-def _valid(model: type[BaseModel], content: Any, path: Path, line: int = 0) -> Any:
+@cache
+def _adapter(kind: Any) -> TypeAdapter:
+    return TypeAdapter(kind)
+
+
+def _valid(kind: Any, content: Any, path: Path, line: int = 0) -> Any:
     """The content where it is as the schema has it. Raises UserError with file, line and field."""
     try:
-        model.model_validate(content)
+        _adapter(kind).validate_python(content)
     except ValidationError as error:
         fault = first_fault(error)
         where = f"{path}, line {line}" if line else str(path)
@@ -112,9 +120,18 @@ def _valid(model: type[BaseModel], content: Any, path: Path, line: int = 0) -> A
     return content
 
 
-def _fits(model: type[BaseModel], content: Any) -> bool:
+def _line(kind: type[BaseModel], path: Path, number: int, line: bytes) -> Any:
+    """The object of a finished run's line. Raises UserError with its number where there is none."""
     try:
-        model.model_validate(content)
+        content = parsed(line)
+    except ValueError:
+        raise _damaged(path, f"lines of JSON objects, which line {number} is not") from None
+    return _valid(kind, content, path, number)
+
+
+def _fits(kind: Any, content: Any) -> bool:
+    try:
+        _adapter(kind).validate_python(content)
     except ValidationError:
         return False
     return True
@@ -383,30 +400,59 @@ class Run:
     def _entries(self, path: Path, model: type[BaseModel]) -> list[dict[str, Any]]:
         if not self.done:
             return [entry for entry, _ in _lines(path)[0]]
-        entries: list[dict[str, Any]] = []
-        for number, line in enumerate(self.part(path.name).split(b"\n")[:-1], 1):
-            try:
-                entries.append(parsed(line))
-            except ValueError:
-                raise _damaged(path, f"lines of JSON objects, which line {number} is not") from None
-            _valid(model, entries[-1], path, number)
+        lines = self.part(path.name).split(b"\n")[:-1]
+        try:
+            entries = parsed(b"[" + b",".join(lines) + b"]")
+        except ValueError:
+            entries = []
+        if not (len(entries) == len(lines) and _fits(GenericAlias(list, model), entries)):  # which line is it?
+            entries = [_line(model, path, number, line) for number, line in enumerate(lines, 1)]
         rounds = self.mark()["rounds"]
         if [entry["round"] for entry in entries] != list(range(1, rounds + 1)):
             raise _damaged(path, f"a line for each of the {rounds} rounds of the finished run, in their order")
         return entries
 
 
+#: folder -> the ``Finished`` that reads it
+_READ: WeakValueDictionary[str, Finished] = WeakValueDictionary()
+
+
 class Finished(Run):
-    """A finished run: it no longer changes, so each of its files is read once."""
+    """A finished run: it no longer changes, so a process reads each of its files once, however many look at it."""
+
+    @cached_property
+    def _reader(self) -> Finished:
+        """The first of this folder in this process, where its files are what that one saw; else this one."""
+        if self._stamp is None or not settled(self._stamp):
+            return self
+        first = _READ.setdefault(str(self.folder), self)
+        if first._stamp != self._stamp:
+            first = _READ[str(self.folder)] = self
+        return first
+
+    @cached_property
+    def _stamp(self) -> Stamp | None:
+        measured = [CURVATURE] if os.path.lexists(self.folder / CURVATURE) else []
+        return stamp(self.folder, ("done", *PARTS, *measured))
 
     def config(self) -> dict[str, Any]:
-        return self._config
+        return self._reader._config
 
     def metrics(self) -> list[dict[str, Any]]:
-        return self._metrics
+        return self._reader._metrics
+
+    def round_seconds(self) -> list[float]:
+        return self._reader._round_seconds
 
     def mark(self) -> dict[str, Any]:
-        return self._mark
+        return self._reader._mark
+
+    def verify(self) -> bool:
+        return self._reader._verified
+
+    @property
+    def intact(self) -> bool:
+        return self._reader._intact
 
     @property
     def done(self) -> bool:
@@ -421,12 +467,16 @@ class Finished(Run):
         return super().metrics()
 
     @cached_property
+    def _round_seconds(self) -> list[float]:
+        return super().round_seconds()
+
+    @cached_property
     def _mark(self) -> dict[str, Any]:
         return super().mark()
 
-    @property
-    def intact(self) -> bool:
-        return self._intact
+    @cached_property
+    def _verified(self) -> bool:
+        return super().verify()
 
     @cached_property
     def _intact(self) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from stored import accuracies, stored_run
 
+from artifact.base import files
 from artifact.runs import index
 from artifact.runs.lookup import find_run, finished_runs
 from artifact.runs.store import Finished
@@ -21,7 +22,7 @@ CONFIGS = [config.make(algorithm="fedavg", rounds=3, seed=seed) for seed in rang
 def store(tmp_path, monkeypatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
     monkeypatch.setattr(index, "FROM", 3)
-    monkeypatch.setattr(index, "SETTLED", -1)
+    monkeypatch.setattr(files, "SETTLED", -1)
     for one in CONFIGS[:3]:
         stored_run(tmp_path / "store", one, accuracies([0.1, 0.2, 0.3]))
     return tmp_path / "store"
@@ -51,7 +52,7 @@ def test_a_small_store_has_no_index(store, monkeypatch):
 
 
 def test_what_has_just_changed_may_change_again_and_is_read_again(store, monkeypatch):
-    monkeypatch.setattr(index, "SETTLED", 10**12)
+    monkeypatch.setattr(files, "SETTLED", 10**12)
     assert len(_opened(store, monkeypatch)) == len(_opened(store, monkeypatch)) == 3
 
 

@@ -13,9 +13,11 @@ from safetensors.torch import load_file, save_file
 from stored import accuracies, stored_run
 
 from artifact.__main__ import main
-from artifact.base import paths
+from artifact.base import files, paths
 from artifact.base.errors import UserError
+from artifact.base.files import read_file
 from artifact.runs import seal
+from artifact.runs import store as store_module
 from artifact.runs.lookup import find_run, finished_runs
 from artifact.runs.store import CURVATURE, PARTS, Finished, Run, finished, read_checkpoint
 from artifact.training import config
@@ -91,6 +93,23 @@ def test_a_changed_part_is_named_and_left_out_and_one_bit_is_mended(name, run, c
     path.unlink()
     if name not in ("done", CURVATURE):  # without its mark a run has not ended; without the other it was not measured
         assert find_run(CONFIG, finished_runs(store)) is None
+
+
+@pytest.mark.parametrize("name", [*PARTS, "done", CURVATURE])
+def test_a_process_reads_a_record_once_and_again_when_it_was_changed(name, run, monkeypatch):
+    monkeypatch.setattr(files, "SETTLED", -1)
+    read, store = [], run.folder.parent
+    monkeypatch.setattr(
+        store_module, "read_file", lambda path, **how: (read.append(path.name), read_file(path, **how))[1]
+    )
+    held = [find_run(CONFIG, finished_runs(store)) for _ in range(3)]
+    assert held[0] is not held[1] and held[0].metrics() is held[2].metrics()
+    assert sorted(read) == sorted(PARTS)
+    path = run.folder / name
+    seen, whole = os.stat(path), path.read_bytes()
+    path.write_bytes(whole[:20] + bytes([whole[20] ^ 4]) + whole[21:])
+    os.utime(path, ns=(seen.st_atime_ns, seen.st_mtime_ns))
+    assert find_run(CONFIG, finished_runs(store)) is None
 
 
 def test_a_record_under_another_key_is_noticed(run, capsys):
