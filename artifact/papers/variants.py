@@ -44,6 +44,11 @@ class Difference:
     perturbation: dict[str, dict[str, float | None]]
     switches: list[str]
 
+    @property
+    def method(self) -> str:
+        """``FedSMOO`` of the label ``FedSMOO, released (FL-Simulator)``."""
+        return self.label.partition(",")[0]
+
 
 def compare(entries: list[Entry]) -> list[Difference]:
     """One per row that names the row it is held against; seeds that only one side has are left out."""

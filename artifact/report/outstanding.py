@@ -33,13 +33,26 @@ class Missing:
     """Runs of a table or figure at a profile that no store holds.
 
     runs: signature -> seconds that one worker needs; None where no network like the run's was timed. of: runs in all.
-    command: what trains them. untimed: the networks of the runs whose time is not known.
+    command: what trains them. untimed: the networks of the runs whose time is not known. own: the same as runs, of the
+    cells that the profile runs, finished or not. own_command: what trains these.
     """
 
     runs: dict[str, Span | None]
     of: int
     command: str
     untimed: tuple[str, ...] = ()
+    own: dict[str, Span | None] = field(default_factory=dict)
+    own_command: str = ""
+
+    @property
+    def anew(self) -> str:
+        """What one worker needs for all runs of the profile's own cells, the finished ones too."""
+        return told(self.own.values())
+
+    def part(self, own: bool) -> tuple[int, str]:
+        """How many runs are missing of the profile's own cells, or of those that it leaves out, and their time."""
+        found = [span for name, span in self.runs.items() if (name in self.own) is own]
+        return len(found), told(found)
 
     @property
     def time(self) -> str:
@@ -102,10 +115,11 @@ class Outstanding:
             missing = self._missing(configs, profile)
             runs = {signature(config): self.span(config, profile) for config in missing}
             untimed = dict.fromkeys(config.model for config in missing if runs[signature(config)] is None)
-            command = f"python -m artifact sweep {named(paper, name)} --profile {profile}"
-            if len(self._missing(needed_runs.configs(place, profile), profile)) < len(missing):
+            own = {signature(config): self.span(config, profile) for config in needed_runs.configs(place, profile)}
+            command = alone = f"python -m artifact sweep {named(paper, name)} --profile {profile}"
+            if runs.keys() - own.keys():
                 command += " --everything"
-            self._found[place, profile] = Missing(runs, len(configs), command, tuple(untimed))
+            self._found[place, profile] = Missing(runs, len(configs), command, tuple(untimed), own, alone)
         return self._found[place, profile]
 
     def _missing(self, configs: list[RunConfig], profile: str) -> list[RunConfig]:

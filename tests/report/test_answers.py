@@ -62,6 +62,20 @@ def test_a_method_says_line_by_line_where_its_released_code_differs(site):
     switches, lines = page.split('id="code-lines"')
     assert "FL-Simulator at 653ebb5, mended since" in re.search(r'#SMOO-11">SMOO-11</a></th>.*?</tr>', switches)[0]
     assert "<td></td></tr>" not in switches and len(re.findall(r"#SMOO-\d+", lines)) == 11
+    left, others = lines.split("other entries, in which no line of the algorithm is computed otherwise")
+    ids = {part: re.findall(r'#([A-Z]+-\d+)">[^<]*</a></th>', part) for part in (left, others)}
+    assert ids[left] == ["GEN-1", "SAM-4", "SMOO-4", "SMOO-5", "SMOO-6", "SMOO-11"]
+    assert {"SMOO-1", "SMOO-2", "SMOO-8"} < set(ids[others])
+    printed = re.findall(r"</a></th><td>(.*?)</td>", left)
+    assert all(re.match(r"(FedSMOO )?Alg\. ?1 l\. ?\d", one) and ".py" not in one for one in printed), printed
+    assert re.search(r"released \(FL-Simulator\): all its switches together .* by [-+]\d", left)
+
+
+def test_an_entry_that_is_anothers_equation_in_one_method_speaks_of_that_method(site):
+    page = text_of(site, "discrepancies.html")
+    entry = page[page.index("SMOO-6: FedSMOO") : page.index("SMOO-7: FedSMOO")]
+    assert "Printed no clipping" in entry and "Within released forms" in entry
+    assert set(re.findall(r"(\S+), released \(", entry)) == {"FedSMOO"}
 
 
 def test_what_a_whole_released_form_costs_is_told_apart_from_what_one_fault_costs(site):
@@ -95,7 +109,15 @@ def test_provisional_verdicts_are_counted_explained_and_listed(site, content):
     assert 'href="index.html?asked=by+a+paper&amp;provisional=provisional#claims"' in page
     broken = Counter(re.findall(r"<li>([^<]*(?:<a[^>]*>[^<]*</a>[^<]*)?): (\d+)</li>", page))
     assert len(broken) >= 2 and max(int(n) for _, n in broken) <= provisional
-    assert "runs break a rule that was declared before them" in text_of(site, "training.html")
+
+
+def test_provisional_has_one_definition_everywhere(site, content):
+    meaning = next(term["meaning"] for term in content.glossary if term["word"] == "Provisional")
+    said = meaning[meaning.index("where its runs") : meaning.index(" It can change")]
+    pages = [(paths.ROOT / f"docs/{name}.md").read_text() for name in ("protocol", "reproduction", "verdicts")]
+    for page in (*pages, text_of(site, "training.html"), text_of(site, "glossary.html")):
+        plain = " ".join(re.sub(r"\[([^]]*)\]\([^)]*\)|\*", r"\1", page).split())
+        assert f"provisional {said}" in plain.replace(" ,", ",").replace(" :", ":").replace(" .", ".")
 
 
 def test_the_list_of_claims_can_be_filtered_by_provisional(site, content):
@@ -115,14 +137,21 @@ def test_a_table_names_the_command_that_trains_it_and_what_is_missing(site, cont
     page = text_of(site, "table-qu2022-1.html")
     runs = needed_runs.configs("qu2022/1", "laptop", everything=True)
     missing = [config for config in runs if find_run(config, content.finished["laptop"]) is None]
-    assert (
-        f"Train it: python -m artifact sweep qu2022/1 --profile laptop --everything {len(missing)} of {len(runs)}"
-        in page
+    own = needed_runs.configs("qu2022/1", "laptop")
+    assert 0 < len(own) < len(runs) and len(missing) == len(runs) - len(own)
+    time = r"about \d+ h \d+ min to \d+ h( \d+ min)?"
+    alone = f"The {len(own)} runs of the cells that the profile runs take one worker, a process on one core, {time};"
+    assert re.search(
+        f"Train it: python -m artifact sweep qu2022/1 --profile laptop {alone} two workers need half", page
     )
-    assert re.search(r"One worker, a process on one core, needs about \d+ h \d+ min to \d+ h", page)
+    assert re.search(
+        rf"All are finished, .* with --out FOLDER it trains them anew, in that time\. --everything adds", page
+    )
+    left = f"the cells that the profile leaves out: {len(missing)} runs, which take one worker {time}"
+    assert re.search(left, page) and "idle cores" not in page
     assert "Print it from stored runs: python -m artifact table qu2022/1 --profile laptop --lookup" in page
     page = text_of(site, "table-kakoun2024-5-3.html")
-    assert re.search(r"sweep kakoun2024/5\.3 --profile laptop All \d+ runs are finished", page)
+    assert re.search(r"sweep kakoun2024/5\.3 --profile laptop The \d+ runs .* All are finished", page)
     assert "python -m artifact sweep fan2024/fig4 --profile laptop" in text_of(site, "figure-fan2024-fig4.html")
 
 
@@ -137,6 +166,9 @@ def test_the_time_of_missing_runs_is_the_sweeps_own_estimate(content):
     assert found.command == "python -m artifact sweep qu2022/1 --profile laptop --everything"
     whole = Outstanding(content).of("kakoun2024", "5.3", "laptop")
     assert not whole.runs and whole.time == "" and not whole.command.endswith("everything")
+    assert len(whole.own) == whole.of and whole.anew and whole.part(True) == whole.part(False) == (0, "")
+    anew = sweep.plan(needed_runs.configs("qu2022/1", "laptop"), content.root / "no-store").jobs
+    assert len(found.own) == len(anew) and found.part(False) == (len(found.runs), found.time)
 
 
 @pytest.mark.parametrize(
@@ -400,7 +432,8 @@ def test_a_method_of_an_audit_has_a_title_an_idea_and_no_broken_link(content):
 
 
 def _context_of_a_method(said):
-    empty = {key: [] for key in ("code", "options", "switches", "special", "discrepancies", "results", "claims")}
+    empty = {key: [] for key in ("code", "options", "switches", "special", "results", "claims")}
+    empty |= {"discrepancies": {True: [], False: []}, "whole": [], "scale": ""}
     text = {"title": said["title"], "name": "own", "method": said, "steps": []}
     return empty | text | {"released": ["GEN-1", "GLOSS-1"], "known": {"GEN-1"}}
 

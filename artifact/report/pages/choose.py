@@ -31,6 +31,7 @@ def build(site: Site) -> Iterator[Page]:
         for asked in dict.fromkeys(r.asked for r in records if r.asked != "by a paper")
     ]
     context["reasons"] = _reasons(r for r in records if r.asked == "by a paper")
+    context["means"] = next(term["meaning"] for term in site.content.glossary if term["word"] == "Provisional")
     yield Page("training.html", "training.html", context)
     settings = collect(site.numbers)
     site.files["static/settings.js"] = ("window.fedsharp = " + json.dumps(_as_data(settings)) + ";\n").encode()

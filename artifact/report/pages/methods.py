@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +17,13 @@ from pygments.lexers import PythonLexer
 from artifact import algorithms
 from artifact.algorithms.base import FedAvg
 from artifact.algorithms.switches import SWITCHES, Switch
-from artifact.report.pages.reference import cited
+from artifact.papers import variants
+from artifact.report.pages.reference import cited, compared, differs, printed_at
 from artifact.report.site import Page, Site
 
 
 def build(site: Site) -> Iterator[Page]:
-    shown = []
+    shown, whole = [], compared(site.numbers, variants.TABLE)
     for name, cls in algorithms.ALGORITHMS.items():
         text = site.content.methods.get(name) or _of_an_audit(cls)
         results = _results(site, name)
@@ -35,9 +36,9 @@ def build(site: Site) -> Iterator[Page]:
             "code": [(part.__name__, highlighted(inspect.getsource(part))) for part in _classes(cls)],
             "options": _options(name),
             "switches": _switches(site, cls),
-            "discrepancies": [
-                row for row in cited(site.content) if row["algorithm"] == text["title"] or row["id"] in (released or ())
-            ],
+            "discrepancies": _discrepancies(site, text, released or ()),
+            "whole": [d for d in whole.differences if d.method == text["title"]],
+            "scale": whole.scale,
             "released": released,
             "known": {row["id"] for row in site.content.discrepancies},
             "special": sorted(algorithms.SPECIAL.get(name, ((), {}))[0]),
@@ -47,6 +48,17 @@ def build(site: Site) -> Iterator[Page]:
         yield Page(f"method-{name}.html", "method.html", context)
         shown.append({"name": name, "method": text, "results": len(results)})
     yield Page("methods.html", "methods.html", {"title": "Methods", "methods": shown})
+
+
+def _discrepancies(site: Site, text: Mapping[str, Any], released: Collection[str]) -> dict[bool, list[dict[str, Any]]]:
+    """True: entries in which the released code leaves the pseudo-code, with the lines it replaces; False: others."""
+    found: dict[bool, list[dict[str, Any]]] = {True: [], False: []}
+    for row in cited(site.content):
+        if row["algorithm"] == text["title"] or row["id"] in released:
+            printed = (printed_at(row), row["what is printed"])
+            own = text.get("lines", {}).get(row["id"]) or ": ".join(part for part in printed if part not in ("", "-"))
+            found[differs(row)].append(row | {"printed": own})
+    return found
 
 
 def _of_an_audit(cls: type) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def _markdown() -> mistune.Markdown:
 
 def _discrepancies(site: Site) -> Page:
     whole, alone = compared(site.numbers, variants.TABLE), compared(site.numbers, FAULTS)
-    rows = [row | _effect(row["id"], whole, alone) for row in cited(site.content)]
+    rows = [row | _effect(row["id"], row["algorithm"], whole, alone) for row in cited(site.content)]
     for row in rows:
         row["replies"] = [(r.by, site.converter.inline(r.text)) for r in site.content.replies.get(row["id"], [])]
     context = {
@@ -119,11 +119,16 @@ def compared(numbers: Numbers, table: str) -> Compared:
     return Compared(numbers.content.profile, [])
 
 
-def _effect(id: str, whole: Compared, alone: Compared) -> dict[str, Any]:
-    """What the stored runs say of an entry: as the only change to a method, and within whole released forms."""
+def _effect(id: str, method: str, whole: Compared, alone: Compared) -> dict[str, Any]:
+    """What the stored runs say of an entry: as the only change to a method, and within whole released forms.
+
+    An entry that is another's equation in one method speaks of that method's forms alone.
+    """
     switches = SAME_EQUATION.get(id, (id,) if id in SWITCHES else ())
     by_itself = [d for d in alone.differences if set(switches) & set(d.switches)]
     within = [d for d in whole.differences if set(switches) & set(d.switches)]
+    if id in SAME_EQUATION and method in {d.method for d in whole.differences}:
+        within = [d for d in within if d.method == method]
     if id in OPTIONS:
         said = f"An option of a run: {OPTIONS[id]}."
     elif not switches:
@@ -154,6 +159,18 @@ def no_lines(row: Mapping[str, str]) -> str:
     if code == "-" or code.startswith(("no code", "none of the three", "not implemented")) or not of_code:
         return "none: no released code takes part in this entry"
     return "not known to us"
+
+
+def differs(row: Mapping[str, str]) -> bool:
+    """Whether the released code computes otherwise than the printed lines say, as far as the entry tells."""
+    same = ("-", "as printed", "the same algebra", "no such term", "no code", "none of", "not implemented")
+    return row["kind"] != "protocol" and not row["what the released code does"].startswith(same)
+
+
+def printed_at(row: Mapping[str, str]) -> str:
+    """The places of the papers that an entry names, without the files of the code that it names beside them."""
+    places = re.sub(r" vs (code|(FL-Simulator )?README)$", "", row["where"]).split("; ")
+    return "; ".join(place for place in places if not re.search(r"repo\b|FL-Simulator|README|\.py", place))
 
 
 #: how the list of discrepancies cites the papers

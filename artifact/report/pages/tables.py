@@ -58,7 +58,6 @@ def _at_profile(site: Site, at: TableAt) -> dict[str, Any]:
     return {
         "at": at,
         "note": profile.note,
-        "minutes": profile.minutes,
         "grids": grids,
         "csv": numbers,
         "finished": sum(bool(entry.runs) for entry in at.entries),
