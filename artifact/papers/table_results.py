@@ -60,9 +60,14 @@ class Comparison:
 
     @property
     def side(self) -> str:
-        """By the paper's sign: the interval excludes 0 on its side, only the mean lies there, neither, the opposite."""
+        """By the paper's sign: the interval excludes 0 on its side, only the mean lies there, neither, the opposite.
+
+        Empty for one seed, which has no interval.
+        """
         same, mean_alone, neither, other = SIDES
-        if not self.printed or self.difference.n < 2:
+        if self.difference.n < 2:
+            return ""
+        if not self.printed:
             return neither
         along = math.copysign(1.0, self.printed) * self.difference.mean
         if self.p_t < 1 and self.difference.excludes(0):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -258,10 +258,13 @@ def _record(e: Entry) -> dict[str, Any]:
     return finite(record)
 
 
-def as_csv(paper: Paper, table: Table, profile: str, entries: list[Entry]) -> str:
+def as_csv(paper: Paper, table: Table, profile: str, entries: list[Entry], scales: Sequence[str] = ()) -> str:
+    """A row for every cell. scales: of each cell's runs in words; with them the level of the intervals is told too."""
     head = [f"{paper.paper}/{table.id}", profile]
     rows = [[*head, *(record | {"keys": " ".join(record["keys"])}).values()] for record in records(entries)]
-    return csv_table(["table", "profile", *CSV_FIELDS], rows).rstrip()
+    if scales:
+        rows = [[*row, "0.95" if scale else "", scale] for row, scale in zip(rows, scales, strict=True)]
+    return csv_table(["table", "profile", *CSV_FIELDS, *(["level", "scale"] if scales else [])], rows).rstrip()
 
 
 def as_json(paper: Paper, table: Table, profile: str, entries: list[Entry]) -> str:

@@ -33,6 +33,8 @@ _READ = read_toml(paths.CLAIMS / "headlines.toml", "headlines")
 TABLE, METRIC, OWN = _READ["table"], _READ["metric"], _READ["own"]
 #: the cell of FedLESAM as its released code computes it, of which the length of the perturbation is shown
 RELEASED = _READ["released"]
+#: what is said of that setting where its data, network and rounds are the plot's
+SAME = "the plot's data, network and rounds, with that paper's cohorts and local epochs"
 #: of the plot, in pixels: width, height of a row, left and right end of the axis, room above and below the rows
 WIDTH, ROW, LEFT, RIGHT, TOP, BELOW = 720, 26, 130, 520, 58, 62
 STYLE = """
@@ -116,18 +118,20 @@ def said_in_five(content: Content) -> list[tuple[str, str]]:
     paper, trained = counts.on_paper, counts.in_training
     wrong = paper["refuted"] + paper["repaired"]
     above = {gain.label: gain for gain in gains()}
-    proofs = sum(
-        r.claim.refutes == "proof" and r.on_paper in ("refuted", "repaired") and r.asked == "by a paper"
+    proofs = [
+        f"`{r.claim.id}`"
         for r in content.decided.values()
-    )
+        if r.claim.refutes == "proof" and r.on_paper in ("refuted", "repaired") and r.asked == "by a paper"
+    ]
+    only = f" (of {', '.join(proofs)} only the proof)" if proofs else ""
     settings = above["FedDyn"].columns
     own, released = text_of(OWN), text_of(RELEASED)
     return [
         (
             "Theory",
-            f"A program decides {counts.decided} statements. It proves {paper['proved']} as printed. It refutes "
-            f"{wrong} (of {proofs} only the proof). Of these it corrects {paper['repaired']}, which tables call "
-            f"repaired; {paper['refuted']} stay without a correction.",
+            f"A program decides {counts.decided} statements. It proves {paper['proved']} as printed and refutes "
+            f"{wrong} as printed{only}. The {paper['repaired']} of these that it corrects bear the mark “repaired”; "
+            f"“refuted” is the mark of the other {paper['refuted']}.",
         ),
         (
             "Training",
@@ -144,7 +148,7 @@ def said_in_five(content: Content) -> list[tuple[str, str]]:
         (
             "FedSAM at home",
             f"In a small version of its own paper's setting FedSAM gains {own} points on FedAvg (95 %; "
-            f"{'the scale of the plot' if scale_of(OWN) == _scale() else scale_of(OWN)}).",
+            f"{SAME if scale_of(OWN) == _scale() else scale_of(OWN)}).",
         ),
         (
             "Released code",
@@ -178,8 +182,8 @@ def _picture() -> list[str]:
     return [
         f"![{title}](docs/forest.svg)",
         "",
-        f"*Ours: {_scale()}, mean over {gains()[0].columns} settings, 95 % intervals. The diamonds are the papers' "
-        "printed numbers, which come from full-size runs.*",
+        f"*Ours: {_scale()}, mean over {gains()[0].columns} settings, 95 % intervals over the seeds. The "
+        "diamonds are the papers' printed numbers, which come from full-size runs.*",
     ]
 
 
@@ -220,9 +224,9 @@ def forest() -> str:
             body.append(_diamond(at(gain.printed), y))
         body.append(_text(RIGHT + 14, y + 4, _numbers(gain).split(", paper")[0], 'class="quiet"'))
     y = height() - 14
-    body += [f'<circle class="ours" cx="{LEFT}" cy="{y - 4}" r="3.5"/>', _diamond(LEFT + 310, y - 4)]
-    body.append(_text(LEFT + 10, y, f"ours, mean over {found[0].columns} settings, 95 % interval"))
-    body.append(_text(LEFT + 322, y, "printed in the paper, full-size runs"))
+    body += [f'<circle class="ours" cx="{LEFT}" cy="{y - 4}" r="3.5"/>', _diamond(LEFT + 330, y - 4)]
+    body.append(_text(LEFT + 10, y, f"ours, mean over {found[0].columns} settings, 95 % interval over seeds"))
+    body.append(_text(LEFT + 342, y, "printed in the paper, full-size runs"))
     said = Markup.escape("; ".join(f"{gain.label} {_numbers(gain)}" for gain in found))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height()}" width="{WIDTH}" height="{height()}" '

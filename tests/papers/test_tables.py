@@ -75,7 +75,7 @@ def side(own, reference, paper_own=2.0, paper_reference=1.0) -> str:
         ([12.0, 11.0, 10.5], [10.0, 11.0, 10.0], (2.0, 1.0), "same side, mean alone"),
         ([12.0, 11.0, 10.5], [10.0, 11.0, 10.0], (1.0, 2.0), "neither side"),
         ([12.0, 13.1, 11.9], [10.0, 11.0, 10.0], (1.0, 1.0), "neither side"),
-        ([12.0], [10.0], (2.0, 1.0), "neither side"),
+        ([12.0], [10.0], (2.0, 1.0), ""),
     ],
 )
 def test_side_of_a_comparison(own, reference, paper, expected):

@@ -145,7 +145,7 @@ def test_a_table_names_the_command_that_trains_it_and_what_is_missing(site, cont
         f"Train it: python -m artifact sweep qu2022/1 --profile laptop {alone} two workers need half", page
     )
     assert re.search(
-        rf"All are finished, .* with --out FOLDER it trains them anew, in that time\. --everything adds", page
+        r"All are finished, .* with --out FOLDER it trains them anew, in that time\. --everything adds", page
     )
     left = f"the cells that the profile leaves out: {len(missing)} runs, which take one worker {time}"
     assert re.search(left, page) and "idle cores" not in page
@@ -232,6 +232,19 @@ def test_runs_of_an_open_audit_are_counted_apart(tmp_path, monkeypatch):
     assert (len(content.runs), content.audit_runs) == (2, 1)
 
 
+def test_every_number_says_its_level_and_scale_and_every_id_of_the_front_page_is_a_link(site):
+    page = text_of(site, "discrepancies.html")
+    assert page[page.index("LESAM-1: FedLESAM") : page.index("LESAM-2: FedLESAM")].count("95 % intervals") == 2
+    (name,) = (site / "csv").glob("campaign-1-laptop.csv")
+    rows = list(csv.DictReader(name.read_text(encoding="utf-8").splitlines()))
+    assert {(r["level"], r["scale"].split(",")[0]) for r in rows if r["n"] != "0"} == {("0.95", "CIFAR-10")}
+    assert {r["side"] for r in rows} == {""}  # one seed lies on no side
+    front = (site / "index.html").read_text(encoding="utf-8")
+    assert re.search(r'of <a href="[^"]*#sun23-eq31">sun23-eq31</a> only the proof', front)
+    assert re.search(r'<a href="[^"]*#man-eq7">man-eq7</a>\.\)', front) and "#LESAM-1" in front
+    assert "95 % interval over seeds" in (site / "static/forest.svg").read_text(encoding="utf-8")
+
+
 # ---- cells and claims ------------------------------------------------------------------------------------------------
 
 
@@ -308,8 +321,8 @@ def test_every_count_has_one_source_and_one_name(site, content):
         f"On paper: {counts.decided} statements decided, {counts.on_paper['not-decided']} not",
         f"In training: {counts.judged} claims judged, {counts.in_training['not-run']} not run",
         f"A program decides {counts.decided} statements",
-        f"It refutes {wrong} (of",
-        f"Of these it corrects {counts.on_paper['repaired']}, which tables call repaired",
+        f"and refutes {wrong} as printed (of",
+        f"The {counts.on_paper['repaired']} of these that it corrects bear the mark “repaired”",
         f"Our runs judge {counts.judged} claims",
     ):
         assert said in page, said

@@ -307,6 +307,31 @@ def test_filter_search_and_deep_links_of_the_claims(visit):
 
 
 @needs_browser
+def test_the_search_forgives_hyphens_and_plurals_and_leads_to_the_discrepancies(visit):
+    page = visit("index.html")
+    visible = "[...document.querySelectorAll('#list li')].map(i => i.id)"
+    page.fill("input[name=q]", "flat clients")
+    assert "man-local-global-flat" in page.evaluate(visible)
+    found = []
+    for words in ("layerwise Hessian", "layer-wise Hessian"):
+        page.fill("input[name=q]", words)
+        found.append(page.evaluate(visible))
+    assert found[0] == found[1] and len(found[0]) > 4
+    page.fill("input[name=q]", "SMOO-11")
+    page.click("#elsewhere")
+    page.wait_for_url("**/discrepancies.html?q=SMOO-11")
+    assert page.locator("#SMOO-11").is_visible()
+
+
+@needs_browser
+def test_an_unknown_value_of_a_filter_is_named(visit):
+    page = visit("index.html?on_paper=refuted-as-printed#claims")
+    assert "unknown and left out: on_paper=refuted-as-printed" in page.inner_text("#found")
+    page.select_option("select[name=on_paper]", "refuted or repaired")
+    assert "unknown" not in page.inner_text("#found")
+
+
+@needs_browser
 def test_a_deep_link_shows_its_claim_even_outside_the_filter(visit):
     page = visit("index.html?paper=qu2022&on_paper=proved#thesis-lem1")
     assert page.locator("#thesis-lem1").is_visible()

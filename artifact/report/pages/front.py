@@ -31,7 +31,7 @@ LOSSES = (
 )
 LOSS_CAPTION = "Contours of the mean loss of two clients, and the paths of five methods from one start."
 SHORT = 420  # characters of a statement that is shown without a click
-WORDS = 220  # characters of a statement that the search sees
+WORDS = 400  # characters of a statement that the search sees
 
 
 def build(site: Site) -> Iterator[Page]:
@@ -42,7 +42,7 @@ def build(site: Site) -> Iterator[Page]:
         "title": "Overview",
         "losses": [(picture, caption) for picture, caption in losses if picture is not None],
         "findings": [_finding(site, finding) for finding in content.findings],
-        "said": headlines.said_in_five(content),
+        "said": [(about, _linked(escape(text), site)) for about, text in headlines.said_in_five(content)],
         "to_try": notebooks.names(notebooks.FOLDER / "try"),
         "plot": site.plot(headlines.forest()),
         "plot_size": (headlines.WIDTH, headlines.height()),
@@ -72,7 +72,7 @@ def _finding(site: Site, finding: Finding) -> dict[str, Any]:
         "trained": finding.trained,
         "verdicts": [r.in_training if finding.trained else r.on_paper for r in finding.records],
         "numbers": [(typeset(label), evidence.told(value), record) for label, value, record in finding.numbers],
-        "meaning": _linked(typeset(finding.meaning), {row["id"] for row in site.content.discrepancies}),
+        "meaning": _linked(typeset(finding.meaning), site),
         "short": len(statement) <= SHORT,
         "statement": site.converter.html(statement, first.claim.id),
         "repaired": site.converter.html(first.repaired, first.claim.id) if first.repaired else "",
@@ -82,13 +82,15 @@ def _finding(site: Site, finding: Finding) -> dict[str, Any]:
     }
 
 
-def _linked(text: Markup, known: set[str]) -> Markup:
-    """The text with ids of discrepancies leading to their entries."""
+def _linked(text: Markup, site: Site) -> Markup:
+    """The text with ids of discrepancies and of claims leading to their entries."""
+    places = {row["id"]: f"discrepancies.html#{row['id']}" for row in site.content.discrepancies}
+    places |= {id: record.link for id, record in site.content.records.items()}
 
     def link(found: re.Match[str]) -> str:
-        return f'<a href="discrepancies.html#{found[0]}">{found[0]}</a>' if found[0] in known else found[0]
+        return f'<a href="{places[found[1]]}">{found[1]}</a>' if found[1] in places else found[0]
 
-    return Markup(re.sub(r"\b[A-Z]+-[0-9]+\b", link, str(text)))
+    return Markup(re.sub(r"`?\b([A-Za-z]+[0-9]*-[\w.-]*\w)\b`?", link, str(text)))
 
 
 def _caption(finding: Finding, drawn: Claim, site: Site) -> str:

@@ -11,6 +11,7 @@ from artifact.papers.table_results import Entry
 from artifact.papers.tables import as_csv, heading
 from artifact.report.numbers import TableAt, curves
 from artifact.report.site import Page, Site
+from artifact.verdicts import setting
 
 
 def build(site: Site) -> Iterator[Page]:
@@ -50,7 +51,8 @@ def _at_profile(site: Site, at: TableAt) -> dict[str, Any]:
     profile = at.table.profiles[at.profile]
     grids = [grid for metric in at.table.metrics for grid in _grids(at, metric)]
     numbers = f"csv/{at.paper.paper}-{at.table.id}-{at.profile}.csv"
-    site.files[numbers] = as_csv(at.paper, at.table, at.profile, at.entries).encode()
+    scales = [setting.in_words(entry.runs, len(entry.values)) for entry in at.entries]
+    site.files[numbers] = as_csv(at.paper, at.table, at.profile, at.entries, scales).encode()
     reasons: dict[str, list[str]] = {}
     for entry in at.entries:
         if entry.state.startswith("not-run: "):

@@ -37,17 +37,19 @@
   const list = document.getElementById("list");
   if (form && list) {
     const items = [...list.querySelector("template").content.children], more = document.getElementById("more"), found = document.getElementById("found");
-    const texts = items.map((item) => (item.textContent + " " + (item.dataset.words || "")).toLowerCase());
+    const plain = (text) => text.toLowerCase().replaceAll("-", ""); // layer-wise is layerwise
+    const texts = items.map((item) => plain(item.textContent + " " + (item.dataset.words || "")));
+    const has = (text, word) => text.includes(word) || (word.length > 3 && word.endsWith("s") && text.includes(word.slice(0, -1)));
     const fields = [...form.elements].filter((field) => field.name);
     const limit = Number(list.dataset.first || 40);
-    let count = limit;
+    let count = limit, unknown = [];
     const apply = (write) => {
       const wanted = Object.fromEntries(fields.map((field) => [field.name, field.value.trim()]));
-      const words = (wanted.q || "").toLowerCase().split(/\s+/).filter(Boolean);
+      const words = plain(wanted.q || "").split(/\s+/).filter(Boolean);
       const target = decodeURIComponent(location.hash.slice(1));
       let hits = 0, own = 0;
       const shown = items.filter((item, i) => {
-        const hit = words.every((word) => texts[i].includes(word)) &&
+        const hit = words.every((word) => has(texts[i], word)) &&
           fields.every((field) => field.name === "q" || !wanted[field.name] || wanted[field.name].split(" or ").includes(item.dataset[field.name]));
         if (hit) hits += 1;
         if (hit && item.dataset.asked === "by a paper") own += 1;
@@ -55,7 +57,13 @@
       });
       list.replaceChildren(...shown);
       found.textContent = hits + (hits === 1 ? " entry" : " entries") + (own && own < hits ? ", " + own + " of them asked by a paper" : "") + (count < hits ? ", the first " + count + " shown" : "");
+      if (unknown.length && !write) found.textContent += "; unknown and left out: " + unknown.join(", ");
       more.hidden = count >= hits;
+      each("#elsewhere", (link) => {
+        link.hidden = !wanted.q;
+        link.search = "?q=" + encodeURIComponent(wanted.q);
+        link.textContent = "Search the discrepancies for “" + wanted.q + "”";
+      });
       if (write) {
         const query = new URLSearchParams(Object.entries(wanted).filter(([, value]) => value)).toString();
         try { history.replaceState(null, "", location.pathname + (query ? "?" + query : "") + location.hash); } catch (error) { /* file:// */ }
@@ -64,6 +72,8 @@
     const read = () => {
       const query = new URLSearchParams(location.search);
       fields.forEach((field) => { field.value = query.get(field.name) || ""; });
+      unknown = fields.filter((field) => field.selectedIndex === -1).map((field) => field.name + "=" + query.get(field.name));
+      each("select", (field) => { if (field.selectedIndex === -1) field.value = ""; }, form);
       apply(false);
     };
     form.addEventListener("input", () => { count = limit; apply(true); });
