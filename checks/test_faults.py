@@ -22,7 +22,7 @@ from theory.kit.verdict import BY_CONSTRUCTION, registry
 from theory.qu2022.theorems import fixed_problem
 from theory.sun2023 import descent, lyapunov
 from theory.sun2023.common import Clients, State, averaged, histories, square_mean
-from theory.yashwanth2023 import layers
+from theory.yashwanth2023 import gershgorin, layers
 
 STORED = runner.stored()
 #: questions that no paper states, asked of their numbers
@@ -71,6 +71,13 @@ def test_the_printed_size_of_the_cover_is_what_is_tested():
     sizes = verdict.evidence["points_at_a_million_and_two_layers"]
     assert sizes["needed"] == 676 and int(sizes["printed"]) == 110
     assert r"\log(M)\,d^d" in LEDGER["qu22-C.3-cover"].statement
+
+
+def test_the_equality_of_26_is_refuted_at_an_eigenpair():
+    """Once a vector that is no eigenvector stood in for one."""
+    assert gershgorin._sides_26([[0, 1, -1], [1, 0, -1], [-1, -1, 2]], [1, 1, 1]) == {"left": 0, "right": 2}
+    with pytest.raises(ValueError, match="eigenvector"):
+        gershgorin._sides_26([[0, 1, -1], [1, 0, 0], [-1, 0, 0]], [1, 1, 1])
 
 
 def test_the_overhead_is_stated_for_what_is_compared():

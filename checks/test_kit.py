@@ -35,6 +35,14 @@ def test_search_is_deterministic_and_ignores_inadmissible_arguments():
     assert first.as_evidence("half line")["evaluations"] == first.admissible
 
 
+def test_an_odd_budget_of_an_ascent_is_spent():
+    def kinked(x):
+        return -float(np.abs(x - np.arange(4)).sum())
+
+    even, odd = (worst_ratio(kinked, lambda rng: rng.normal(size=4), draws=9, restarts=1, climb=n) for n in (60, 61))
+    assert odd.evaluations == even.evaluations + 1
+
+
 def test_safe_ratio():
     assert safe_ratio(1.0, 0.0) == math.inf and math.isnan(safe_ratio(0.0, 0.0)) and safe_ratio(1.0, 2.0) == 0.5
 
