@@ -51,7 +51,7 @@ MOST = {
     "papers": 5_253,
     "bench": 808,
     "verdicts": 2_029,
-    "report": 4_433,
+    "report": 4_451,
     "audit": 422,
     "cli": 269,
     "__main__": 38,

@@ -142,10 +142,24 @@ def parts(record: Record) -> list[Part]:
         found.append(_comparison(evidence, verdict))
     said = SAID | ({"interval", "n", "profile"} if "interval" in evidence else {labels(evidence)[0]})
     rest = {key: entry for key, entry in evidence.items() if key not in said}
+    for key in [key for key, entry in rest.items() if _is_table(entry)]:
+        body = rest.pop(key)
+        head = tuple(str(name).replace("_", " ") for name in body[0])
+        cells = tuple(tuple(value(cell) for cell in row.values()) for row in body[:ROWS])
+        found.append(Part(key.replace("_", " ").capitalize(), head=head, rows=cells, folded=True))
     if rest:
         rows = tuple(_flat(rest))
         found.append(Part("Further numbers", head=("quantity", "value"), rows=rows[:ROWS], folded=True))
     return found
+
+
+def _is_table(entry: Any) -> bool:
+    """Whether a stored value is a list of several mappings with the same names."""
+    return (
+        isinstance(entry, list)
+        and len(entry) > 1
+        and all(isinstance(row, Mapping) and list(row) == list(entry[0]) for row in entry)
+    )
 
 
 def experiment(record: Record) -> list[Part]:

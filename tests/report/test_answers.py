@@ -202,7 +202,8 @@ def test_one_page_lists_what_is_not_run_with_its_time(site, content):
     page = (site / "unrun.html").read_text(encoding="utf-8")
     assert 'href="unrun.html"' in (site / "index.html").read_text(encoding="utf-8")
     outstanding = Outstanding(content)
-    for profile, part in zip(content.profiles, page.split("<h2 ")[1:], strict=True):
+    parts = page.partition('<h2 id="waiting"')[0].split("<h2 ")[1:]
+    for profile, part in zip(content.profiles, parts, strict=True):
         shown = set(re.findall(r'<th scope="row"><a href="([^"]*)"', part))
         for paper, table in experiments.all_tables():
             if profile in table.profiles and table.given is None:
@@ -399,6 +400,40 @@ def test_a_method_that_two_tables_train_differently_stands_in_a_setting_in_both_
     usual, other = lines["MoFedSAM"], lines["MoFedSAM (rho 0.1)"]
     assert (usual.tables, other.tables) == (["table-sun2023-1.html"], ["table-fan2024-2.html"])
     assert len(lines["FedAvg"].tables) == 2 and usual.ends != other.ends
+
+
+def test_stored_lists_of_like_entries_are_tables(content):
+    measured = [p for p in evidence.parts(content.records["man-thm3"]) if p.heading == "Measured"]
+    assert measured[0].head[:2] == ("head", "exact form error") and len(measured[0].rows) > 2
+
+
+def test_a_card_that_speaks_of_a_figure_shows_it_or_says_what_draws_it(site):
+    cards = [
+        card
+        for page in site.glob("paper-*.html")
+        for card in re.findall(r"(?s)<article.*?</article>", page.read_text())
+    ]
+    told = [card for card in cards if re.search(r"[Tt]he figure shows", card) and "results/checks" in card]
+    assert len(told) > 30
+    assert all("<img" in card or "The figure is drawn by <code>" in card for card in told)
+
+
+def test_the_front_page_names_the_notebook_in_which_a_bound_breaks(site):
+    name = re.search(r"Set <code>RHO</code> in <code>(.*?)</code>", (site / "index.html").read_text())[1]
+    text = (paths.NOTEBOOKS / "try" / name).read_text()
+    assert re.search(r"\bRHO\b", text) and "BROKEN" in text
+
+
+def test_what_is_not_run_names_the_waiting_claims_and_no_reason_of_another_figure(site, content):
+    page = text_of(site, "unrun.html")
+    waiting = [record for record in content.records.values() if record.in_training == "not-run"]
+    assert waiting and all(record.experiment["text"][:40] in page for record in waiting)
+    row = re.search(r"Lemma B.1; Theorem 3.1.*?fig-bounds --profile paper", page)[0]
+    assert "ResNet-18" not in row
+
+
+def test_a_figure_of_ours_is_no_figure_of_the_paper(site):
+    assert "What the paper's figure shows" not in text_of(site, "figure-qu2022-fig-bounds.html")
 
 
 def test_splits_say_whether_pools_are_recycled_and_shares_stand_as_papers_and_claims_write_them(content):

@@ -33,6 +33,7 @@ def build(site: Site) -> Iterator[Page]:
         context = {
             "title": TITLES[paper],
             "paper": paper,
+            "audit": paper in folders.AUDITS,
             "claims": len(records),
             "contents": contents,
             "counted": counted,

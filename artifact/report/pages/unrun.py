@@ -16,8 +16,10 @@ from artifact.verdicts.ledger import PAPERS
 
 def build(site: Site) -> Iterator[Page]:
     profiles = [_at_profile(site, profile) for profile in site.content.profiles]
-    context = {"title": "What is not run yet", "profiles": profiles, "nearest": NEAREST}
-    yield Page("unrun.html", "unrun.html", context | {"benched": sorted(site.outstanding.benched)})
+    context: dict[str, Any] = {"title": "What is not run yet", "profiles": profiles, "nearest": NEAREST}
+    waiting = [record for record in site.content.records.values() if record.in_training == "not-run"]
+    context |= {"benched": sorted(site.outstanding.benched), "waiting": waiting}
+    yield Page("unrun.html", "unrun.html", context)
 
 
 def _at_profile(site: Site, profile: str) -> dict[str, Any]:
