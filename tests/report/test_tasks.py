@@ -24,7 +24,7 @@ TASKS = [
         "what does FedSMOO do, step by step",
         "method-fedsmoo.html",
         2,
-        r"Client, step k, ascent .* Dual of the perturbation .* Server \(lines 16 to 18\)",
+        r"Client, step k, ascent .* Dual of the perturbation .* Server \(lines 17 to 19\)",
     ),
     ("newcomer", "what is a Dirichlet split", "glossary.html", 1, r"class proportions are drawn from a Dirichlet"),
     (
