@@ -45,17 +45,21 @@ def lines(records: list[dict[str, Any]]) -> list[str]:
         ]
         for fault, count in sorted(times.items())
     ]
+    return [*markdown_table(head, body), "", f"*{sums(records)}*"]
+
+
+def sums(records: list[dict[str, Any]]) -> str:
+    """What was played in all, in a sentence."""
     total = {name: sum(record[name] for record in records) for name in ("scenarios", "commands", "minutes")}
-    seeds = sorted({seed for record in records for seed in record["seeds"]})
+    seeds = {seed for record in records for seed in record["seeds"]}
+    faults = [row for record in records for row in record["faults"].values()]
     worked = sum(record["processor minutes"] for record in records)
-    return [
-        *markdown_table(head, body),
-        "",
-        f"*{total['scenarios']} scenarios of {len(seeds)} seeds, {sum(times.values())} steps, "
+    return (
+        f"{total['scenarios']} scenarios of {len(seeds)} seeds, {sum(row['times'] for row in faults)} steps, "
         f"{total['commands']} commands; "
         f"{total['minutes']:.0f} minutes of {len(records)} processes, {worked:.0f} of them on a processor; "
-        f"{sum(sum(one.values()) for one in broken.values())} broken rules.*",
-    ]
+        f"{sum(sum(row['broken'].values()) for row in faults)} broken rules."
+    )
 
 
 def _shown(said: Counter[str]) -> str:
@@ -66,4 +70,7 @@ def _shown(said: Counter[str]) -> str:
 
 
 if __name__ == "__main__":
-    print("\n".join(lines([json.loads(path.read_text()) for path in sorted(HERE.glob("torture-*.json"))])))
+    played = sorted(HERE.glob("torture-*.json"), key=lambda path: int(path.stem.split("-")[1]))
+    found = [json.loads(path.read_text()) for path in played]
+    print("\n".join(lines(found)))
+    print(f"\n*Of these the last two processes, after the last mend: {sums(found[-2:])}*")

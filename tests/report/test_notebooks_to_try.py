@@ -89,6 +89,8 @@ def test_what_the_notebooks_say_is_so():
     flat, _ = run("kakoun2024-flat-clients-sharp-average")
     assert flat["at_mean"] == pytest.approx(48, rel=1e-3) and max(flat["at_clients"]) == pytest.approx(1.5, rel=1e-3)
     radius, _ = run("fan2024-move-the-radius")
+    card = json.loads((paths.ROOT / "results" / "checks" / "fan24-thm1.json").read_text(encoding="utf-8"))
+    assert str(radius["mean_gradient"](10_000, 1.0))[:12] in json.dumps(card["evidence"])
     assert radius["mean_gradient"](10_000, 1.0) > radius["bound"](10_000, 1.0)
     assert radius["mean_gradient"](10_000, 0.2) < radius["bound"](10_000, 0.2)
     duals, _ = run("sun2023-what-the-duals-do")
