@@ -1,4 +1,4 @@
-"""How tests share two processes; the report of the repository's own stores, built once for all that look at it."""
+"""How tests share processes; the report of the repository's own stores, built once for all that look at it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import artifact.cli  # noqa: F401  registers the theory's schematics
 from artifact.report.build import build
 from artifact.report.content import Content
 
-# two processes share two cores: OpenMP's teams of two threads would wait for each other's turns
+# processes share the cores: OpenMP's teams of two threads would wait for each other's turns
 if "PYTEST_XDIST_WORKER" in os.environ:
     torch.set_num_threads(1)
 
