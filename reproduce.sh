@@ -221,14 +221,13 @@ step() {
 
 test_all() {
     local bad=0 types mypy
-    say "" "tests: ruff, then pytest on tests/ and checks/ in three processes, with mypy beside them; 5 to 17 minutes on two idle cores"
+    say "" "tests: ruff, then pytest on tests/ and checks/ in two processes, with mypy beside them; 5 to 17 minutes on two idle cores"
     types=$(mktemp)
     "$PY" -m mypy >"$types" 2>&1 &
     mypy=$!
     "$PY" -m ruff check . || bad=1
     "$PY" -m ruff format --check . || bad=1
-    # three, since a test that waits for a process leaves its core idle
-    "$PY" -m pytest -n 3 --dist loadfile --durations 10 || bad=1
+    "$PY" -m pytest -n 2 --dist loadfile --durations 10 || bad=1
     wait "$mypy" || bad=1
     cat "$types"
     rm "$types"
