@@ -266,6 +266,8 @@ def test_the_form_answers_what_the_table_of_budgets_says(visit, site):
 @needs_browser
 def test_a_pair_has_the_number_of_the_matrix(visit):
     page = visit("pairs.html?a=FedSMOO&b=FedDyn")
+    cut = "t => t.getBBox().x < t.ownerSVGElement.viewBox.baseVal.x"
+    assert not page.evaluate(f"[...document.querySelectorAll('svg.small.one text')].some({cut})")
     cell = page.locator("#matrix ~ .scroll a[href='pairs.html?a=FedSMOO&b=FedDyn']").inner_text()
     shown = page.inner_text("#answer strong").replace("\u2212", "-")
     assert f"{float(shown.split(': ')[1].split(' ')[0]):+.1f}" == re.search(r"settings\s*([-+0-9.]+)", cell)[1]

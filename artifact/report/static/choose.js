@@ -94,7 +94,8 @@
     });
     body += ticks(low, high).map((v) => '<text x="' + X(v) + '" y="' + (height - 20) + '" text-anchor="middle">' + v + "</text>").join("");
     body += '<text x="450" y="' + (height - 4) + '" text-anchor="middle">difference in points, 95 %</text>';
-    return '<svg class="small one" viewBox="0 0 ' + W + " " + height + '" role="img" aria-label="' + escape(said) + '">' + body + "</svg>";
+    const more = Math.max(0, 7 * Math.max(...rows.map((r) => r.label.length)) - 290); // what the longest label needs
+    return '<svg class="small one" viewBox="' + -more + " 0 " + (W + more) + " " + height + '" role="img" aria-label="' + escape(said) + '">' + body + "</svg>";
   };
 
   const options = (select, values, wanted) => {
