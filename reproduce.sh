@@ -130,7 +130,7 @@ fill() {
     # Python compiles what it imports; most of what is installed is never imported
     export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_COMPILE=1
     "$PY" -m pip install -q --require-hashes -r <(sed -n '/^uv==/,/[^\\]$/p' "$LOCK")
-    # uv fills .venv in half of pip's time and with a third of its work, but does not know pip's settings of an index
+    # uv downloads and unpacks side by side, but does not know pip's settings of an index
     "$PY" -m uv pip install --system-certs --python "$PY" --require-hashes --no-deps -r "$LOCK" ||
         "$PY" -m pip install --require-hashes -r "$LOCK"
     "$PY" -m pip install --no-deps --no-build-isolation -e .

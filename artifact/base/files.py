@@ -23,7 +23,7 @@ def write_atomic(path: Path, content: bytes | str) -> None:
 
 #: bytes of the largest file that is read as text
 LARGEST = 64 << 20
-#: nanoseconds
+#: nanoseconds after its last change in which a file may change again without a trace, within one tick of the clock
 SETTLED = 2_000_000_000
 
 

@@ -12,6 +12,7 @@ import click
 
 from artifact.base import plots
 from artifact.base.options import AUDIT_ONLY, DATA_ROOT, QUIET, STORE, Place, profile_option
+from artifact.base.stats import Interval
 from artifact.base.tables_as_text import csv_table, markdown_row, markdown_table
 from artifact.papers import charts, experiments, folders
 from artifact.papers.declared import Given, Line, Metric, Paper, Table
@@ -263,7 +264,7 @@ def as_csv(paper: Paper, table: Table, profile: str, entries: list[Entry], scale
     head = [f"{paper.paper}/{table.id}", profile]
     rows = [[*head, *(record | {"keys": " ".join(record["keys"])}).values()] for record in records(entries)]
     if scales:
-        rows = [[*row, "0.95" if scale else "", scale] for row, scale in zip(rows, scales, strict=True)]
+        rows = [[*row, str(Interval.level) if scale else "", scale] for row, scale in zip(rows, scales, strict=True)]
     return csv_table(["table", "profile", *CSV_FIELDS, *(["level", "scale"] if scales else [])], rows).rstrip()
 
 

@@ -24,6 +24,8 @@ from artifact.training.config import RunConfig
 
 #: a network that was never timed -> one that was, of about as many operations
 NEAREST = {"resnet18": "resnet18-gn", "cnn-emnist": "lenet"}
+#: of a command: the cells that the profile leaves out, too
+EVERYTHING = " --everything"
 #: hours from which minutes are no longer told
 ROUGH = 10
 
@@ -34,7 +36,7 @@ class Missing:
 
     runs: signature -> seconds that one worker needs; None where no network like the run's was timed. of: runs in all.
     command: what trains them. untimed: the networks of the runs whose time is not known. own: the same as runs, of the
-    cells that the profile runs, finished or not. own_command: what trains these.
+    cells that the profile runs, finished or not.
     """
 
     runs: dict[str, Span | None]
@@ -42,7 +44,11 @@ class Missing:
     command: str
     untimed: tuple[str, ...] = ()
     own: dict[str, Span | None] = field(default_factory=dict)
-    own_command: str = ""
+
+    @property
+    def own_command(self) -> str:
+        """What trains the cells that the profile runs."""
+        return self.command.removesuffix(EVERYTHING)
 
     @property
     def anew(self) -> str:
@@ -116,10 +122,10 @@ class Outstanding:
             runs = {signature(config): self.span(config, profile) for config in missing}
             untimed = dict.fromkeys(config.model for config in missing if runs[signature(config)] is None)
             own = {signature(config): self.span(config, profile) for config in needed_runs.configs(place, profile)}
-            command = alone = f"python -m artifact sweep {named(paper, name)} --profile {profile}"
+            command = f"python -m artifact sweep {named(paper, name)} --profile {profile}"
             if runs.keys() - own.keys():
-                command += " --everything"
-            self._found[place, profile] = Missing(runs, len(configs), command, tuple(untimed), own, alone)
+                command += EVERYTHING
+            self._found[place, profile] = Missing(runs, len(configs), command, tuple(untimed), own)
         return self._found[place, profile]
 
     def _missing(self, configs: list[RunConfig], profile: str) -> list[RunConfig]:

@@ -34,7 +34,7 @@ FEWEST = 3
 SAME = {"Local FedSAM": "FedSAM", "DynReg+SAM": "FedDyn + SAM", "DynReg+SAM+correction": "FedSMOO"}
 SPLITS = {"iid": "IID", "dirichlet": "Dirichlet-{}", "pathological": "Pathological-{}"}
 #: said of splits in which clients share images, as papers' tables and faults name them
-REFILLED = ", recycled pools"
+RECYCLED = ", recycled pools"
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ def _setting(config: dict[str, Any]) -> Setting:
     images = "all images" if config["train_size"] is None else f"{config['train_size']:,} images"
     what = f"{MODEL_NAMES.get(config['model'], config['model'])}, {images}, {config['rounds']} rounds"
     what += f", {config['local_epochs']} local epoch{'s' if config['local_epochs'] != 1 else ''}"
-    split = SPLITS.get(kind, kind).format(*rest) + REFILLED * ("replace" in rest)
+    split = SPLITS.get(kind, kind).format(*rest) + RECYCLED * ("replace" in rest)
     share = f"{100 * config['cohort'] / config['clients']:g}% of {config['clients']} clients"
     return Setting(f"{data} ({what})", split, share, what, config["rounds"])
 
