@@ -132,10 +132,12 @@ class Workshop:
 @click.option("--first", type=click.IntRange(0), default=0, help="Number of the first attempt.")
 @click.option("--only", type=click.IntRange(0), help="Only the attempt with this number.")
 @click.option("--patience", default=20.0, show_default=True, help="Seconds in which an attempt has to end.")
-@click.option("--record", type=click.Path(dir_okay=False, path_type=Path), help="Write what was found to this file.")
+@click.option(
+    "--record", type=click.Path(dir_okay=False, path_type=Path), help="Keep counts and what was late or broken here."
+)
 def main(seed, lines, files, processes, first, only, patience, record):
     """Draw command lines and files from a seed, and print each that breaks a rule."""
-    start, codes, broken = time.monotonic(), Counter(), []
+    start, codes, broken, slow = time.monotonic(), Counter(), [], []
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     with tempfile.TemporaryDirectory(prefix="fuzz-") as scratch:
         shop = Workshop(Path(scratch), patience)
@@ -151,18 +153,21 @@ def main(seed, lines, files, processes, first, only, patience, record):
                 if late:  # once more, with patience, to tell a loaded machine from a hang
                     shop.patience = 10 * patience
                     ended, shop.patience = play(), patience
-                codes[f"{sort}: {'late' if late else ended.code}"] += 1
+                codes[f"{sort}: {ended.code}"] += 1
                 for rule in ended.broken():
                     broken.append({"sort": sort, "number": number, "rule": rule, "text": text})
                     click.echo(
                         f"broken: {rule}: {sort} {number}: {text!r}: {ended.code}: {ended.errors[-700:]} {ended.left}"
                     )
                 if late:
-                    click.echo(
-                        f"late: {sort} {number}: {text!r}: then {ended.seconds:.1f} s of processor time, {ended.code}"
-                    )
+                    slow.append({"sort": sort, "number": number, "text": text, "then": round(ended.seconds, 1)})
+                    click.echo(f"late: {sort} {number}: {text!r}: then {slow[-1]['then']} s of processor time")
                 if record is not None:
-                    _write(record, seed, first, codes, broken)
+                    minutes = round((time.monotonic() - start) / 60, 1)
+                    found = {"ended": dict(sorted(codes.items())), "late": slow, "broken": broken}
+                    record.write_text(
+                        json.dumps({"seed": seed, "first": first, "minutes": minutes} | found, indent=1) + "\n"
+                    )
                 if number % 100 == 99:
                     click.echo(f"{sort}: {number + 1}, {len(broken)} broken, {time.monotonic() - start:.0f} s")
     for name, times in sorted(codes.items()):
@@ -172,11 +177,6 @@ def main(seed, lines, files, processes, first, only, patience, record):
         f"{lines} command lines, {files} files, {processes} processes in {minutes} min: {len(broken)} broken rules"
     )
     sys.exit(1 if broken else 0)
-
-
-def _write(record: Path, seed: int, first: int, codes: Counter[str], broken: list[dict]) -> None:
-    content = {"seed": seed, "first": first, "ended": dict(sorted(codes.items())), "broken": broken}
-    record.write_text(json.dumps(content, indent=1) + "\n")
 
 
 if __name__ == "__main__":
