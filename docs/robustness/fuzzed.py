@@ -1,0 +1,49 @@
+"""``python docs/robustness/fuzzed.py``: how hostile command lines and files ended, from the fuzzer's records.
+
+Prints the generated part of docs/robustness.md from the files fuzz-*.json beside it, each a ``--record`` of
+``python -m tests.fuzz``.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1]))
+
+from artifact.base.tables_as_text import markdown_table  # noqa: E402
+
+#: plural in a record, in the table, and exit codes that the rules allow
+SORTS = {"lines": "command lines", "files": "hostile files", "processes": "command lines in a new interpreter"}
+CODES = ("0", "1", "2", "130")
+
+
+def lines(records: list[dict[str, Any]]) -> list[str]:
+    """A row for each sort of attempt, and below it what took longer than the 20 seconds."""
+    ended: Counter[str] = sum((Counter(record["ended"]) for record in records), Counter())
+    late = [attempt for record in records for attempt in record["late"]]
+    broken = [attempt for record in records for attempt in record["broken"]]
+    body = []
+    for sort, name in SORTS.items():
+        counts = {ending.split(": ")[1]: count for ending, count in ended.items() if ending.startswith(f"{sort}: ")}
+        if not counts:
+            continue
+        other = sum(count for code, count in counts.items() if code not in CODES)
+        slow, faults = (sum(attempt["sort"] == sort for attempt in found) for found in (late, broken))
+        codes = [str(counts.get(code, 0)) for code in CODES]
+        body.append([name, str(sum(counts.values())), *codes, str(other), str(slow), str(faults)])
+    head = ["what", "attempts", *(f"code {code}" for code in CODES), "other ends", "over 20 s", "broken rules"]
+    commands = Counter(attempt["text"].split()[0] for attempt in late)
+    minutes = sum(record["minutes"] for record in records)
+    said = [f"*{minutes:.0f} minutes of {len(records)} processes."]
+    if commands:
+        said.append(f"Over 20 s: {', '.join(f'`{name}` {count}' for name, count in commands.most_common())}.")
+    return [*markdown_table(head, body), "", " ".join(said) + "*"]
+
+
+if __name__ == "__main__":
+    print("\n".join(lines([json.loads(path.read_text()) for path in sorted(HERE.glob("fuzz-*.json"))])))
