@@ -55,8 +55,9 @@ def show(claim_id: str, profile: str = "laptop", **changed: str | float) -> Card
     seconds to minutes once. profile: of that table or figure.
 
     changed: values in place of those of the claim's counterexample, as in ``show("fan24-thm1", rho=0.1)``. Both sides
-    of the printed statement are computed at them now, exactly, and the figure is drawn from them; the verdict is the
-    stored one, so that moving a number takes seconds. A number is taken as it is written, a text may be a fraction.
+    of the printed statement are computed at them now, exactly, and the figure is drawn from them. The verdict and all
+    that follows are stored, so that moving a number takes seconds. A number is taken as it is written, a text may be a
+    fraction.
 
     Raises UserError for an unknown id or profile and for a name that the counterexample has not, CheckFailed for a
     check that ends in an error.
@@ -100,11 +101,14 @@ def _checked(claim: Claim, changed: Mapping[str, str | float]) -> tuple[str, lis
         raise CheckFailed(f"{claim.id}: {result['evidence']['error']}")
     record = Record(claim, result["verdict"], result["evidence"], result.get("margin"), result.get("repaired"))
     parts = [render.paragraphs(record.repaired, "Corrected statement")] if record.repaired else []
+    here = _at(record, check, changed) if changed else record
     if changed:
-        record = _at(record, check, changed)
-        parts.append(_sides(record, check, changed))
+        parts.append(_sides(here, check, changed))
     if check.figure is not None:
-        parts.append(_drawn(record, check))
+        parts.append(_drawn(here, check))
+    if changed:
+        own = ", ".join(f"{name} = {record.evidence['counterexample'][name]}" for name in changed)
+        parts.append(render.paragraphs(f"All that follows is stored and has {own}.", "The project's instance"))
     parts += [render.part(piece, claim.id) for piece in evidence.parts(record)]
     return record.verdict, [*parts, _measure(record, result["seconds"])]
 

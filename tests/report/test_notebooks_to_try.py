@@ -122,6 +122,8 @@ def test_a_claims_instance_is_moved_and_its_figure_with_it(stored):
     assert "the printed statement fails: 1.47" in far._repr_html_() and "Every assumption is met" in far._repr_html_()
     assert len({picture(card) for card in (printed, near, far)}) == 3
     assert {card.verdict for card in (printed, near, far)} == {"repaired"}
+    mine, theirs = near._repr_html_().split("The project&#39;s instance")  # no part mixes the two
+    assert "the printed statement holds: 0.11" in mine and "0.1" not in theirs.split("<table>")[1].split("</table>")[0]
 
 
 def test_a_moved_instance_needs_no_check(monkeypatch):
