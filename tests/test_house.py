@@ -47,7 +47,7 @@ MOST = {
     "flower": 440,
     "optim": 228,
     "losses": 31,
-    "runs": 4_182,
+    "runs": 4_193,
     "papers": 5_254,
     "bench": 808,
     "verdicts": 2_029,

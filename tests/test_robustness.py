@@ -401,6 +401,11 @@ def test_a_finished_record_without_all_rounds_is_one_line(name, small, tmp_path)
         {"cost": None},
         {"cost": {"up": "x"}},
         {"train": {"accuracy": None}},
+        {"server": {"accuracy": 0.5, "loss": "1.0"}},
+        {"server": {"accuracy": 0.5, "client_mean": None}},
+        {"cost": {"up": 1.0, "down": 1.0, "full_passes": []}},
+        {"update_norm": "x"},
+        {"diverged": 1},
     ],
 )
 def test_a_finished_line_with_wrong_contents_is_one_line(change, small, tmp_path):
@@ -410,6 +415,9 @@ def test_a_finished_line_with_wrong_contents_is_one_line(change, small, tmp_path
     run.finish(2)
     with pytest.raises(UserError, match=r"^metrics: .*line 2"):
         session.summarise(run)
+    run.done_file.unlink()
+    with pytest.raises(UserError, match=r"^metrics: .*each of the 2 rounds"):  # an unfinished run goes on from it
+        run.truncate(2)
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ Real = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Number = Whole | Real
 Count = Annotated[int, Field(strict=True, ge=1, lt=2**63)]
 Index = Annotated[int, Field(strict=True, ge=0, lt=2**63)]
-#: models whose tests a metrics line may hold
 #: default of an entry that may be left out and may not be null
 _MISSING: Any = None
+#: models whose tests a metrics line may hold
 EVALUATED = ("server", "active", "all", "train")
 
 
@@ -24,10 +24,19 @@ class Cost(BaseModel):
 
     up: Number
     down: Number
+    client_memory: Number
+    full_passes: Number
+    gradients_per_step: Number
 
 
 class Tested(BaseModel):
+    """loss: null where it is not finite.  client_mean, client_min, client_sd: of the accuracy on the clients' data."""
+
     accuracy: Number
+    loss: Number | None = None
+    client_mean: Number = _MISSING
+    client_min: Number = _MISSING
+    client_sd: Number = _MISSING
 
 
 class Seconds(BaseModel):
@@ -66,7 +75,9 @@ def _model(name: str, required: dict[str, Any], others: dict[str, Any]) -> type[
 Round = _model(
     "Round",
     {"round": Count, "cohort": Index, "cost": Cost},
-    dict.fromkeys(get_args(Measured), dict[str, Any]) | dict.fromkeys(EVALUATED, Tested),
+    dict.fromkeys(get_args(Measured), dict[str, Any])
+    | dict.fromkeys(EVALUATED, Tested)
+    | {"lr": Number, "update_norm": Number | None, "diverged": Annotated[bool, Field(strict=True)]},
 )
 #: ``config.json``: the settings of a run, where they are not at their default, and what is known of its data
 Config = _model(
