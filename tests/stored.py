@@ -16,6 +16,8 @@ from artifact.training.config import RunConfig
 
 #: fingerprint of data that no run has seen
 DATA = "0" * 64
+#: of FedAvg
+COST = {"up": 1.0, "down": 1.0, "client_memory": 0.0, "full_passes": 0, "gradients_per_step": 1.0}
 
 
 def stores_now() -> str:
@@ -30,8 +32,7 @@ def stored_run(root: Path, run_config: RunConfig, lines: Sequence[dict[str, Any]
     run = Run(root, run_config.key(DATA))
     run.create(run_config.canonical() | {"parameters": 1000, "data_fingerprint": DATA}, torch.device("cpu"))
     for line in lines:
-        cost = {"up": 1.0, "down": 1.0}
-        run.append({"cohort": 2, "cost": cost} | line, {"round": line["round"], "seconds": seconds})
+        run.append({"cohort": 2, "cost": COST} | line, {"round": line["round"], "seconds": seconds})
     run.finish(len(lines))
     return run
 

@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from stored import stored_run
+from stored import COST, stored_run
 
 from artifact.base import plots
 from artifact.base.errors import UserError
@@ -51,7 +51,7 @@ def _metrics(one: config.RunConfig, rng: np.random.Generator) -> list[dict]:
     """Rising accuracies, falling losses and the probes' values, one line per round."""
     lines = []
     for t in range(1, one.rounds + 1):
-        line = {"round": t, "cost": {"up": 1.0, "down": 1.0}}
+        line = {"round": t, "cost": COST}
         if t % one.eval_every == 0 or t > one.rounds - one.eval_last:
             values = {"accuracy": 0.9 - 0.6 / t + 0.02 * rng.random(), "loss": 0.2 + 1 / t}
             line |= dict.fromkeys((*one.evaluate, *(("train",) if one.eval_train else ())), values)

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from scipy.stats import binom
-from stored import DATA, stored_run
+from stored import COST, DATA, stored_run
 
 from artifact.base.errors import UserError
 from artifact.base.stats import Crossing, paired_difference, t_interval
@@ -350,7 +350,7 @@ def write_runs(store, curves):
             stored_run(store, config, lines)
 
 
-_SENT = {"cohort": 5, "cost": {"up": 1.0, "down": 1.0}}
+_SENT = {"cohort": 5, "cost": COST}
 
 
 def _line(number, accuracy):
