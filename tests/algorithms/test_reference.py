@@ -4,6 +4,7 @@ The new cases have what the stored ones lack: full participation, an active clip
 of unequal length, other widths and hyper-parameters.
 """
 
+import itertools
 import json
 
 import numpy as np
@@ -142,9 +143,18 @@ def test_the_reference_reproduces_the_stored_vectors(path):
         assert np.abs(ours[name] - stored[name]).max() <= 1e-12, name
 
 
-@pytest.mark.parametrize("kind", CASES)
-@pytest.mark.parametrize(("algo", "source"), RELEASED + REPAIRED, ids=lambda v: v.split("/")[-1].split("@")[0][:20])
-def test_replay_agrees_with_the_reference(tmp_path, kind, algo, source):
+#: backends in turn, so that each meets every kind of case and methods of all sources
+TURNS = itertools.cycle(BACKENDS)
+REPLAYED = [
+    (*method, kind, backend) for method in RELEASED + REPAIRED for kind, backend in zip(CASES, TURNS, strict=False)
+]
+
+
+@pytest.mark.parametrize(
+    ("algo", "source", "kind", "backend"), REPLAYED, ids=lambda v: v.split("/")[-1].split("@")[0][:20]
+)
+def test_replay_agrees_with_the_reference(tmp_path, kind, algo, source, backend):
+    """With the formulas, and with one of the backends."""
     case = make(kind, algo, source, seed=[len(algo), len(kind), len(source)])
     path = tmp_path / "case.npz"
     np.savez(path, **case)
@@ -153,8 +163,14 @@ def test_replay_agrees_with_the_reference(tmp_path, kind, algo, source):
     assert len(expected["server_params"]) == len(CASES[kind]["active"])
     if source != OWN:
         assert simulation.clipped > 5 if kind == "clip" else kind == "uneven" or simulation.clipped == 0
+    for one in {"explicit", backend}:
+        compare(expected, replay(path, backend=one))
+
+
+def test_every_backend_replays_every_kind_of_case_and_most_methods():
+    assert {(kind, backend) for _, _, kind, backend in REPLAYED} == set(itertools.product(CASES, BACKENDS))
     for backend in BACKENDS:
-        compare(expected, replay(path, backend=backend))
+        assert len({algo for algo, _, _, one in REPLAYED if one == backend}) > 20
 
 
 @pytest.mark.parametrize(("algo", "source"), [p for p in RELEASED if "MAN" not in p[1]][:14])

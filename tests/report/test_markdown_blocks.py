@@ -6,6 +6,7 @@ import contextlib
 import io
 import os
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -147,9 +148,16 @@ GENERATED = {
 
 def _printed(command: str) -> str:
     """What a command prints, in this process, which has read the stores already."""
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said):
-        assert main(shlex.split(command)[2:]) == 0
+    words, said = shlex.split(command), io.StringIO()
+    with contextlib.redirect_stdout(said), pytest.MonkeyPatch.context() as patch, contextlib.suppress(SystemExit):
+        if words[:2] == ["-m", "artifact"]:
+            assert main(words[2:]) == 0
+        elif words[0] == "-m":
+            PROGRAMS[words[1]].main(words[2:], standalone_mode=False)
+        else:
+            patch.setattr(sys, "argv", words)
+            patch.setattr(sys, "path", [*sys.path])
+            runpy.run_path(words[0], run_name="__main__")
     return said.getvalue().strip()
 
 
@@ -157,8 +165,7 @@ def _printed(command: str) -> str:
 def test_a_generated_block_is_current(name, command, monkeypatch):
     monkeypatch.chdir(ROOT)
     text = GENERATED[name, command]
-    if command.startswith("-m artifact "):
-        monkeypatch.setattr(markdown_blocks, "_output", _printed)
+    monkeypatch.setattr(markdown_blocks, "_output", _printed)
     assert markdown_blocks.refresh(text) == text, f"python -m artifact readme {name}"
 
 
