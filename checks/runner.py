@@ -253,6 +253,7 @@ def contest(check: Any, verdict: str, evidence: Mapping[str, Any]) -> dict[str, 
 
     instance: losses, start, cohort and steps, as the check's docstring states them. assumptions: name -> "tested" or
     ``BY_CONSTRUCTION``. sides: left, right and the relation that fails. refutation: its label.
+    Raises ValueError for a replay that confirms nothing.
     """
     if verdict not in ("refuted", "repaired") or check.replay is None or "counterexample" not in evidence:
         return {}
@@ -260,10 +261,8 @@ def contest(check: Any, verdict: str, evidence: Mapping[str, Any]) -> dict[str, 
     from checks.labels import of_refutation
 
     replay = check.replay(evidence)
-    tested = {
-        name: held if isinstance(held, str) else "tested" if held else "fails"
-        for name, held in replay.assumptions.items()
-    }
+    replay.confirm()
+    tested = {name: held if isinstance(held, str) else "tested" for name, held in replay.assumptions.items()}
     sides = {"left": replay.left, "right": replay.right, "relation": replay.relation}
     words = sections(check)
     instance = f"Assumptions: {words['Assumptions']} Method: {words['Method']}"

@@ -246,6 +246,66 @@ def test_a_check_that_looks_at_nothing_is_caught_by_its_mutation(folder, capsys)
     )
 
 
+REFUTED = '''
+
+from theory.kit.verdict import Replay
+
+
+def again(evidence):
+    x = evidence["counterexample"]["x"]
+    return Replay({"x is whole": x == int(x)}, x, 4)
+
+
+@check("half2025-step", replay=again)
+def small():
+    """
+    Statement: x <= 4.
+    Assumptions: x is whole.
+    Method: One x is larger.
+    Verdict: refuted.
+    Reference: Lemma 1.
+    """
+    return Verdict("refuted", {"counterexample": {"x": 5}})
+'''
+
+
+@pytest.fixture
+def refuted(folder):
+    """A folder whose lemma is refuted, by a counterexample that a replay confirms."""
+    edit(folder, "claims.toml", 'expected = "proved"', 'expected = "refuted"')
+    text = (folder / "statements.py").read_text(encoding="utf-8")
+    (folder / "statements.py").write_text(text[: text.index("@check")].rstrip() + REFUTED, encoding="utf-8")
+    return folder
+
+
+def test_a_refutation_says_whether_a_replay_confirms_it(refuted, capsys):
+    assert main(["audit", "run", str(refuted), "--no-report", "--lookup"]) == 0
+    assert "no replay" not in capsys.readouterr().out
+    del sys.modules["statements of half2025"], registry.checks["half2025-step"]
+    edit(refuted, "statements.py", ", replay=again", "")
+    assert main(["audit", "run", str(refuted), "--no-report", "--lookup"]) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("ok half2025-step")]
+    assert line.endswith("check: counterexample x 5; no replay confirms the counterexample")
+    stored = json.loads((refuted / "results" / "checks" / "half2025-step.json").read_text())
+    assert stored["evidence"]["label"] == "tested"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('{"x": 5}', '{"x": 4}', "violates nothing: 4 <= 4"),
+        ('{"x": 5}', '{"x": 4.5}', "does not meet x is whole"),
+        ("return Replay(", "return dict(", "dict expected at most 1"),
+        ("return Replay(", "Replay(", "NoneType"),
+    ],
+)
+def test_a_replay_that_confirms_nothing_is_a_fault_of_its_check(refuted, old, new, said, capsys):
+    edit(refuted, "statements.py", old, new)
+    assert main(["audit", "run", str(refuted), "--no-report", "--lookup"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert re.search(rf"half2025-step.*{said}.*statements\.py, line \d+\)$", line), line
+
+
 def test_claims_without_the_file_of_their_checks_are_told(folder, capsys):
     (folder / "statements.py").unlink()
     assert main(["audit", "run", str(folder), "--no-report", "--lookup"]) == 2
