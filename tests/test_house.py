@@ -48,7 +48,7 @@ MOST = {
     "optim": 228,
     "losses": 31,
     "runs": 4_193,
-    "papers": 5_254,
+    "papers": 5_282,
     "bench": 808,
     "verdicts": 2_029,
     "report": 4_457,

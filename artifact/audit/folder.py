@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from pydantic import TypeAdapter
 from artifact.base.errors import UserError
 from artifact.papers import experiments
 from artifact.papers.declared import Table
-from artifact.papers.folders import KEY, PAPERS, Audit, line_of_entry, located
+from artifact.papers.folders import KEY, PAPERS, Audit, at_setting, line_of_entry, located
 from artifact.papers.predicates import AnyPredicate
 from artifact.verdicts import ledger
 from artifact.verdicts.ledger import Claim
@@ -108,21 +107,11 @@ def _check_table(audit: Audit, number: int, table: Table) -> None:
             for cell in experiments.cells(table, profile):
                 cell.configs  # noqa: B018  (raises for a setting that is not possible)
         except UserError as error:
-            raise _at_setting(error, audit.experiments) from None
+            raise at_setting(error, audit.experiments) from None
     if table.csv is not None:
         _check_header(audit.tables / table.csv, table)
         _check_numbers(audit.tables / table.csv, table)
         _check_transcription(audit.tables / table.csv, table)
-
-
-def _at_setting(error: UserError, path: Path) -> UserError:
-    """The error with the first line that gives the field this value; where none does, with the file alone."""
-    value = re.escape(str(error.value).lower() if isinstance(error.value, bool) else str(error.value))
-    wanted = re.compile(rf"\b{re.escape(error.field)}\b\s*=\s*[\"']?{value}\b[\"']?")
-    lines = path.read_text(encoding="utf-8").splitlines()
-    found = next((number for number, line in enumerate(lines, 1) if wanted.search(line)), None)
-    place = f"{path}, line {found}" if found else str(path)
-    return UserError(error.field, error.value, f"{error.allowed} ({place})")
 
 
 def _check_header(path: Path, table: Table) -> None:

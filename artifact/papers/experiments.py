@@ -249,10 +249,12 @@ def _load(path: Path, _changed: int) -> Paper:
         return declared.model_copy(update={"table": tuple(_with_given_lines(table) for table in declared.table)})
     except ValidationError as error:
         first = min(error.errors(), key=lambda fault: fault["type"] != "extra_forbidden")  # often a misspelt name
+        if isinstance(cause := first.get("ctx", {}).get("error"), UserError):
+            raise folders.at_setting(cause, path) from None
         said = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
         raise folders.located(UserError("experiments", path.name, said), path, first["loc"]) from None
     except UserError as error:
-        raise UserError("experiments", path.name, str(error)) from None
+        raise folders.at_setting(error, path) from None
     except Exception as error:  # entries of another kind than the schema's lead to whatever error
         allowed = f"tables and figures as the schema has them ({type(error).__name__}: {error})"
         raise UserError("experiments", path.name, allowed) from None
