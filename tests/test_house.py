@@ -52,7 +52,7 @@ MOST = {
     "bench": 808,
     "verdicts": 2_029,
     "report": 4_457,
-    "audit": 426,
+    "audit": 420,
     "cli": 269,
     "__main__": 38,
 }

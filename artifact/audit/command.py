@@ -146,6 +146,11 @@ def _by_checks(claims: Sequence[Claim], audit: Audit) -> list[Decided]:
         found.append(Decided(outcome.claim, outcome.verdict, "check", text, held=outcome.skipped is None))
     sound = {one.claim.id: one.claim for one in found if one.held and one.verdict != "error"}
     declared = runner.mutations(sound)
+    for one in found:
+        changed = {verdict for job, verdict in declared.items() if one.claim.id in job.claims}
+        if one.as_expected and changed == {one.verdict}:
+            allowed = f"one at least that changes the verdict {one.verdict} ({audit.statements}, "
+            raise UserError("mutations", one.claim.id, f"{allowed}line {lines[one.claim.id]})")
     for job, result in runner.run_jobs(list(declared), papers=[audit.key]).items():
         by, text = f"check at scale {job.scale:g}", result.get("skipped") or _said(result["evidence"])
         text += _line_in(audit, result["evidence"])

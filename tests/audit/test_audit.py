@@ -127,7 +127,7 @@ def test_the_released_form_of_the_folders_method_is_a_variant(folder, capsys):
         ("claims.toml", '["Mine", "FedAvg"]', '["FedAvg", "Mine"]', "half2025-better.*contradicted"),
         ("claims.toml", "margin = 1.0", "margin = 40.0", "half2025-better.*(direction-only|contradicted)"),
         ("claims.toml", 'expected = "proved"', 'expected = "refuted"', "half2025-step.*proved"),
-        ("statements.py", '(3.0, "refuted")', '(1.0, "refuted")', "half2025-step.*refuted, .*scale 1 says proved"),
+        ("statements.py", '(3.0, "refuted")', '(0.5, "refuted")', "half2025-step.*refuted, .*scale 0.5 says vacuous"),
     ],
 )
 def test_a_planted_false_claim_is_caught(folder, name, old, new, said, capsys):
@@ -182,6 +182,10 @@ def test_a_planted_false_claim_is_caught(folder, name, old, new, said, capsys):
         ("statements.py", "gradient = curvature * w", "gradient = curvature * width", "half2025-step.*NameError"),
         ("statements.py", "sp.factor(", "sp.factr(", "half2025-step.*AttributeError"),
         ("statements.py", "    Statement: For", "    For", "Statement"),
+        ("statements.py", '(3.0, "refuted")', '(1.0, "refuted")', r"mutations: \(1.0, 'refuted'\).*other than 1"),
+        ("statements.py", '(3.0, "refuted")', '(3.0, "wrong")', r"mutations: \(3.0, 'wrong'\).*and a verdict"),
+        ("statements.py", '(3.0, "refuted")', '("3", "refuted")', "mutations: .*a finite factor"),
+        ("statements.py", '(3.0, "refuted")', '(0.5, "proved")', "mutations: 'half2025-step'.*the verdict proved"),
         ("statements.py", "import sympy", "import sympie", "sympie"),
         ("statements.py", '"half2025-step"', '"half2025-stp"', "half2025-stp.*half2025-step"),
     ],
