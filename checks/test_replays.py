@@ -6,6 +6,7 @@ import mpmath
 import pytest
 
 from checks.conftest import LEDGER
+from checks.runner import confirm
 from theory.kit.verdict import Replay, registry
 
 REFUTED = [c.id for c in LEDGER.values() if c.expected in ("refuted", "repaired")]
@@ -16,7 +17,7 @@ def test_counterexample_replays(claim_id, results):
     outcome, check = results.outcome(claim_id), registry.checks[claim_id]
     assert outcome.verdict in ("refuted", "repaired"), outcome.evidence
     assert check.replay is not None, "a refuted statement needs a replay"
-    check.replay(outcome.evidence).confirm()
+    confirm(check.replay(outcome.evidence))
 
 
 @pytest.mark.parametrize("claim_id", REFUTED)
@@ -66,5 +67,5 @@ def test_replay_relations(left, right, relation, violated):
 )
 def test_a_replay_that_confirms_nothing_is_refused(replay, said):
     with pytest.raises(ValueError, match=said):
-        replay.confirm()
-    Replay({"L > 0": True}, 5, 4).confirm()
+        confirm(replay)
+    confirm(Replay({"L > 0": True}, 5, 4))

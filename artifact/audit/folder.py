@@ -158,18 +158,22 @@ def _check_numbers(path: Path, table: Table) -> None:
 
 
 def _check_predicate(audit: Audit, number: int, predicate: AnyPredicate) -> None:
-    """Raises UserError for a table, row, column or metric that is not declared."""
-    where = ("claim", number, "predicate")
+    """Raises UserError for a table, row, column or metric that is not declared, and for one named in two ways."""
+    where, kind = ("claim", number, "predicate"), predicate.along.removesuffix("s")
     for name in (predicate.table, *predicate.also):
+        named: dict[str, str] = {}
         try:
             if predicate.of_figure:
                 continue
             for across, along, metric in _places(predicate):
                 row, column = (across, along) if predicate.along == "rows" else (along, across)
-                experiments.select(name, _profile_of(name), row, column, metric)
+                for cell in experiments.select(name, _profile_of(name), row, column, metric)[:1]:
+                    if (first := named.setdefault(getattr(cell, kind).id, across)) != across:
+                        raise UserError(kind, across, f"another {kind} than {first}")
         except UserError as error:
             field = next((f for f, texts in _texts(predicate) if error.value in texts), "table")
-            raise located(error, audit.claims, (*where, field)) from None
+            told = UserError(field, error.value, error.allowed)
+            raise located(told, audit.claims, (*where, field)) from None
 
 
 def _profile_of(name: str) -> str:
@@ -177,7 +181,7 @@ def _profile_of(name: str) -> str:
     return next(iter(table.profiles), "laptop")
 
 
-def _places(predicate: AnyPredicate) -> Iterator[tuple[str | None, str, str | None]]:
+def _places(predicate: AnyPredicate) -> Iterator[tuple[str, str, str | None]]:
     """(compared, within, metric) of every cell that the predicate asks for."""
     for within in predicate.within:
         for metric in predicate.metrics or (None,):

@@ -377,7 +377,7 @@ def _known_references(table: Mapping[str, Any], rows: list[dict[str, Any]]) -> l
 
     Raises UserError for a row of the table's own that names no other row of it.
     """
-    labels = [row.get("label") for row in rows]
+    labels = [row.get("label", "") for row in rows]
     for row in table.get("rows", []):
         others = [label for label in labels if isinstance(row, dict) and label != row.get("label")]
         if isinstance(row, dict) and row.get("against") not in (None, *others):

@@ -358,7 +358,7 @@ def select(
     """
     _, table = find(name)
     kept = {
-        kind: _ids(getattr(table, kind), wanted)
+        kind: _ids(getattr(table, kind), kind.removesuffix("s"), wanted)
         for kind, wanted in (("rows", row), ("columns", column), ("metrics", metric))
     }
     return [
@@ -368,10 +368,10 @@ def select(
     ]
 
 
-def _ids(lines: tuple[Line, ...] | tuple[Metric, ...], wanted: str | None) -> set[str]:
+def _ids(lines: tuple[Line, ...] | tuple[Metric, ...], kind: str, wanted: str | None) -> set[str]:
     ids = {line.id for line in lines if wanted in (None, line.id, line.label)}
     if not ids:
-        raise UserError("line", wanted, ", ".join(line.id for line in lines))
+        raise UserError(kind, wanted, ", ".join(line.label or line.id for line in lines))
     return ids
 
 

@@ -24,6 +24,7 @@ from artifact.base.errors import UserError, first_fault
 from artifact.papers.declared import read_toml
 from artifact.papers.folders import PAPERS, TITLES, claims_file, located
 from artifact.papers.predicates import AnyPredicate, parse
+from artifact.verdicts.lookup import reader
 
 __all__ = ["PAPERS", "TITLES", "Claim", "judged", "load", "select"]
 
@@ -171,7 +172,12 @@ def _claim(entry: dict[str, Any], paper: str) -> Claim:
     for name in sorted(_ELSEWHERE & entry.keys()):
         raise UserError(owner + name, entry[name], ", ".join(sorted(fields)))
     if isinstance(predicate := entry.get("predicate"), dict):
-        entry = entry | {"predicate": parse(predicate, f"{entry.get('id')} of {paper}")}
+        entry = entry | {"predicate": (read := parse(predicate, f"{entry.get('id')} of {paper}"))}
+        if read.measure != "metric":
+            try:
+                reader(read.measure)
+            except UserError as error:
+                raise UserError(f"{owner}predicate.measure", error.value, error.allowed) from None
     try:
         return Claim(paper=paper, **entry)
     except ValidationError as error:

@@ -149,7 +149,12 @@ def test_a_planted_false_claim_is_caught(folder, name, old, new, said, capsys):
         ("claims.toml", 'within = ["digits"]', 'witin = ["digits"]', r"witin: \['digits'\].*within, which is nearest"),
         ("claims.toml", 'type = "ordering"', 'type = "order"', "type"),
         ("claims.toml", '["Mine", "FedAvg"]', '["Mine", "FedAvgg"]', "FedAvgg"),
-        ("claims.toml", 'within = ["digits"]', 'within = ["mnist"]', "mnist"),
+        ("claims.toml", '["Mine", "FedAvg"]', '["Mine", "Mine"]', "order: .*labels that differ, where Mine"),
+        ("claims.toml", '["Mine", "FedAvg"]', '["Mine", "mine"]', "order: 'mine'.*another row than Mine "),
+        ("claims.toml", '["Mine", "FedAvg"]', '["Mine", "FedProx"]', "order: 'FedProx'.*; allowed: FedAvg, Mine "),
+        ("claims.toml", "margin = 1.0", 'measure = "acuracy"', "measure: 'acuracy'.*; allowed: metric, curve, train"),
+        ("claims.toml", "margin = 1.0", 'measure = "drif.cos"', "measure: 'drif.cos'.*PART server.*drift"),
+        ("claims.toml", 'within = ["digits"]', 'within = ["mnist"]', "within: 'mnist'.*; allowed: digits "),
         ("claims.toml", 'table = "half2025/1"', 'table = "half2025/7"', "half2025/7"),
         ("claims.toml", 'key = "half2025"', 'key = "Half 2025"', "key"),
         ("experiments.toml", "clients = 20", "clients = 0", "clients"),
@@ -214,7 +219,15 @@ def test_a_typing_error_in_a_predicate_is_told_with_its_line_and_the_predicates_
 def test_a_claim_without_enough_seeds_says_how_many_it_needs(folder, capsys):
     edit(folder, "experiments.toml", "seeds = [0, 1, 2, 3]", "seeds = [0]")
     assert main(["audit", "run", str(folder), "--no-report", "--lookup"]) == 1
-    assert "1 of 1 seeds finished, the claim needs 2" in capsys.readouterr().out
+    said = "runs: `seeds` of experiments.toml names one seed at the profile laptop, and the claim needs two"
+    assert said in capsys.readouterr().out
+
+
+def test_a_claim_that_runs_decide_without_a_predicate_says_so(folder, capsys):
+    text = (folder / "claims.toml").read_text(encoding="utf-8")
+    (folder / "claims.toml").write_text(text[: text.index("[claim.predicate]")], encoding="utf-8")
+    assert main(["audit", "run", str(folder), "--no-report", "--lookup"]) == 1
+    assert "not-run: the claim has no predicate, which says what runs must show" in capsys.readouterr().err
 
 
 def test_a_verdict_of_a_claim_says_whether_it_is_provisional_or_only_expected(folder, capsys):

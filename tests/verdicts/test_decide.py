@@ -420,7 +420,7 @@ def test_measures_of_a_run(store):
     assert store.values(cell, "train") == store.values(cell, "gap") == store.values(cell, "trace") == {}
     line = np.polyval(np.polyfit([10, 20, 30, 40], [40, 45, 50, 50], 1), [10, 20, 30, 40])
     assert store.values(cell, "fluctuation")[0] == pytest.approx(np.std([40, 45, 50, 50] - line))
-    with pytest.raises(Missing):
+    with pytest.raises(UserError, match="beauty.*metric, curve"):
         reader("beauty")
     assert all(callable(read) for read, _ in MEASURES.values())
 

@@ -102,15 +102,6 @@ class Replay:
         holds = {"<=": self.left <= self.right, "<": self.left < self.right, "==": self.left == self.right}
         return not holds[self.relation] and self.left == self.left and self.right == self.right  # nan violates nothing
 
-    def confirm(self) -> None:
-        """Raises ValueError where the instance refutes nothing: the statement holds there, or an assumption fails."""
-        if not self.assumptions:
-            raise ValueError("the replay names no assumption of the refuted statement")
-        if failing := [name for name, held in self.assumptions.items() if not held]:
-            raise ValueError(f"the replayed counterexample does not meet {', '.join(failing)}")
-        if not self.violated:
-            raise ValueError(f"the replayed counterexample violates nothing: {self.left} {self.relation} {self.right}")
-
 
 @dataclass(frozen=True)
 class Check:
