@@ -41,7 +41,7 @@ MOST = {
     "data": 1_248,
     "algorithms": 1_692,
     "training": 1_759,
-    "interface": 857,
+    "interface": 858,
     "export": 810,
     "diagnosis": 813,
     "flower": 440,
