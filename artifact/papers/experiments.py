@@ -380,8 +380,12 @@ def _ids(lines: tuple[Line, ...] | tuple[Metric, ...], kind: str, wanted: str | 
 
 def transcription(table: Table) -> list[dict[str, str]]:
     """The lines of the table's CSV, in their order."""
+    return _lines_of(_transcribed(table))
+
+
+def _transcribed(table: Table) -> Path:
     assert table.csv is not None  # of whoever asks
-    return _lines_of(folders.tables_folder(table.paper, PRINTED) / table.csv)
+    return folders.tables_folder(table.paper, PRINTED) / table.csv
 
 
 @cache
@@ -414,7 +418,8 @@ def _printed(table: Table) -> dict[tuple[str, str, str], Number]:
         for row, column, metric in itertools.product(rows, columns, metrics):
             place = (row.id, column.id, metric.id)
             if place in result:
-                raise UserError(table.csv, line + 2, f"one line per cell, not two of {place}")
+                at = f"not also line {result[place].line + 2} ({_transcribed(table)}, line {line + 2})"
+                raise UserError("printed number", f"{row.label}, {column.label}, {metric.label}", f"one line, {at}")
             if content[metric.field] or table.given is None or metric.field == "value":  # "-" means not reached
                 result[place] = _number(content, metric.field, line)
     return result

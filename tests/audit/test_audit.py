@@ -207,6 +207,21 @@ def test_a_fault_is_told_with_file_and_line(folder, name, old, new, said, capsys
     assert name.split("/")[-1] in error
 
 
+def test_an_id_or_a_printed_number_that_is_there_twice_is_told_with_both_lines(folder, capsys):
+    words = ["audit", "run", str(folder), "--no-report", "--lookup"]
+    table, claims = folder / "tables" / "table1.csv", folder / "claims.toml"
+    table.write_text(table.read_text(encoding="utf-8") + "Mine,digits,60.0,2.0\n", encoding="utf-8")
+    assert main(words) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    said = f"'Mine, digits, test accuracy' is not possible; allowed: one line, not also line 3 ({table}, line 4)"
+    assert line == f"error: printed number: {said}"
+    first = edit(folder, "claims.toml", 'id = "half2025-step"', 'id = "half2025-better"')
+    second = 1 + claims.read_text(encoding="utf-8").rpartition('id = "half2025-better"')[0].count("\n")
+    assert main(words) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert re.search(rf"half2025-better.*claims\.toml, line {first} \(.*claims\.toml, line {second}\)$", line), line
+
+
 def test_a_typing_error_in_a_predicate_is_told_with_its_line_and_the_predicates_own_fields(folder, capsys):
     line = edit(folder, "claims.toml", "margin = 1.0", "magin = 1.0")
     assert main(["audit", "run", str(folder), "--no-report", "--lookup"]) == 2
