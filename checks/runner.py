@@ -253,6 +253,7 @@ def contest(check: Any, verdict: str, evidence: Mapping[str, Any]) -> dict[str, 
 
     instance: losses, start, cohort and steps, as the check's docstring states them. assumptions: name -> "tested" or
     ``BY_CONSTRUCTION``. sides: left, right and the relation that fails. refutation: its label.
+    Raises ValueError for a replay that confirms nothing.
     """
     if verdict not in ("refuted", "repaired") or check.replay is None or "counterexample" not in evidence:
         return {}
@@ -260,15 +261,25 @@ def contest(check: Any, verdict: str, evidence: Mapping[str, Any]) -> dict[str, 
     from checks.labels import of_refutation
 
     replay = check.replay(evidence)
-    tested = {
-        name: held if isinstance(held, str) else "tested" if held else "fails"
-        for name, held in replay.assumptions.items()
-    }
+    confirm(replay)
+    tested = {name: held if isinstance(held, str) else "tested" for name, held in replay.assumptions.items()}
     sides = {"left": replay.left, "right": replay.right, "relation": replay.relation}
     words = sections(check)
     instance = f"Assumptions: {words['Assumptions']} Method: {words['Method']}"
     label = of_refutation((replay.left, replay.right), tested)
     return plain({"instance": instance, "assumptions": tested, "sides": sides, "refutation": label})
+
+
+def confirm(replay: Any) -> None:
+    """Raises ValueError where a replay refutes nothing: the statement holds there, or an assumption fails."""
+    if not replay.assumptions:
+        raise ValueError("the replay names no assumption of the refuted statement")
+    if failing := [name for name, held in replay.assumptions.items() if not held]:
+        raise ValueError(f"the replayed counterexample does not meet {', '.join(failing)}")
+    if not replay.violated:
+        raise ValueError(
+            f"the counterexample, replayed, violates nothing: {replay.left} {replay.relation} {replay.right}"
+        )
 
 
 def _draw_all(job: Job, result: Mapping[str, Any], folder: Path, limit: float) -> dict[str, str]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import mpmath
 import pytest
 
 from checks.conftest import LEDGER
+from checks.runner import confirm
 from theory.kit.verdict import Replay, registry
 
 REFUTED = [c.id for c in LEDGER.values() if c.expected in ("refuted", "repaired")]
@@ -15,9 +17,7 @@ def test_counterexample_replays(claim_id, results):
     outcome, check = results.outcome(claim_id), registry.checks[claim_id]
     assert outcome.verdict in ("refuted", "repaired"), outcome.evidence
     assert check.replay is not None, "a refuted statement needs a replay"
-    replay = check.replay(outcome.evidence)
-    assert replay.assumptions and all(replay.assumptions.values()), replay.assumptions
-    assert replay.violated, (replay.left, replay.relation, replay.right)
+    confirm(check.replay(outcome.evidence))
 
 
 @pytest.mark.parametrize("claim_id", REFUTED)
@@ -43,7 +43,29 @@ def test_repair_is_backed(claim_id, results):
 
 @pytest.mark.parametrize(
     ("left", "right", "relation", "violated"),
-    [(2, 1, "<=", True), (1, 1, "<=", False), (1, 1, "<", True), (1, 2, "==", True), (1, 1, "==", False)],
+    [
+        (2, 1, "<=", True),
+        (1, 1, "<=", False),
+        (1, 1, "<", True),
+        (1, 2, "==", True),
+        (1, 1, "==", False),
+        (mpmath.nan, 1, "<=", False),
+        (1, mpmath.nan, "==", False),
+    ],
 )
 def test_replay_relations(left, right, relation, violated):
     assert Replay({"a": True}, left, right, relation).violated is violated
+
+
+@pytest.mark.parametrize(
+    ("replay", "said"),
+    [
+        (Replay({"L > 0": True}, 4, 4), "violates nothing: 4 <= 4"),
+        (Replay({"L > 0": True, "eta < 1": False}, 5, 4), "does not meet eta < 1"),
+        (Replay({}, 5, 4), "names no assumption"),
+    ],
+)
+def test_a_replay_that_confirms_nothing_is_refused(replay, said):
+    with pytest.raises(ValueError, match=said):
+        confirm(replay)
+    confirm(Replay({"L > 0": True}, 5, 4))

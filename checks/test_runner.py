@@ -20,7 +20,7 @@ from artifact.verdicts.printed_numbers import comparisons
 from checks import figures, report, runner
 from checks.__main__ import main
 from theory.kit.certificates import MissingSolver
-from theory.kit.verdict import Check, Verdict, registry
+from theory.kit.verdict import Check, Replay, Verdict, registry
 
 CLAIM = Claim("demo", "qu2022", "Sec 1", "text", "A demonstration", "s", "h", "cpu-toy", expected="proved")
 
@@ -114,6 +114,32 @@ def test_a_limit_is_of_processor_seconds_and_of_ten_times_as_many_on_the_clock(c
 def test_failure_is_an_error_line(registered):
     result = runner.execute(registered(failing))
     assert result["verdict"] == "error" and result["evidence"]["error"] == "ZeroDivisionError: no such number"
+
+
+def refuting():
+    """Title.
+
+    Statement: x <= 4.
+    Assumptions: x is whole.
+    Method: look.
+    Verdict: refuted.
+    Reference: none.
+    """
+    return Verdict("refuted", {"counterexample": {"x": 4}})
+
+
+@pytest.mark.parametrize(
+    ("replay", "verdict", "said"),
+    [
+        (Replay({"whole": True}, 5, 4), "refuted", ""),
+        (Replay({"whole": True}, 4, 4), "error", "violates nothing: 4 <= 4"),
+        (Replay({"whole": False}, 5, 4), "error", "does not meet whole"),
+    ],
+)
+def test_a_refutation_whose_replay_confirms_nothing_is_an_error_of_its_check(registered, replay, verdict, said):
+    result = runner.execute(registered(refuting, replay=lambda evidence: replay))
+    assert (result["verdict"], result.get("raised", False)) == (verdict, verdict == "error")
+    assert said in result["evidence"].get("error", "")
 
 
 def test_missing_solver_is_a_stated_skip(registered):

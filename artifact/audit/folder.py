@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from pydantic import TypeAdapter
 from artifact.base.errors import UserError
 from artifact.papers import experiments
 from artifact.papers.declared import Table
-from artifact.papers.folders import KEY, PAPERS, Audit, line_of_entry, located
+from artifact.papers.folders import KEY, PAPERS, Audit, at_setting, line_of_entry, located
 from artifact.papers.predicates import AnyPredicate
 from artifact.verdicts import ledger
 from artifact.verdicts.ledger import Claim
@@ -108,21 +107,11 @@ def _check_table(audit: Audit, number: int, table: Table) -> None:
             for cell in experiments.cells(table, profile):
                 cell.configs  # noqa: B018  (raises for a setting that is not possible)
         except UserError as error:
-            raise _at_setting(error, audit.experiments) from None
+            raise at_setting(error, audit.experiments) from None
     if table.csv is not None:
         _check_header(audit.tables / table.csv, table)
         _check_numbers(audit.tables / table.csv, table)
         _check_transcription(audit.tables / table.csv, table)
-
-
-def _at_setting(error: UserError, path: Path) -> UserError:
-    """The error with the first line that gives the field this value; where none does, with the file alone."""
-    value = re.escape(str(error.value).lower() if isinstance(error.value, bool) else str(error.value))
-    wanted = re.compile(rf"\b{re.escape(error.field)}\b\s*=\s*[\"']?{value}\b[\"']?")
-    lines = path.read_text(encoding="utf-8").splitlines()
-    found = next((number for number, line in enumerate(lines, 1) if wanted.search(line)), None)
-    place = f"{path}, line {found}" if found else str(path)
-    return UserError(error.field, error.value, f"{error.allowed} ({place})")
 
 
 def _check_header(path: Path, table: Table) -> None:
@@ -169,18 +158,22 @@ def _check_numbers(path: Path, table: Table) -> None:
 
 
 def _check_predicate(audit: Audit, number: int, predicate: AnyPredicate) -> None:
-    """Raises UserError for a table, row, column or metric that is not declared."""
-    where = ("claim", number, "predicate")
+    """Raises UserError for a table, row, column or metric that is not declared, and for one named in two ways."""
+    where, kind = ("claim", number, "predicate"), predicate.along.removesuffix("s")
     for name in (predicate.table, *predicate.also):
+        named: dict[str, str] = {}
         try:
             if predicate.of_figure:
                 continue
             for across, along, metric in _places(predicate):
                 row, column = (across, along) if predicate.along == "rows" else (along, across)
-                experiments.select(name, _profile_of(name), row, column, metric)
+                for cell in experiments.select(name, _profile_of(name), row, column, metric)[:1]:
+                    if (first := named.setdefault(getattr(cell, kind).id, across)) != across:
+                        raise UserError(kind, across, f"another {kind} than {first}")
         except UserError as error:
             field = next((f for f, texts in _texts(predicate) if error.value in texts), "table")
-            raise located(error, audit.claims, (*where, field)) from None
+            told = UserError(field, error.value, error.allowed)
+            raise located(told, audit.claims, (*where, field)) from None
 
 
 def _profile_of(name: str) -> str:
@@ -188,7 +181,7 @@ def _profile_of(name: str) -> str:
     return next(iter(table.profiles), "laptop")
 
 
-def _places(predicate: AnyPredicate) -> Iterator[tuple[str | None, str, str | None]]:
+def _places(predicate: AnyPredicate) -> Iterator[tuple[str, str, str | None]]:
     """(compared, within, metric) of every cell that the predicate asks for."""
     for within in predicate.within:
         for metric in predicate.metrics or (None,):

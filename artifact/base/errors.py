@@ -43,4 +43,4 @@ def first_fault(error: ValidationError, owner: str = "", fields: Collection[str]
         near = "".join(f"{one}, which is nearest, or " for one in get_close_matches(str(first["loc"][-1]), fields, 1))
         return UserError(field, first["input"], f"{near}one of {', '.join(fields)}")
     value = None if first["type"] in ("missing", "missing_argument") else first["input"]
-    return UserError(field, value, first["msg"].removeprefix("Input should be "))
+    return UserError(field, value, first["msg"].removeprefix("Input should be ").removeprefix("Value error, "))

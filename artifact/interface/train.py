@@ -80,7 +80,7 @@ def train(
 
     The engine is the one of ``python -m artifact run``: with the same weights, data and clients the numbers are equal.
     Raises UserError for an option, a shape or a value that is not possible; warns of a model that is no longer finite,
-    which ends the training, and of labels that have no sample.
+    which ends the training, and of labels up to the highest that no client has a sample of.
 
         run = artifact.train(nn.Linear(5, 2), [(x1, y1), (x2, y2)], test=(x, y), method="fedsam", rounds=3, rho=0.1)
         run.metrics[-1]["accuracy"]
@@ -198,7 +198,7 @@ class _Own(Trainer):
         labels = self._in_precision(labels)
         self.samples = tree_map(lambda leaf: self._in_precision(leaf).to(device), inputs)
         x = self.samples if self.of_tensors else torch.arange(len(labels))
-        self.classes = self._classes(device, labels)
+        self.classes = self._classes(device, labels, split)
         names = tuple(map(str, range(self.classes)))
         given = (x[:split], labels[:split], x[split:], labels[split:])
         super().__init__(config, _OwnData("own", *given, names, 1.0, (), (), fingerprint="own"))
@@ -206,7 +206,7 @@ class _Own(Trainer):
     def _in_precision(self, tensor: Tensor) -> Tensor:
         return tensor.to(self.dtype) if tensor.is_floating_point() else tensor
 
-    def _classes(self, device: torch.device, labels: Tensor) -> int:
+    def _classes(self, device: torch.device, labels: Tensor, split: int) -> int:
         """Classes of a classifier, whose output for one sample is [1, classes] and whose labels are numbers; else 0."""
         model = OwnModel(self.module, Samples(self.samples), device, self.dtype).eval()
         with torch.no_grad():
@@ -217,7 +217,8 @@ class _Own(Trainer):
         if not 0 <= int(labels.min()) <= int(labels.max()) < output.shape[1]:
             found, allowed = f"{int(labels.min())} to {int(labels.max())}", f"0 to {output.shape[1] - 1}, as the output"
             raise UserError("labels", found, allowed)
-        if int(labels.min()) and (empty := remarks.without_sample("clients", labels.bincount().tolist())):
+        counts = labels[:split].long().bincount(minlength=1 + int(labels.max()))
+        if empty := remarks.without_sample("clients", counts.tolist()):
             warnings.warn(empty, stacklevel=4)
         return output.shape[1]
 

@@ -169,6 +169,13 @@ class Profile(Declared):
     only: tuple[str, ...] = ("*",)
     reason: str = ""
 
+    @field_validator("seeds")
+    @classmethod
+    def _each_once(cls, seeds: tuple[int, ...]) -> tuple[int, ...]:
+        if len(set(seeds)) < len(seeds):
+            raise UserError("seeds", list(seeds), "seeds that differ")
+        return seeds
+
 
 class Given(Declared):
     """A table that needs no training: its cells are the lines of its CSV.
@@ -358,16 +365,23 @@ def _merged(below: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
 def _table(table: dict[str, Any], shared: Mapping[str, Any]) -> dict[str, Any]:
     if "given" in table:
         return table
-    rows = {"rows": _known_references(lines(table.get("rows", []), shared["row"], "algorithm"))}
+    rows = {"rows": _known_references(table, lines(table.get("rows", []), shared["row"], "algorithm"))}
     rows["columns"] = lines(table.get("columns", []), shared["column"], "split")
     if "metrics" in table:
         rows["metrics"] = [_metric(metric, shared["metric"]) for metric in table["metrics"]]
     return table | rows
 
 
-def _known_references(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A shared row is held against nothing in a table that lacks its reference."""
-    labels = {row.get("label") for row in rows}
+def _known_references(table: Mapping[str, Any], rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A shared row is held against nothing in a table that lacks its reference.
+
+    Raises UserError for a row of the table's own that names no other row of it.
+    """
+    labels = [row.get("label", "") for row in rows]
+    for row in table.get("rows", []):
+        others = [label for label in labels if isinstance(row, dict) and label != row.get("label")]
+        if isinstance(row, dict) and row.get("against") not in (None, *others):
+            raise UserError("against", row["against"], f"another row of table {table['id']}: {', '.join(others)}")
     return [row if row.get("against") in labels else {**row, "against": None} for row in rows]
 
 

@@ -249,10 +249,12 @@ def _load(path: Path, _changed: int) -> Paper:
         return declared.model_copy(update={"table": tuple(_with_given_lines(table) for table in declared.table)})
     except ValidationError as error:
         first = min(error.errors(), key=lambda fault: fault["type"] != "extra_forbidden")  # often a misspelt name
+        if isinstance(cause := first.get("ctx", {}).get("error"), UserError):
+            raise folders.at_setting(cause, path) from None
         said = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
         raise folders.located(UserError("experiments", path.name, said), path, first["loc"]) from None
     except UserError as error:
-        raise UserError("experiments", path.name, str(error)) from None
+        raise folders.at_setting(error, path) from None
     except Exception as error:  # entries of another kind than the schema's lead to whatever error
         allowed = f"tables and figures as the schema has them ({type(error).__name__}: {error})"
         raise UserError("experiments", path.name, allowed) from None
@@ -356,7 +358,7 @@ def select(
     """
     _, table = find(name)
     kept = {
-        kind: _ids(getattr(table, kind), wanted)
+        kind: _ids(getattr(table, kind), kind.removesuffix("s"), wanted)
         for kind, wanted in (("rows", row), ("columns", column), ("metrics", metric))
     }
     return [
@@ -366,10 +368,10 @@ def select(
     ]
 
 
-def _ids(lines: tuple[Line, ...] | tuple[Metric, ...], wanted: str | None) -> set[str]:
+def _ids(lines: tuple[Line, ...] | tuple[Metric, ...], kind: str, wanted: str | None) -> set[str]:
     ids = {line.id for line in lines if wanted in (None, line.id, line.label)}
     if not ids:
-        raise UserError("line", wanted, ", ".join(line.id for line in lines))
+        raise UserError(kind, wanted, ", ".join(line.label or line.id for line in lines))
     return ids
 
 
@@ -378,8 +380,12 @@ def _ids(lines: tuple[Line, ...] | tuple[Metric, ...], wanted: str | None) -> se
 
 def transcription(table: Table) -> list[dict[str, str]]:
     """The lines of the table's CSV, in their order."""
+    return _lines_of(_transcribed(table))
+
+
+def _transcribed(table: Table) -> Path:
     assert table.csv is not None  # of whoever asks
-    return _lines_of(folders.tables_folder(table.paper, PRINTED) / table.csv)
+    return folders.tables_folder(table.paper, PRINTED) / table.csv
 
 
 @cache
@@ -412,7 +418,8 @@ def _printed(table: Table) -> dict[tuple[str, str, str], Number]:
         for row, column, metric in itertools.product(rows, columns, metrics):
             place = (row.id, column.id, metric.id)
             if place in result:
-                raise UserError(table.csv, line + 2, f"one line per cell, not two of {place}")
+                at = f"not also line {result[place].line + 2} ({_transcribed(table)}, line {line + 2})"
+                raise UserError("printed number", f"{row.label}, {column.label}, {metric.label}", f"one line, {at}")
             if content[metric.field] or table.given is None or metric.field == "value":  # "-" means not reached
                 result[place] = _number(content, metric.field, line)
     return result

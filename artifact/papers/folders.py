@@ -64,6 +64,8 @@ SMALLEST: dict[str, float] = {}
 #: network -> papers that use it
 USED_BY: dict[str, list[str]] = {}
 KEY = re.compile(r"[a-z][a-z0-9]*")
+#: what may be written otherwise in a TOML file without another meaning
+BLANK = re.compile(r"[\s\"']")
 
 
 def enter(entry: Mapping[str, Any]) -> str:
@@ -169,6 +171,16 @@ def located(error: UserError, path: Path, where: tuple[str | int, ...]) -> UserE
     where: keys, and numbers of entries of ``[[key]]``, from outside.
     """
     return UserError(error.field, error.value, f"{error.allowed} ({path}, line {line_of_entry(path, where)})")
+
+
+def at_setting(error: UserError, path: Path) -> UserError:
+    """The error with the first line that gives the field this value; where none does, with the file alone."""
+    value = str(error.value).lower() if isinstance(error.value, bool) else str(error.value)
+    wanted = re.compile(rf"\b{re.escape(re.sub(BLANK, '', f'{error.field}={value}'))}(?![\w.])")
+    lines = path.read_text(encoding="utf-8").splitlines()
+    found = next((number for number, line in enumerate(lines, 1) if wanted.search(re.sub(BLANK, "", line))), None)
+    place = f"{path}, line {found}" if found else str(path)
+    return UserError(error.field, error.value, f"{error.allowed} ({place})")
 
 
 def line_of_entry(path: Path, where: tuple[str | int, ...]) -> int:

@@ -20,7 +20,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from artifact.base.errors import UserError, first_fault
 from artifact.papers.declared import PROFILES, ProfileName
@@ -69,11 +69,22 @@ class Predicate(BaseModel):
         return self.table.split("/")[1].startswith("fig")
 
 
+def _differ(compared: Any) -> Any:
+    """Labels of an order or of a pair. Raises ValueError for one that would be compared with itself."""
+    labels = [label for place in compared for label in ((place,) if isinstance(place, str) else place)]
+    if twice := [label for label in labels if labels.count(label) > 1]:
+        raise ValueError(f"labels that differ, where {twice[0]} would be compared with itself")
+    return compared
+
+
+Pair = Annotated[tuple[str, Place], AfterValidator(_differ)]
+
+
 class Ordering(Predicate):
     """Better first: everything at one place of ``order`` is better than everything at the next."""
 
     type: Literal["ordering"]
-    order: Annotated[tuple[Place, ...], Field(min_length=2)]
+    order: Annotated[tuple[Place, ...], Field(min_length=2), AfterValidator(_differ)]
 
 
 class Difference(Predicate):
@@ -85,7 +96,7 @@ class Difference(Predicate):
     """
 
     type: Literal["difference"]
-    pairs: Annotated[tuple[tuple[str, Place], ...], Field(min_length=1)]
+    pairs: Annotated[tuple[Pair, ...], Field(min_length=1)]
     mean: bool = False
     equal: bool = False
     lead: tuple[str, str] | None = None
@@ -111,7 +122,7 @@ class Trend(Predicate):
     """
 
     type: Literal["trend"]
-    order: tuple[str, ...] = ()
+    order: Annotated[tuple[str, ...], AfterValidator(_differ)] = ()
     shape: Literal["rising", "falling", "interior-maximum", "lowest-at", "not-rising", "flat", "peak-at"]
     level: str = ""
     against: Literal["all", "ends", "first"] = "all"
@@ -154,7 +165,7 @@ class Cost(Predicate):
     """
 
     type: Literal["cost"]
-    pairs: Annotated[tuple[tuple[str, str], ...], Field(min_length=1)]
+    pairs: Annotated[tuple[Annotated[tuple[str, str], AfterValidator(_differ)], ...], Field(min_length=1)]
     factor: Annotated[float, Field(gt=0)] = 1.0
 
 

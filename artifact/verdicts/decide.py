@@ -144,7 +144,7 @@ def decide(claim: Claim, profile: str = PROFILE, store: Store | Path | None = No
     """
     store = store if isinstance(store, Store) else open_store(profile, store)
     if claim.predicate is None:
-        return _not_run(claim, profile, claim.undecided)
+        return _not_run(claim, profile, claim.undecided or "the claim has no predicate, which says what runs must show")
     if claim.judged is not None and profile == PROFILE:
         looked_at = _looked_at(claim, claim.judged, profile, store)
         if looked_at is not None:

@@ -22,8 +22,9 @@ from pydantic.dataclasses import dataclass
 from artifact.base import paths
 from artifact.base.errors import UserError, first_fault
 from artifact.papers.declared import read_toml
-from artifact.papers.folders import PAPERS, TITLES, claims_file, located
+from artifact.papers.folders import PAPERS, TITLES, claims_file, line_of_entry, located
 from artifact.papers.predicates import AnyPredicate, parse
+from artifact.verdicts.lookup import reader
 
 __all__ = ["PAPERS", "TITLES", "Claim", "judged", "load", "select"]
 
@@ -103,12 +104,19 @@ def load(papers: Sequence[str] = PAPERS, folder: Path = FOLDER) -> tuple[Claim, 
     later = judged(folder / "protocol.toml") if (folder / "protocol.toml").is_file() else {}
     read = (claim for paper in papers for claim in _read(claims_file(paper, folder), paper))
     claims = tuple(replace(claim, judged=later[claim.id]) if claim.id in later else claim for claim in read)
-    seen: dict[str, str] = {}
+    seen: dict[str, Claim] = {}
     for claim in claims:
         if claim.id in seen:
-            raise UserError("claim id", claim.id, f"an id used once (also in {claims_file(seen[claim.id], folder)})")
-        seen[claim.id] = claim.paper
+            first, second = (_place(one, claims, claims_file(one.paper, folder)) for one in (seen[claim.id], claim))
+            raise UserError("claim id", claim.id, f"an id used once, not also in {first} ({second})")
+        seen[claim.id] = claim
     return claims
+
+
+def _place(claim: Claim, claims: Iterable[Claim], path: Path) -> str:
+    """File and line of one of the claims."""
+    number = next(i for i, one in enumerate(c for c in claims if c.paper == claim.paper) if one is claim)
+    return f"{path}, line {line_of_entry(path, ('claim', number, 'id'))}"
 
 
 def judged(path: Path = FOLDER / "protocol.toml") -> dict[str, AnyPredicate]:
@@ -171,7 +179,12 @@ def _claim(entry: dict[str, Any], paper: str) -> Claim:
     for name in sorted(_ELSEWHERE & entry.keys()):
         raise UserError(owner + name, entry[name], ", ".join(sorted(fields)))
     if isinstance(predicate := entry.get("predicate"), dict):
-        entry = entry | {"predicate": parse(predicate, f"{entry.get('id')} of {paper}")}
+        entry = entry | {"predicate": (read := parse(predicate, f"{entry.get('id')} of {paper}"))}
+        if read.measure != "metric":
+            try:
+                reader(read.measure)
+            except UserError as error:
+                raise UserError(f"{owner}predicate.measure", error.value, error.allowed) from None
     try:
         return Claim(paper=paper, **entry)
     except ValidationError as error:

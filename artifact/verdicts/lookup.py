@@ -7,20 +7,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from artifact.base.errors import UserError
 from artifact.base.stats import area_under_curve, rounds_to_target
 from artifact.data.sources import classes_of
-from artifact.papers import experiments
+from artifact.papers import experiments, folders
 from artifact.papers.comparisons import BySeed, Missing, Numbers, Spent, at_point
 from artifact.papers.declared import Metric, Profile, Table
 from artifact.papers.experiments import Cell
 from artifact.papers.measured import UP_TO_TARGET, curve, known, measure
 from artifact.runs.lookup import find_run, finished_runs, identity
 from artifact.runs.store import LAST, Run
+from artifact.training import config
 from artifact.verdicts import protocol
 
 FEWEST_SEEDS = 2
@@ -255,13 +256,29 @@ MEASURES: dict[str, tuple[Reader, str]] = {
 }
 
 
+#: what a measure with a dot begins with: what every metrics line has, and what probes add to it
+GROUPS = ("server", "active", "all", "train", *get_args(config.Measured))
+
+
 def reader(measure: str) -> tuple[Reader, str]:
-    """Function and unit of a measure. Raises Missing for an unknown one."""
-    if "." in measure:
+    """Function and unit of a measure other than ``metric``. Raises UserError for an unknown one."""
+    if measure.partition(".")[0] in GROUPS and "." in measure:
         return _probed(measure), ""
     if measure not in MEASURES:
-        raise Missing(f"measure {measure} is not one of {', '.join(MEASURES)}")
+        dotted = f"PART.NUMBER of a metrics line with PART {', '.join(GROUPS)}"
+        raise UserError("measure", measure, f"metric, {', '.join(MEASURES)}, or {dotted}")
     return MEASURES[measure]
+
+
+def _count(seeds: int) -> str:
+    return {1: "one", 2: "two"}.get(seeds, str(seeds))
+
+
+def _too_few(cell: Cell, needed: int) -> str:
+    """Why a cell cannot have as many seeds as are needed, whatever is trained."""
+    n, file = len(cell.seeds), folders.experiments_files(experiments.EXPERIMENTS)[cell.table.paper].name
+    names = f"names {_count(n)} seed{'s' * (n > 1)}"
+    return f"`seeds` of {file} {names} at the profile {cell.profile}, and the claim needs {_count(needed)}"
 
 
 # ---- the evidence of one predicate -----------------------------------------------------------------------------------
@@ -326,18 +343,18 @@ class Evidence(Numbers):
     def _checked(self, cell: Cell, found: Mapping[int, Any]) -> Mapping[int, Any]:
         self.keys |= {run.key for runs in self.store.runs(cell).values() for run in runs}
         if len(found) < self.needed:
+            if len(cell.seeds) < self.needed and not cell.not_run:
+                raise Missing(_too_few(cell, self.needed))
             done = len(self.store.runs(cell))
             measured = "" if len(found) == done else f", {len(found)} measured"
-            few = f", the claim needs {self.needed}" if len(cell.seeds) < self.needed else ""
-            self.missing[cell.id] = cell.not_run or f"{done} of {len(cell.seeds)} seeds finished{measured}{few}"
+            self.missing[cell.id] = cell.not_run or f"{done} of {len(cell.seeds)} seeds finished{measured}"
         return found
 
     def shared(self, *sides: Mapping[int, Any]) -> list[int]:
         """Seeds that all sides have; fewer than are needed (two) are missing runs."""
         seeds = super().shared(*sides)
         if len(seeds) < self.needed and not self.missing:
-            fewest = {FEWEST_SEEDS: "two"}.get(self.needed, str(self.needed))
-            self.missing[self.table or self.predicate.table] = f"fewer than {fewest} seeds in common"
+            self.missing[self.table or self.predicate.table] = f"fewer than {_count(self.needed)} seeds in common"
         return seeds
 
     def levels(self, label: str) -> tuple[str, ...]:

@@ -127,7 +127,7 @@ def test_the_released_form_of_the_folders_method_is_a_variant(folder, capsys):
         ("claims.toml", '["Mine", "FedAvg"]', '["FedAvg", "Mine"]', "half2025-better.*contradicted"),
         ("claims.toml", "margin = 1.0", "margin = 40.0", "half2025-better.*(direction-only|contradicted)"),
         ("claims.toml", 'expected = "proved"', 'expected = "refuted"', "half2025-step.*proved"),
-        ("statements.py", '(3.0, "refuted")', '(1.0, "refuted")', "half2025-step.*refuted, .*scale 1 says proved"),
+        ("statements.py", '(3.0, "refuted")', '(0.5, "refuted")', "half2025-step.*refuted, .*scale 0.5 says vacuous"),
     ],
 )
 def test_a_planted_false_claim_is_caught(folder, name, old, new, said, capsys):
@@ -149,7 +149,12 @@ def test_a_planted_false_claim_is_caught(folder, name, old, new, said, capsys):
         ("claims.toml", 'within = ["digits"]', 'witin = ["digits"]', r"witin: \['digits'\].*within, which is nearest"),
         ("claims.toml", 'type = "ordering"', 'type = "order"', "type"),
         ("claims.toml", '["Mine", "FedAvg"]', '["Mine", "FedAvgg"]', "FedAvgg"),
-        ("claims.toml", 'within = ["digits"]', 'within = ["mnist"]', "mnist"),
+        ("claims.toml", '["Mine", "FedAvg"]', '["Mine", "Mine"]', "order: .*labels that differ, where Mine"),
+        ("claims.toml", '["Mine", "FedAvg"]', '["Mine", "mine"]', "order: 'mine'.*another row than Mine "),
+        ("claims.toml", '["Mine", "FedAvg"]', '["Mine", "FedProx"]', "order: 'FedProx'.*; allowed: FedAvg, Mine "),
+        ("claims.toml", "margin = 1.0", 'measure = "acuracy"', "measure: 'acuracy'.*; allowed: metric, curve, train"),
+        ("claims.toml", "margin = 1.0", 'measure = "drif.cos"', "measure: 'drif.cos'.*PART server.*drift"),
+        ("claims.toml", 'within = ["digits"]', 'within = ["mnist"]', "within: 'mnist'.*; allowed: digits "),
         ("claims.toml", 'table = "half2025/1"', 'table = "half2025/7"', "half2025/7"),
         ("claims.toml", 'key = "half2025"', 'key = "Half 2025"', "key"),
         ("experiments.toml", "clients = 20", "clients = 0", "clients"),
@@ -159,6 +164,14 @@ def test_a_planted_false_claim_is_caught(folder, name, old, new, said, capsys):
         ("experiments.toml", 'csv = "table1.csv"', 'csv = "table2.csv"', "table2.csv"),
         ("experiments.toml", "lr = 0.01", "lr = ", "TOML"),
         ("experiments.toml", 'location = "Table 1"', 'where = "Table 1"', "where|location"),
+        (
+            "experiments.toml",
+            'against = "FedAvg"',
+            'against = "FedAvgX"',
+            "against: 'FedAvgX'.*row of table 1: FedAvg ",
+        ),
+        ("experiments.toml", 'against = "FedAvg"', 'against = "Mine"', "against: 'Mine'.*of table 1: FedAvg "),
+        ("experiments.toml", "seeds = [0, 1, 2, 3]", "seeds = [0,0, 1, 1]", r"seeds: \[0, 0, 1, 1\].*that differ"),
         ("tables/table1.csv", "Mine,digits", "Yours,digits", "Yours"),
         ("tables/table1.csv", "algorithm,", "method,", "header: 'method, split, value, std'.*algorithm, split, value "),
         ("tables/table1.csv", ",value,", ",valu,", "header: 'algorithm, split, valu, std'.*algorithm, split, value "),
@@ -174,6 +187,10 @@ def test_a_planted_false_claim_is_caught(folder, name, old, new, said, capsys):
         ("statements.py", "gradient = curvature * w", "gradient = curvature * width", "half2025-step.*NameError"),
         ("statements.py", "sp.factor(", "sp.factr(", "half2025-step.*AttributeError"),
         ("statements.py", "    Statement: For", "    For", "Statement"),
+        ("statements.py", '(3.0, "refuted")', '(1.0, "refuted")', r"mutations: \(1.0, 'refuted'\).*other than 1"),
+        ("statements.py", '(3.0, "refuted")', '(3.0, "wrong")', r"mutations: \(3.0, 'wrong'\).*and a verdict"),
+        ("statements.py", '(3.0, "refuted")', '("3", "refuted")', "mutations: .*a finite factor"),
+        ("statements.py", '(3.0, "refuted")', '(0.5, "proved")', "mutations: 'half2025-step'.*the verdict proved"),
         ("statements.py", "import sympy", "import sympie", "sympie"),
         ("statements.py", '"half2025-step"', '"half2025-stp"', "half2025-stp.*half2025-step"),
     ],
@@ -190,6 +207,21 @@ def test_a_fault_is_told_with_file_and_line(folder, name, old, new, said, capsys
     assert name.split("/")[-1] in error
 
 
+def test_an_id_or_a_printed_number_that_is_there_twice_is_told_with_both_lines(folder, capsys):
+    words = ["audit", "run", str(folder), "--no-report", "--lookup"]
+    table, claims = folder / "tables" / "table1.csv", folder / "claims.toml"
+    table.write_text(table.read_text(encoding="utf-8") + "Mine,digits,60.0,2.0\n", encoding="utf-8")
+    assert main(words) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    said = f"'Mine, digits, test accuracy' is not possible; allowed: one line, not also line 3 ({table}, line 4)"
+    assert line == f"error: printed number: {said}"
+    first = edit(folder, "claims.toml", 'id = "half2025-step"', 'id = "half2025-better"')
+    second = 1 + claims.read_text(encoding="utf-8").rpartition('id = "half2025-better"')[0].count("\n")
+    assert main(words) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert re.search(rf"half2025-better.*claims\.toml, line {first} \(.*claims\.toml, line {second}\)$", line), line
+
+
 def test_a_typing_error_in_a_predicate_is_told_with_its_line_and_the_predicates_own_fields(folder, capsys):
     line = edit(folder, "claims.toml", "margin = 1.0", "magin = 1.0")
     assert main(["audit", "run", str(folder), "--no-report", "--lookup"]) == 2
@@ -202,7 +234,15 @@ def test_a_typing_error_in_a_predicate_is_told_with_its_line_and_the_predicates_
 def test_a_claim_without_enough_seeds_says_how_many_it_needs(folder, capsys):
     edit(folder, "experiments.toml", "seeds = [0, 1, 2, 3]", "seeds = [0]")
     assert main(["audit", "run", str(folder), "--no-report", "--lookup"]) == 1
-    assert "1 of 1 seeds finished, the claim needs 2" in capsys.readouterr().out
+    said = "runs: `seeds` of experiments.toml names one seed at the profile laptop, and the claim needs two"
+    assert said in capsys.readouterr().out
+
+
+def test_a_claim_that_runs_decide_without_a_predicate_says_so(folder, capsys):
+    text = (folder / "claims.toml").read_text(encoding="utf-8")
+    (folder / "claims.toml").write_text(text[: text.index("[claim.predicate]")], encoding="utf-8")
+    assert main(["audit", "run", str(folder), "--no-report", "--lookup"]) == 1
+    assert "not-run: the claim has no predicate, which says what runs must show" in capsys.readouterr().err
 
 
 def test_a_verdict_of_a_claim_says_whether_it_is_provisional_or_only_expected(folder, capsys):
@@ -244,6 +284,66 @@ def test_a_check_that_looks_at_nothing_is_caught_by_its_mutation(folder, capsys)
         "unexpected: half2025-step: its mutation declares refuted, the check at scale 2 says proved: obvious",
         capsys.readouterr().err,
     )
+
+
+REFUTED = '''
+
+from theory.kit.verdict import Replay
+
+
+def again(evidence):
+    x = evidence["counterexample"]["x"]
+    return Replay({"x is whole": x == int(x)}, x, 4)
+
+
+@check("half2025-step", replay=again)
+def small():
+    """
+    Statement: x <= 4.
+    Assumptions: x is whole.
+    Method: One x is larger.
+    Verdict: refuted.
+    Reference: Lemma 1.
+    """
+    return Verdict("refuted", {"counterexample": {"x": 5}})
+'''
+
+
+@pytest.fixture
+def refuted(folder):
+    """A folder whose lemma is refuted, by a counterexample that a replay confirms."""
+    edit(folder, "claims.toml", 'expected = "proved"', 'expected = "refuted"')
+    text = (folder / "statements.py").read_text(encoding="utf-8")
+    (folder / "statements.py").write_text(text[: text.index("@check")].rstrip() + REFUTED, encoding="utf-8")
+    return folder
+
+
+def test_a_refutation_says_whether_a_replay_confirms_it(refuted, capsys):
+    assert main(["audit", "run", str(refuted), "--no-report", "--lookup"]) == 0
+    assert "no replay" not in capsys.readouterr().out
+    del sys.modules["statements of half2025"], registry.checks["half2025-step"]
+    edit(refuted, "statements.py", ", replay=again", "")
+    assert main(["audit", "run", str(refuted), "--no-report", "--lookup"]) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("ok half2025-step")]
+    assert line.endswith("check: counterexample x 5; no replay confirms the counterexample")
+    stored = json.loads((refuted / "results" / "checks" / "half2025-step.json").read_text())
+    assert stored["evidence"]["label"] == "tested"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('{"x": 5}', '{"x": 4}', "violates nothing: 4 <= 4"),
+        ('{"x": 5}', '{"x": 4.5}', "does not meet x is whole"),
+        ("return Replay(", "return dict(", "dict expected at most 1"),
+        ("return Replay(", "Replay(", "NoneType"),
+    ],
+)
+def test_a_replay_that_confirms_nothing_is_a_fault_of_its_check(refuted, old, new, said, capsys):
+    edit(refuted, "statements.py", old, new)
+    assert main(["audit", "run", str(refuted), "--no-report", "--lookup"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert re.search(rf"half2025-step.*{said}.*statements\.py, line \d+\)$", line), line
 
 
 def test_claims_without_the_file_of_their_checks_are_told(folder, capsys):

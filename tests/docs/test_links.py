@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import artifact
+from artifact.interface.own_method import HOOKS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -146,3 +147,8 @@ def test_paths_that_the_pages_at_the_top_name_are_there(page):
 
 def test_the_changes_name_the_version():
     assert f"Version {artifact.__version__} " in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_the_table_of_hooks_has_every_hook():
+    told = re.findall(r"`(\w+)\(", (DOCS / "contributing.md").read_text(encoding="utf-8").split("| to say |")[1])
+    assert set(HOOKS) <= set(told)

@@ -11,6 +11,8 @@ import pytest
 
 from artifact.base import paths
 from artifact.diagnosis.report import CHECKS
+from artifact.papers.predicates import _TYPES as TYPES
+from artifact.papers.predicates import Predicate
 
 PAGE = (paths.DOCS / "yours.md").read_text(encoding="utf-8")
 FILES = dict(re.findall(r"<!-- file: (\S+) -->\n\n```\w+\n(.*?)```", PAGE, re.S))
@@ -63,3 +65,10 @@ def test_the_report_shown_is_the_one_that_the_doctor_prints(tmp_path):
     shown = PAGE.split("This is the whole report on the example:\n\n```\n")[1].split("```")[0]
     one, other = (re.sub(r"\d\.\de[+-]\d+ \|", "", text) for text in (shown, run(EXAMPLES["doctor.py"], tmp_path)))
     assert one == other
+
+
+def test_the_table_of_predicates_has_every_type_with_its_own_fields():
+    rows = re.findall(r"^\| `([a-z]+)` \| [^|]+ \| (`.*`) \|$", PAGE.split("| type | what must hold |")[1], re.M)
+    told = {name: set(re.findall(r"`(\w+)`", fields)) for name, fields in rows[: len(TYPES)]}
+    common = Predicate.model_fields.keys() | {"type"}
+    assert told == {name: one.model_fields.keys() - common for name, one in TYPES.items()}

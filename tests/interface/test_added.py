@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 
 import pytest
 import torch
@@ -290,6 +291,17 @@ def test_a_training_that_diverges_says_in_which_round(tmp_path, capsys):
         artifact.train(torch.nn.Linear(3, 2), [(1e30 * x, y)], lr=1e30)
     with pytest.warns(UserWarning, match="class 0 has no sample; are they numbered from 0"):
         artifact.train(torch.nn.Linear(3, 3), [(x, y + 1)], rounds=1)
+
+
+def test_training_warns_of_a_gap_in_the_clients_labels_as_run_does():
+    x, y = torch.randn(40, 3, generator=torch.Generator().manual_seed(0)), torch.arange(40) % 2
+    with pytest.warns(UserWarning, match="clients: labels 0 to 3, 4 classes: classes 1, 2 have no sample$"):
+        artifact.train(torch.nn.Linear(3, 4), [(x, 3 * y)], rounds=1)
+    with pytest.warns(UserWarning, match="3 classes: class 2 has no sample$"):  # the test alone has one
+        artifact.train(torch.nn.Linear(3, 4), [(x, y)], test=(x, 2 * y), rounds=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        artifact.train(torch.nn.Linear(3, 4), [(x, y), (x, y + 1)], test=(x, y), rounds=1)
 
 
 @pytest.mark.parametrize(

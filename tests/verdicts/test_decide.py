@@ -14,7 +14,7 @@ from stored import COST, DATA, stored_run
 from artifact.base.errors import UserError
 from artifact.base.stats import Crossing, paired_difference, t_interval
 from artifact.papers import experiments, predicates
-from artifact.papers.comparisons import Missing, Spent, at_point
+from artifact.papers.comparisons import Spent, at_point
 from artifact.papers.hypotheses import ALPHA
 from artifact.runs.store import Run, dumps
 from artifact.verdicts import command, curve_ends, ledger
@@ -420,7 +420,7 @@ def test_measures_of_a_run(store):
     assert store.values(cell, "train") == store.values(cell, "gap") == store.values(cell, "trace") == {}
     line = np.polyval(np.polyfit([10, 20, 30, 40], [40, 45, 50, 50], 1), [10, 20, 30, 40])
     assert store.values(cell, "fluctuation")[0] == pytest.approx(np.std([40, 45, 50, 50] - line))
-    with pytest.raises(Missing):
+    with pytest.raises(UserError, match=r"beauty.*metric, curve"):
         reader("beauty")
     assert all(callable(read) for read, _ in MEASURES.values())
 

@@ -8,8 +8,10 @@ so a search cannot be shown as "proved" by mistake. Whether a certificate covers
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any
 
 HEADINGS = ("Statement:", "Assumptions:", "Method:", "Verdict:", "Reference:")
@@ -98,7 +100,7 @@ class Replay:
     @property
     def violated(self) -> bool:
         holds = {"<=": self.left <= self.right, "<": self.left < self.right, "==": self.left == self.right}
-        return not holds[self.relation]
+        return not holds[self.relation] and self.left == self.left and self.right == self.right  # nan violates nothing
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,10 @@ class Registry:
             absent = [heading for heading in HEADINGS if heading not in documentation]
             if absent:
                 raise ValueError(f"{function.__module__}.{function.__name__}: docstring lacks {absent}")
+            for mutation in mutations:
+                scale, expected = mutation
+                if not isinstance(scale, Real) or scale == 1 or not math.isfinite(scale) or expected not in VERDICTS:
+                    raise ValueError(f"mutations: {mutation}; allowed: a finite factor other than 1, and a verdict")
             for claim in claims:
                 if claim in self.checks:
                     raise ValueError(f"two checks decide {claim}")
