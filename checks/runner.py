@@ -348,31 +348,34 @@ def run_jobs(
 ) -> dict[Job, dict[str, Any]]:
     """Run jobs in ``workers`` processes with one thread each; progress is called for every result.
 
+    Workers take jobs from both ends in turn, since neighbours share theorems, whose runs a process makes once.
     A worker that dies gives an error result and is replaced.
     """
     results: dict[Job, dict[str, Any]] = {}
     audits = tuple(audit.folder for audit in folders.AUDITS.values())
     queue, told = deque(jobs), (tuple(papers), audits, limit, figures)
-    pool: list[_Worker] = []
+    pool: dict[_Worker, Callable[[], Job]] = {}  # the end of the queue from which each takes
     with _single_threaded():
         try:
-            for _ in range(min(workers, len(jobs))):
-                pool.append(_Worker(*told))
-                pool[-1].begin(queue.popleft())
+            for number in range(min(workers, len(jobs))):
+                worker = _Worker(*told)
+                pool[worker] = queue.pop if number % 2 else queue.popleft
+                worker.begin(pool[worker]())
             while pool:
                 ready = wait([worker.pipe for worker in pool])
                 for worker in [worker for worker in pool if worker.pipe in ready]:
                     results[worker.job] = worker.result()
                     progress(worker.job, results[worker.job])
-                    if queue and not worker.process.is_alive():
-                        pool.append(_Worker(*told))
-                        pool[-1].begin(queue.popleft())
-                    elif queue:
-                        worker.begin(queue.popleft())
+                    if queue and worker.process.is_alive():
+                        worker.begin(pool[worker]())
                         continue
-                    pool.remove(worker)
+                    take = pool.pop(worker)
                     worker.pipe.close()
                     worker.process.join()
+                    if queue:
+                        worker = _Worker(*told)
+                        pool[worker] = take
+                        worker.begin(take())
         finally:
             for worker in pool:
                 worker.process.kill()
