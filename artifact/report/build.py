@@ -70,7 +70,7 @@ def build(content: Content, folder: Path, notebooks: Path | None = None, inputs:
 
 def _check_target(folder: Path) -> None:
     allowed = f"a new or empty folder, or one with an earlier report ({MARK})"
-    if folder.exists() and not folder.is_dir():
+    if os.path.islink(os.path.realpath(folder)) or (folder.exists() and not folder.is_dir()):  # a loop of links, a file
         raise UserError("out", str(folder), allowed)
     if folder.is_dir() and any(folder.iterdir()) and not (folder / MARK).is_file():
         raise UserError("out", str(folder), allowed)
