@@ -58,7 +58,7 @@ SHAPES = [
 def test_experiments_of_another_shape_are_one_line(text, tmp_path):
     path = tmp_path / "x.toml"
     path.write_text(text)
-    with pytest.raises(UserError, match=r"^experiments: 'x.toml'"):
+    with pytest.raises(UserError, match=r"^(experiments|line): .*x\.toml"):
         experiments._load(path, 0)
 
 
