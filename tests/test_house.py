@@ -38,7 +38,7 @@ MOST = {
     "accelerate": 1_278,
     "curvature": 1_769,
     "looseness": 1_046,
-    "data": 1_248,
+    "data": 1_250,
     "algorithms": 1_692,
     "training": 1_759,
     "interface": 858,

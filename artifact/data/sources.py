@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import hashlib
+import math
 import os
 import shutil
 import tempfile
@@ -273,7 +274,7 @@ def _present(source: Source, folder: Path) -> bool:
 
 def _read(source: Source, place: Path) -> Arrays:
     if place.is_file():
-        _verify(place)
+        _verify(place, min(MOST_ARRAYS, math.prod(source.shape) << 22))  # a million images in float32
         return read_arrays(place, "data file")
     if source.kind == "idx":
         return folders.read_idx_folder(place, source.prefixes, transposed="emnist" in source.prefixes[0])
@@ -420,14 +421,15 @@ def _store(name: str, arrays: Arrays, root: Path) -> Path:
     return target
 
 
-def _verify(path: Path) -> None:
+def _verify(path: Path, most: int) -> None:
+    """Raises UserError for a file of more bytes, which is not read, or with another checksum than is stored beside it."""
     sums = path.with_suffix(".sha256")
     remedy = "a file that matches its .sha256; import or fetch it again"
     expected = read_file(sums, "data file", 1 << 16).decode(errors="replace").split() if sums.is_file() else []
     if not expected:
         raise UserError("data file", str(path), f"{remedy} (the checksum file is missing or empty)")
-    if path.stat().st_size > MOST_ARRAYS:
-        raise UserError("data file", str(path), f"a file of at most {MOST_ARRAYS} bytes")
+    if path.stat().st_size > most:
+        raise UserError("data file", str(path), f"a file of at most {most} bytes")
     if _sha256(path) != expected[0]:
         raise UserError("data file", str(path), f"{remedy} (the checksum differs)")
 

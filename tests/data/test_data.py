@@ -24,7 +24,7 @@ from PIL import Image
 from torchvision import datasets as published
 
 from artifact.base.errors import UserError
-from artifact.data import DATASETS, Dataset, load, partition
+from artifact.data import DATASETS, Dataset, load, partition, sources
 from artifact.data.augment import POLICIES, augment, normalise
 from artifact.data.folders import read_domains, read_idx
 from artifact.data.sources import data_root, describe, fetch, import_npz, status
@@ -373,6 +373,16 @@ def test_a_stored_file_that_changed_is_refused(tmp_path):
         load("cifar10", tmp_path)
     target.with_suffix(".sha256").unlink()
     with pytest.raises(UserError, match="checksum file is missing"):
+        load("cifar10", tmp_path)
+
+
+def test_a_stored_file_that_is_too_large_for_its_images_is_not_read(tmp_path, monkeypatch):
+    """Else its checksum would take seconds for every gigabyte."""
+    target = import_npz("cifar10", write_npz(tmp_path / "in.npz", **cifar_arrays()), tmp_path)
+    with open(target, "ab") as file:
+        file.truncate((3 * 32 * 32 << 22) + 1)  # no blocks on the disk
+    monkeypatch.setattr(sources, "_sha256", lambda path: pytest.fail("it was read"))
+    with pytest.raises(UserError, match=r"a file of at most 12884901888 bytes"):
         load("cifar10", tmp_path)
 
 
