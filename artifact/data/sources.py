@@ -422,7 +422,7 @@ def _store(name: str, arrays: Arrays, root: Path) -> Path:
 
 
 def _verify(path: Path, most: int) -> None:
-    """Raises UserError for a file of more bytes, which is not read, or with another checksum than is stored beside it."""
+    """Raises UserError for a file of more bytes, which is not read, or with another checksum than the stored one."""
     sums = path.with_suffix(".sha256")
     remedy = "a file that matches its .sha256; import or fetch it again"
     expected = read_file(sums, "data file", 1 << 16).decode(errors="replace").split() if sums.is_file() else []
