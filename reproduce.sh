@@ -22,7 +22,7 @@ $training | every run that a table or a figure needs | artifact sweep --profile 
 0.6 & | the figures of the checks, drawn from their evidence | checks --draw
 0.1 & | what every method costs, counted, beside the papers' figures | artifact costs
 0.1 & | what the stored runs say of the claims that training decides | artifact verdicts
-0.2 & | the paper that stands in a folder of its own | artifact audit run audits/caldarola2025 --profile $profile$lookup --no-report
+0.2 | the paper that stands in a folder of its own | artifact audit run audits/caldarola2025 --profile $profile$lookup --no-report
 0.6 | the notebooks, executed | notebooks
 0.5 | the report | artifact report --audit audits/caldarola2025
 STEPS

@@ -355,12 +355,16 @@ def run_jobs(
     audits = tuple(audit.folder for audit in folders.AUDITS.values())
     queue, told = deque(jobs), (tuple(papers), audits, limit, figures)
     pool: dict[_Worker, Callable[[], Job]] = {}  # the end of the queue from which each takes
+
+    def start(take: Callable[[], Job]) -> None:
+        worker = _Worker(*told)
+        pool[worker] = take
+        worker.begin(take())
+
     with _single_threaded():
         try:
             for number in range(min(workers, len(jobs))):
-                worker = _Worker(*told)
-                pool[worker] = queue.pop if number % 2 else queue.popleft
-                worker.begin(pool[worker]())
+                start(queue.pop if number % 2 else queue.popleft)
             while pool:
                 ready = wait([worker.pipe for worker in pool])
                 for worker in [worker for worker in pool if worker.pipe in ready]:
@@ -373,9 +377,7 @@ def run_jobs(
                     worker.pipe.close()
                     worker.process.join()
                     if queue:
-                        worker = _Worker(*told)
-                        pool[worker] = take
-                        worker.begin(take())
+                        start(take)
         finally:
             for worker in pool:
                 worker.process.kill()

@@ -45,6 +45,7 @@ def test_attempts_follow_from_their_seed(shop):
         (Ended(0, "well", ""), []),
         (Ended(None, "", ""), ["ends in time"]),
         (Ended(None, "", "\r22 of 933 runs, remaining 11 min 15 s"), []),
+        (Ended(None, "", "\r7 %"), []),
         (Ended(None, "", "22 of 933 runs, remaining 11 min 15 s\nerror: x"), ["ends in time"]),
         (Ended(1, "", "Traceback (most recent call last):"), ["no traceback"]),
         (Ended(-11, "", ""), ["exit code"]),

@@ -62,7 +62,15 @@ def test_experiments_of_another_shape_are_one_line(text, tmp_path):
         experiments._load(path, 0)
 
 
-@pytest.mark.parametrize("text", ["claim = 5\n", "claim = [1]\n", '[[claim]]\nid = ["a"]\n'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "claim = 5\n",
+        "claim = [1]\n",
+        '[[claim]]\nid = ["a"]\n',
+        '[[claim]]\nid = "a"\n[claim.predicate]\ntype = { a = 1 }\n',
+    ],
+)
 def test_claims_of_another_shape_are_one_line(text, tmp_path):
     (tmp_path / "x.toml").write_text(text)
     with pytest.raises(UserError):
@@ -115,10 +123,11 @@ def test_nothing_but_a_file_is_replaced(make, tmp_path):
         (["audit", "init", "x", "--key", "author2025"], "file"),
         (["audit", "init", "x"], "file"),
         (["table", "qu2022/1", "--lookup", "--out", "x"], "out"),
+        (["bench", "--out", "new/folder/x.json", "--rounds", "0"], "Invalid value for '--rounds'"),
     ],
 )
 def test_a_refused_command_leaves_nothing_behind(words, field, tmp_path, monkeypatch, capsys):
-    """Of a report, an audit or a table on a loop of links; of a landscape without a model."""
+    """Of a report, an audit or a table on a loop of links; of a landscape without a model; of no measurement."""
     monkeypatch.chdir(tmp_path)
     Path("x").symlink_to("x")
     assert main(words) == 2

@@ -49,10 +49,10 @@ MOST = {
     "losses": 31,
     "runs": 4_193,
     "papers": 5_298,
-    "bench": 808,
-    "verdicts": 2_059,
+    "bench": 810,
+    "verdicts": 2_060,
     "report": 4_457,
-    "audit": 424,
+    "audit": 425,
     "cli": 269,
     "__main__": 38,
 }

@@ -132,12 +132,13 @@ def _by_checks(claims: Sequence[Claim], audit: Audit) -> list[Decided]:
         raise UserError("statements", audit.statements.name, f"a Python file that runs: {faults[audit.key]}")
     lines = runner.registered_in(audit.statements)
     files.check_registered(audit, claims, lines)
+    at = {name: f" ({audit.statements}, line {line})" for name, line in lines.items()}
     evidence = folders.evidence_folder(audit.key, audit.results)
     require_writable(evidence)
     found = []
     for outcome in runner.run_claims(checked, each=lambda outcome: runner.store(outcome, evidence)):
         if outcome.raised:
-            place = _line_in(audit, outcome.evidence) or f" ({audit.statements}, line {lines[outcome.claim.id]})"
+            place = _line_in(audit, outcome.evidence) or at[outcome.claim.id]
             allowed = f"a check that returns a verdict: {_said(outcome.evidence)}{place}"
             raise UserError("statements", outcome.claim.id, allowed)
         text = outcome.skipped or _said(outcome.evidence)
@@ -149,8 +150,8 @@ def _by_checks(claims: Sequence[Claim], audit: Audit) -> list[Decided]:
     for one in found:
         changed = {verdict for job, verdict in declared.items() if one.claim.id in job.claims}
         if one.as_expected and changed == {one.verdict}:
-            allowed = f"one at least that changes the verdict {one.verdict} ({audit.statements}, "
-            raise UserError("mutations", one.claim.id, f"{allowed}line {lines[one.claim.id]})")
+            allowed = f"one at least that changes the verdict {one.verdict}{at[one.claim.id]}"
+            raise UserError("mutations", one.claim.id, allowed)
     for job, result in runner.run_jobs(list(declared), papers=[audit.key]).items():
         by, text = f"check at scale {job.scale:g}", result.get("skipped") or _said(result["evidence"])
         text += _line_in(audit, result["evidence"])

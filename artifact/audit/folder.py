@@ -167,9 +167,9 @@ def _check_predicate(audit: Audit, number: int, predicate: AnyPredicate) -> None
                 continue
             for across, along, metric in _places(predicate):
                 row, column = (across, along) if predicate.along == "rows" else (along, across)
-                for cell in experiments.select(name, _profile_of(name), row, column, metric)[:1]:
-                    if (first := named.setdefault(getattr(cell, kind).id, across)) != across:
-                        raise UserError(kind, across, f"another {kind} than {first}")
+                cell, *_ = experiments.select(name, _profile_of(name), row, column, metric)
+                if (first := named.setdefault(getattr(cell, kind).id, across)) != across:
+                    raise UserError(kind, across, f"another {kind} than {first}")
         except UserError as error:
             field = next((f for f, texts in _texts(predicate) if error.value in texts), "table")
             told = UserError(field, error.value, error.allowed)

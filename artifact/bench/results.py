@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,9 @@ from artifact.base.options import Place
 
 
 def _writable(_context: click.Context, _option: click.Parameter, path: Path | None) -> Path | None:
-    """Measuring takes minutes: what cannot be kept at the end is refused at the start."""
+    """Measuring takes minutes: what cannot be kept at the end is refused at the start, when no folder is made yet."""
     if path is not None:
-        require_writable(path.parent)
+        require_writable(next(folder for folder in path.absolute().parents if os.path.lexists(folder)))
     return path
 
 
@@ -24,7 +25,8 @@ OUT = click.option("--out", type=Place(), callback=_writable, help="File for the
 
 
 def write(path: Path, result: dict[str, Any]) -> None:
-    """Store a result whole, or raise UserError."""
+    """Store a result whole, in a folder that is made where it is missing, or raise UserError."""
+    require_writable(path.parent)
     write_atomic(path, json.dumps(result, indent=1) + "\n")
 
 

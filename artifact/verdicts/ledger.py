@@ -162,7 +162,7 @@ def _read(path: Path, paper: str) -> Iterator[Claim]:
             yield _claim(entry, paper)
         except UserError as error:
             predicate = entry.get("predicate")
-            no_key = {"field", predicate.get("type") if isinstance(predicate, dict) else None}  # the type is a tag
+            no_key = ("field", predicate.get("type") if isinstance(predicate, dict) else None)  # the type is a tag
             words = [word for part in error.field.split(": ")[1:] for word in re.split(r"[ .]", part)]
             inner = [word for word in words if word not in no_key]
             raise located(error, path, ("claim", number, *inner)) from None

@@ -19,6 +19,7 @@ from artifact.papers.comparisons import BySeed, Missing, Numbers, Spent, at_poin
 from artifact.papers.declared import Metric, Profile, Table
 from artifact.papers.experiments import Cell
 from artifact.papers.measured import UP_TO_TARGET, curve, known, measure
+from artifact.runs import schema
 from artifact.runs.lookup import find_run, finished_runs, identity
 from artifact.runs.store import LAST, Run
 from artifact.training import config
@@ -257,7 +258,7 @@ MEASURES: dict[str, tuple[Reader, str]] = {
 
 
 #: what a measure with a dot begins with: what every metrics line has, and what probes add to it
-GROUPS = ("server", "active", "all", "train", *get_args(config.Measured))
+GROUPS = (*schema.EVALUATED, *get_args(config.Measured))
 
 
 def reader(measure: str) -> tuple[Reader, str]:

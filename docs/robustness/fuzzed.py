@@ -17,8 +17,9 @@ sys.path.insert(0, str(HERE.parents[1]))
 
 from artifact.base.tables_as_text import markdown_table  # noqa: E402
 
-#: plural in a record, in the table, and exit codes that the rules allow
+#: sort of an attempt in a record -> in the table
 SORTS = {"lines": "command lines", "files": "hostile files", "processes": "command lines in a new interpreter"}
+#: exit codes that the rules allow
 CODES = ("0", "1", "2", "130")
 
 
@@ -37,12 +38,18 @@ def lines(records: list[dict[str, Any]]) -> list[str]:
         codes = [str(counts.get(code, 0)) for code in CODES]
         body.append([name, str(sum(counts.values())), *codes, str(other), str(slow), str(faults)])
     head = ["what", "attempts", *(f"code {code}" for code in CODES), "other ends", "over 20 s", "broken rules"]
-    commands = Counter(attempt["text"].split()[0] for attempt in late)
+    seeds = ", ".join(str(seed) for seed in sorted({record["seed"] for record in records}))
     minutes = sum(record["minutes"] for record in records)
-    said = [f"*{minutes:.0f} minutes of {len(records)} processes."]
-    if commands:
-        said.append(f"Over 20 s: {', '.join(f'`{name}` {count}' for name, count in commands.most_common())}.")
+    said = [f"*Seeds {seeds}; {minutes:.0f} minutes of {len(records)} processes, beside other work."]
+    names = Counter(_name(attempt) for attempt in late)
+    if names:
+        said.append(f"Over 20 s: {', '.join(f'`{name}` {count}' for name, count in names.most_common())}.")
     return [*markdown_table(head, body), "", " ".join(said) + "*"]
+
+
+def _name(attempt: dict[str, Any]) -> str:
+    """The command of a line; the kind of a file."""
+    return attempt["text"].split(",")[0] if attempt["sort"] == "files" else attempt["text"].split()[0]
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import torch
 from artifact.__main__ import main
 from artifact.base import devices
 from artifact.base.errors import UserError
-from artifact.bench import cases, command
+from artifact.bench import cases, command, results
 from artifact.bench.command import line, ratio_line
 from artifact.bench.flops import limits, round_flops
 from artifact.bench.measure import (
@@ -198,3 +198,8 @@ def test_what_bench_cannot_do_is_one_line(words, named, monkeypatch, capsys):
     assert main(["bench", *words]) == 2
     error = capsys.readouterr().err
     assert len(error.splitlines()) == 1 and all(word in error for word in named)
+
+
+def test_the_folder_of_a_result_is_made_with_it(tmp_path):
+    results.write(tmp_path / "new" / "a.json", {"environment": {}})
+    assert results.read(tmp_path / "new" / "a.json") == {"environment": {}}

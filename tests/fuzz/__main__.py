@@ -164,10 +164,8 @@ def main(seed, lines, files, processes, first, only, patience, record):
                     click.echo(f"late: {sort} {number}: {text!r}: then {slow[-1]['then']} s of processor time")
                 if record is not None:
                     minutes = round((time.monotonic() - start) / 60, 1)
-                    found = {"ended": dict(sorted(codes.items())), "late": slow, "broken": broken}
-                    record.write_text(
-                        json.dumps({"seed": seed, "first": first, "minutes": minutes} | found, indent=1) + "\n"
-                    )
+                    content = {"seed": seed, "first": first, "minutes": minutes, "ended": dict(sorted(codes.items()))}
+                    record.write_text(json.dumps(content | {"late": slow, "broken": broken}, indent=1) + "\n")
                 if number % 100 == 99:
                     click.echo(f"{sort}: {number + 1}, {len(broken)} broken, {time.monotonic() - start:.0f} s")
     for name, times in sorted(codes.items()):

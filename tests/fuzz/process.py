@@ -19,7 +19,7 @@ from pathlib import Path
 
 CODES = (0, 1, 2, 130)
 #: a command that was asked for minutes of work says this on standard error while it works
-AT_WORK = re.compile(r"\d+ of \d+ \w+, remaining [\d hmins]+$")
+AT_WORK = re.compile(r"(\d+ of \d+ \w+, remaining [\d hmins]+|\d+ %)$")
 #: bytes of memory that the fuzzer and its attempts may ask for
 MEMORY = 6 << 30
 

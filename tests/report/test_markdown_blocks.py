@@ -149,7 +149,7 @@ GENERATED = {
 def _printed(command: str) -> str:
     """What a command prints, in this process, which has read the stores already."""
     words, said = shlex.split(command), io.StringIO()
-    with contextlib.redirect_stdout(said), pytest.MonkeyPatch.context() as patch, contextlib.suppress(SystemExit):
+    with contextlib.redirect_stdout(said), pytest.MonkeyPatch.context() as patch:
         if words[:2] == ["-m", "artifact"]:
             assert main(words[2:]) == 0
         elif words[0] == "-m":
@@ -157,7 +157,10 @@ def _printed(command: str) -> str:
         else:
             patch.setattr(sys, "argv", words)
             patch.setattr(sys, "path", [*sys.path])
-            runpy.run_path(words[0], run_name="__main__")
+            try:
+                runpy.run_path(words[0], run_name="__main__")
+            except SystemExit as end:
+                assert not end.code
     return said.getvalue().strip()
 
 
