@@ -150,17 +150,17 @@ def _printed(command: str) -> str:
     """What a command prints, in this process, which has read the stores already."""
     words, said = shlex.split(command), io.StringIO()
     with contextlib.redirect_stdout(said), pytest.MonkeyPatch.context() as patch:
-        if words[:2] == ["-m", "artifact"]:
-            assert main(words[2:]) == 0
-        elif words[0] == "-m":
-            PROGRAMS[words[1]].main(words[2:], standalone_mode=False)
-        else:
-            patch.setattr(sys, "argv", words)
-            patch.setattr(sys, "path", [*sys.path])
-            try:
+        patch.setattr(sys, "argv", words)
+        patch.setattr(sys, "path", [*sys.path])
+        try:
+            if words[:2] == ["-m", "artifact"]:
+                assert main(words[2:]) == 0
+            elif words[0] == "-m":
+                PROGRAMS[words[1]].main(words[2:])
+            else:
                 runpy.run_path(words[0], run_name="__main__")
-            except SystemExit as end:
-                assert not end.code
+        except SystemExit as end:
+            assert not end.code
     return said.getvalue().strip()
 
 
