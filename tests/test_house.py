@@ -48,16 +48,16 @@ MOST = {
     "optim": 228,
     "losses": 31,
     "runs": 4_193,
-    "papers": 5_298,
+    "papers": 5_308,
     "bench": 810,
     "verdicts": 2_060,
     "report": 4_457,
-    "audit": 425,
+    "audit": 429,
     "cli": 269,
     "__main__": 38,
 }
 #: lines of Python in theory/ at most; the aim is 17,000. It goes up only in a commit that names the new theorem
-THEORY = 29_186
+THEORY = 29_188
 #: a string that names a module or the beginning of its name, and a module that a command line starts
 MODULE = re.compile(r"(?:artifact|theory|checks|notebooks)\.[\w.]*(?::\w+)?")
 STARTED = re.compile(r"-m ((?:artifact|theory|checks|notebooks)\.[\w.]+)")

@@ -24,18 +24,22 @@ TEMPLATE = Path(__file__).resolve().parent / "template"
 def write(folder: Path, key: str, title: str) -> list[Path]:
     """Fill a new folder with the commented template; the files written.
 
-    Raises UserError for a folder that holds something, and for a key that is no key or is taken.
+    Raises UserError for a folder that holds something, for a key that is no key or is taken, and for a title that
+    cannot stand between quotes in a file.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UserError("folder", str(folder), "a new or empty folder")
     if not KEY.fullmatch(key) or key in PAPERS:
         raise UserError("key", key, f"lower-case letters and digits, none of {', '.join(PAPERS)}")
+    if not title.isprintable() or "\\" in title:
+        raise UserError("title", title, "one line of text without backslashes")
+    named = str(folder) if str(folder).isprintable() else ascii(str(folder))  # a name may hold any byte
     (folder / "tables").mkdir(parents=True)
     files = []
     for source in sorted(path for path in TEMPLATE.rglob("*") if path.is_file()):
         files.append(folder / source.relative_to(TEMPLATE).with_suffix(source.suffix.removesuffix(".in")))
         text = source.read_text(encoding="utf-8").replace("KEY", key).replace("TITLE", title.replace('"', "'"))
-        files[-1].write_text(text.replace("FOLDER", str(folder)), encoding="utf-8")
+        files[-1].write_text(text.replace("FOLDER", named), encoding="utf-8")
     schema = folder / "claims.schema.json"
     schema.write_text(json.dumps(schema_of_claims(), indent=1) + "\n", encoding="utf-8")
     return [*files, schema]

@@ -13,7 +13,7 @@ import itertools
 import math
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
@@ -329,10 +329,20 @@ def expand(raw: Mapping[str, Any]) -> dict[str, Any]:
     shared = {kind: dict(raw.get(kind, {})) for kind in ("row", "column", "metric")}
     defaults = {"settings": raw.get("settings", {}), "profiles": raw.get("profiles", {})}
     tables = {table["id"]: table for table in raw.get("table", [])}
+    _references(shared["row"], tables.values())
     resolved = [_inherit(table, tables, defaults) | {"paper": raw["paper"]} for table in raw.get("table", [])]
     figures = [_figure(figure, raw, shared) for figure in raw.get("figure", [])]
     known = {name: raw[name] for name in ("paper", "title") if name in raw}
     return known | {"table": [_table(table, shared) for table in resolved], "figure": figures}
+
+
+def _references(rows: Mapping[str, Any], tables: Iterable[Mapping[str, Any]]) -> None:
+    """Raises UserError for a shared row that is held against a row which the whole file does not have."""
+    own = [row for table in tables for row in table.get("rows", [])]
+    labels = [str(row["label"]) for row in [*rows.values(), *own] if isinstance(row, dict) and "label" in row]
+    for name, row in rows.items():
+        if isinstance(row, dict) and row.get("against") not in (None, *labels):
+            raise UserError(f"row.{name}.against", row["against"], f"another row's label: {', '.join(labels)}")
 
 
 def _inherit(table: Mapping[str, Any], tables: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 
 import pytest
 
@@ -355,6 +356,7 @@ def test_claims_without_the_file_of_their_checks_are_told(folder, capsys):
 
 PAGES = """
 import sys
+import tomllib
 from pathlib import Path
 from artifact.papers.folders import open_audit
 open_audit(Path(sys.argv[1]))
@@ -390,3 +392,17 @@ def test_a_folder_that_is_none_and_one_that_is_full_are_refused(folder, tmp_path
     assert main(["audit", "init", str(folder)]) == 2
     assert main(["audit", "init", str(tmp_path / "x"), "--key", "A b"]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 3
+
+
+@pytest.mark.parametrize("title", ["\udcff", "two\nlines", r"a\b", "\u202e"])
+def test_a_title_that_cannot_stand_in_a_file_leaves_no_folder(tmp_path, capsys, title):
+    assert main(["audit", "init", str(tmp_path / "x2025"), "--title", title]) == 2
+    assert capsys.readouterr().err.startswith("error: title: ") and not (tmp_path / "x2025").exists()
+
+
+@pytest.mark.parametrize("name", ["\udcff", "two\nlines"])
+def test_a_folder_of_any_name_holds_readable_files(tmp_path, name):
+    place = tmp_path / name
+    assert main(["audit", "init", str(place), "--key", "x2025", "--title", "Größe, 'quoted' and \"so\""]) == 0
+    assert tomllib.loads((place / "claims.toml").read_text(encoding="utf-8"))["paper"]["title"].startswith("Größe, ")
+    assert ascii(str(place)) in (place / "README.md").read_text(encoding="utf-8")

@@ -321,6 +321,7 @@ def test_a_row_is_held_against_nothing_where_its_reference_is_missing(small):
         ('id = "2"\n', 'id = "Table Two"\n', "table.0.id"),
         ('location = "Table 1"', 'location = "Table 1"\nheadline = "best"', "headline"),
         ("[settings]", "[settings", "small.toml"),
+        ('against = "FedAvg"', 'against = "FedAgv"', "row.fedsam.against: 'FedAgv'"),
     ],
 )
 def test_a_file_that_breaks_the_schema_is_named(tmp_path, monkeypatch, old, new, named):

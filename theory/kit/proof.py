@@ -27,6 +27,7 @@ Example, for any Hilbert space: <u, v> <= (|u|^2 + |v|^2)/2.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -426,6 +427,10 @@ class Proof:
 def reduced(expression: sp.Expr) -> sp.Expr:
     """Numerator over denominator with common factors taken out; 0 exactly when the expression is."""
     numerator, denominator = sp.fraction(sp.together(expression))
+    if numerator.free_symbols:
+        with suppress(ValueError):  # raised for what is no polynomial in the symbols, such as a root
+            if sp.ring(sorted(numerator.free_symbols, key=str), sp.QQ)[0].from_expr(numerator) == 0:
+                return sp.Integer(0)
     numerator = sp.expand(numerator)
     return numerator if numerator == 0 else sp.cancel(numerator / denominator)
 
