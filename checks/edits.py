@@ -6,7 +6,8 @@ are left out. The edited module is executed in a child process, where the claim 
 page is written and its cell of the notebook is run. Nothing on disk changes.
 
     python -m checks.edits 30 0     thirty numbers, drawn with seed 0
-    python -m checks.edits all      every number of an expression, verdicts and evidence alone; some hours
+
+``checks.edits_record`` tries all of them.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import json
 import os
 import random
 import re
+import resource
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -38,6 +40,8 @@ from theory.yashwanth2023 import layers
 
 TIME = re.compile(r"\d+(\.\d+)? s\b")
 NUMBER = re.compile(r"(?<![\w.])\d+")
+#: processor seconds after which an edited check is ended: it has failed, such as one that a number made endless
+SECONDS = 120
 #: random problems of a statement, before an edit and after it: an edited number shows on few as on a thousand
 RUNS = 25
 #: functions and constants that build the sides and the conditions of a statement object
@@ -84,15 +88,20 @@ class Site:
     branch: int = 0
     text: bool = False
 
-    def edited(self) -> str:
-        """The module's source with the number raised by one."""
+    def edited(self, by: int = 1) -> str:
+        """The module's source with the number raised by one, or by so many."""
         text = source(sys.modules[self.module])
-        return f"{text[: self.start]}{int(self.number) + 1}{text[self.end :]}"
+        return f"{text[: self.start]}{int(self.number) + by}{text[self.end :]}"
+
+    @property
+    def line(self) -> str:
+        """The line of the source that holds the number."""
+        text = source(sys.modules[self.module])
+        return text[text.rfind("\n", 0, self.start) + 1 :].splitlines()[0].strip()
 
     def __str__(self) -> str:
-        text = source(sys.modules[self.module])
-        begin, line = text.rfind("\n", 0, self.start) + 1, text.count("\n", 0, self.start) + 1
-        return f"{self.owner}: {self.number} in {self.module}, line {line}: {text[begin:].splitlines()[0].strip()}"
+        number = source(sys.modules[self.module]).count("\n", 0, self.start) + 1
+        return f"{self.owner}: {self.number} in {self.module}, line {number}: {self.line}"
 
 
 @cache
@@ -223,6 +232,7 @@ def in_child(work: Callable[[], Any]) -> Any:
     reader, writer = os.pipe()
     if (child := os.fork()) == 0:
         kit.MOST_RUNS = RUNS
+        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
         try:
             answer = work()
         except BaseException as error:  # whatever an edited module raises is a failure that is seen
@@ -237,12 +247,12 @@ def in_child(work: Callable[[], Any]) -> Any:
     return json.loads(text) if text else {"fails": "the process ended"}
 
 
-def after_edit(site: Site, shown: bool = True) -> dict[str, Any]:
-    """What is seen once the edited module has been executed in place of the module."""
+def after_edit(site: Site, shown: bool = True, by: int = 1) -> dict[str, Any]:
+    """What is seen once the module has been executed with its number raised by one, or by so many."""
     module = sys.modules[site.module]
     for name in [n for n, check in registry.checks.items() if check.function.__module__ == site.module]:
         del registry.checks[name]
-    exec(compile(site.edited(), str(module.__file__), "exec"), vars(module))
+    exec(compile(site.edited(by), str(module.__file__), "exec"), vars(module))
     return seen(site.owner, shown)
 
 
@@ -289,16 +299,9 @@ def drawn(count: int, seed: int = 0) -> Iterator[tuple[Site, str]]:
     return islice(tried(places), count)
 
 
-def every() -> Iterator[tuple[Site, str]]:
-    """Edits of every number of an expression, quick checks first; page and notebook are left out."""
-    seconds = {name: record["seconds"] for name, record in runner.stored().items()}
-    places = [site for site in sites() if not site.text]
-    return tried(sorted(places, key=lambda s: (seconds.get(s.owner, 0.0), s.owner, s.start)), shown=False)
-
-
 if __name__ == "__main__":
     counts: Counter[str] = Counter()
-    for place, result in every() if sys.argv[1:] == ["all"] else drawn(*map(int, sys.argv[1:])):
+    for place, result in drawn(*map(int, sys.argv[1:])):
         counts[result] += 1
         print(f"{result:38} {place}", flush=True)
     print(", ".join(f"{count} {result}" for result, count in counts.items()), file=sys.stderr)
