@@ -14,7 +14,7 @@ from artifact.base.files import write_atomic
 from artifact.base.tables_as_text import markdown_table
 from artifact.report.prose import paragraphs
 from artifact.verdicts.ledger import load
-from checks import edits_record, runner
+from checks import runner
 from checks.labels import LABELS
 from theory.kit.statement import Statement
 from theory.kit.verdict import registry
@@ -44,20 +44,7 @@ OUTSIDE = """## What no mutation reaches
 
 Claims that are proved, repaired or refuted on paper, by label. Every constant, term and exponent of a theorem is
 mutated. A check outside the theorems may name one constant that `checks/test_mutations.py` changes, and must then give
-another verdict. For the last column there are the edits below.
-"""
-EDITED = """## Edits of every number
-
-`python -m checks.edits_record` raises every number of these checks' expressions by one and, alone again, lowers it. It
-has tried {tried} of {all} checks and modules of theorems so far.
-
-* refused: both edits end the check, or change its verdict;
-* one way: one edit does so, as where a number is a constant of a bound, and the other shows in the evidence;
-* shown: the verdict stays, and both edits show in the evidence, as those of an instance's start do;
-* unnoticed: the verdict stays, and an edit shows nowhere;
-* not reached: deciding the claim does not come to the line, which serves changed constants.
-
-Numbers inside texts are left out: a text shows what it says, and nothing decides it.
+another verdict. For the last column there are the [edits of every number](edits.md).
 """
 
 
@@ -144,19 +131,7 @@ def unproved(found: Mapping[str, list[Mapping[str, Any]]]) -> str:
     rows = [[name, row["what"], row["result"]] for name, o in found.items() for row in o if row["result"] != "rejected"]
     listed = markdown_table(["theorem", "mutation", "result"], rows)
     head = ["label", "theorem of these pages", "one constant of the check", "no mutation"]
-    return "\n".join([UNPROVED, *listed, "", OUTSIDE, *markdown_table(head, reached()), "", *edited(), ""])
-
-
-def edited() -> list[str]:
-    """The counts of edited numbers by label, and the places where an edit shows nowhere."""
-    records, known = edits_record.stored(), edits_record.owners()
-    places = [place for record in records.values() for place in record["places"]]
-    return [
-        EDITED.format(tried=len(records.keys() & known.keys()), all=len(known)),
-        *markdown_table(["label", "numbers", *edits_record.WORDS], edits_record.table(records)),
-        "",
-        *(f"* `{place}`" for place in places),
-    ]
+    return "\n".join([UNPROVED, *listed, "", OUTSIDE, *markdown_table(head, reached()), ""])
 
 
 def reached() -> list[list[str]]:

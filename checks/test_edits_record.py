@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from checks import edits, edits_record, proofs
-from checks.edits_record import digest, owners, stale, stored, table, word
+from checks import edits, edits_record
+from checks.edits_record import FOLDER, digest, owners, page, stale, stored, table, word
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_every_number_of_a_check_gets_a_word():
 
 
 def test_a_changed_line_makes_a_record_stale(monkeypatch):
-    known = {name: [edits.Site(name, "theory.theorems", at, at + 1, name, 1)] for at, name in enumerate("12")}
+    known = {name: [edits.Site(name, "checks.edits", at, at + 1, name, 1)] for at, name in enumerate("12")}
     monkeypatch.setattr(edits_record, "owners", lambda: known)
     records = {name: {"digest": digest(own)} for name, own in known.items()}
     assert stale(records) == {}
@@ -47,4 +47,5 @@ def test_the_record_is_that_of_today_and_counts_every_number():
         assert numbers == sum(words)
     places = [place for record in records.values() for place in record["places"]]
     assert sum(record["unnoticed"] for record in records.values()) == len(places)
-    assert all(f"* `{place}`" in proofs.edited() for place in places)
+    text = (FOLDER / "edits.md").read_text(encoding="utf-8")
+    assert text == page(records) and all(f"* `{place}`" in text for place in places)

@@ -6,6 +6,7 @@ import contextlib
 import sys
 import traceback
 from collections.abc import Iterator
+from importlib.util import decode_source
 from pathlib import Path
 from types import ModuleType
 
@@ -24,7 +25,8 @@ def run_file(path: Path, field: str, name: str = "") -> ModuleType:
     sys.modules[module.__name__] = module  # where dataclasses and pydantic look up annotations that are texts
     module.__file__ = str(path.absolute())
     with running(path, field):
-        exec(compile(read_file(path, field), module.__file__, "exec", dont_inherit=True), vars(module))
+        source = decode_source(read_file(path, field))  # Python itself lets wrong bytes in a comment pass
+        exec(compile(source, module.__file__, "exec", dont_inherit=True), vars(module))
     return module
 
 

@@ -22,6 +22,7 @@ import os
 import select
 import signal
 from collections.abc import Callable
+from importlib.util import decode_source
 from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeVar
@@ -93,7 +94,7 @@ def register_file(path: str | Path) -> list[str]:
     for function in functions:
         _require_new(path, function)
     for written in (*methods, *replacing):
-        own_method.checked(written, content.decode(), str(path))
+        own_method.checked(written, decode_source(content), str(path))
     for algorithm in methods:
         place = f" ({path}, line {_first_line(algorithm)})"
         try:

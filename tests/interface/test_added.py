@@ -109,6 +109,16 @@ def test_a_class_whose_name_means_another_method_is_refused(names, tmp_path):
     assert list(ALGORITHMS) == before
 
 
+def test_a_file_says_its_encoding_and_keeps_to_it(tmp_path):
+    """Python itself lets a wrong byte in a comment pass; the file's text is read, too."""
+    path = tmp_path / "mine.py"
+    path.write_bytes(METHOD.encode() + b"    # \xf7\n")
+    with pytest.raises(UserError, match=r"mine\.py.*UnicodeDecodeError"):
+        register_file(path)
+    path.write_bytes(b"# coding: latin-1\n" + METHOD.encode() + b"    # \xf7\n")
+    assert register_file(path) == ["fedhalf"]
+
+
 def test_a_network_and_data_of_ones_own_are_trained_by_name_and_found_again(own, tmp_path, capsys):
     words = ["run", "--add", str(own), "--dataset", "rings", "--model", "wide-net", "--rho", "0.1", *WORDS]
     assert main([*words, "--out", str(tmp_path / "runs"), "--json"]) == 0
