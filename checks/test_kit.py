@@ -194,3 +194,11 @@ def test_tables_select_rows():
         tables.table("no_such_table")
     with pytest.raises(UserError):
         rows.one(algorithm="FedAvg")
+
+
+def test_a_table_without_a_column_of_values_has_no_number():
+    """A transcription whose header was damaged: a line of the error, not a traceback."""
+    row = tables.Row({"method": "FedSAM", "valve": "78.5"})
+    assert not row.is_number and tables.Row({"value": "78.50"}).is_number
+    with pytest.raises(UserError, match="table value"):
+        row.value  # noqa: B018

@@ -29,12 +29,12 @@ class Row(dict):
     @property
     def value(self) -> Decimal:
         """The number in the column ``value`` with its printed decimals. Raises UserError where it is not a number."""
-        return decimal(self["value"])
+        return decimal(self.get("value", ""))
 
     @property
     def is_number(self) -> bool:
         try:
-            decimal(self["value"])
+            decimal(self.get("value", ""))
         except UserError:
             return False
         return True
