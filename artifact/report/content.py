@@ -274,7 +274,7 @@ class Content:
 
     @cached_property
     def discrepancies(self) -> list[dict[str, str]]:
-        return read_csv(self.root / "claims" / "discrepancies.csv", ("id", "kind", "severity"))
+        return read_csv(self.root / "claims" / "discrepancies.csv", ("id", "kind", "severity", "differs"))
 
     @cached_property
     def code_lines(self) -> dict[str, list[dict[str, str]]]:
