@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import estimate
 import pytest
-from click.testing import CliRunner
 
 from artifact.base.stats import Interval
 from artifact.papers import experiments
+from artifact.verdicts.estimate import Estimate, estimate, estimate_command, lines
+
+NAMES = "horizon/fashion-mnist", "fedsmoo", "feddyn"
 
 
 def planted(monkeypatch, difference, seeds=range(10, 20)):
     """FedDyn has 80 everywhere, FedSMOO as much more as ``difference(column, seed)`` says."""
-    columns = [cell.column.id for cell in estimate.row("fedsmoo")]
+    columns = [cell.column.id for cell in experiments.select(NAMES[0], "laptop", row="fedsmoo")]
 
     def by_seed(cell, stored):
         more = difference if cell.row.id == "fedsmoo" else lambda column, seed: 0.0
@@ -21,36 +22,36 @@ def planted(monkeypatch, difference, seeds=range(10, 20)):
     monkeypatch.setattr(experiments, "by_seed", by_seed)
 
 
-def test_the_interval_is_over_seeds_alone(monkeypatch, tmp_path):
+def test_the_interval_is_over_seeds_alone(monkeypatch):
     """Columns differ by far more than seeds do: seed s has column / 2 + (-1)^s, whose mean over 0 ... 7 is 1.75.
 
     Ten values of 1.75 +- 1 have the standard deviation sqrt(10/9), the standard error 1/3 and, with t(9) = 2.2622, the
     half width 0.754.
     """
     planted(monkeypatch, lambda column, seed: column / 2 + (-1) ** seed)
-    lines = estimate.lines(tmp_path)
-    assert len(lines) == 2 + 8 + 1
-    assert lines[-1].split(" | ")[-1] == (
-        "+1.75 [+1.00, +2.50] (n=10); the interval excludes zero: FedSMOO is better than FedDyn |"
-    )
-    assert lines[2].endswith("| 80.00 | 80.00 | +0.00 [-0.75, +0.75] (n=10) |")
+    table = lines(estimate(*NAMES, {}))
+    assert len(table) == 2 + 8 + 1
+    assert table[-1].endswith("| +1.75 [+1.00, +2.50] (n=10); the interval excludes zero: FedSMOO is better |")
+    assert table[2].endswith("| 80.00 | 80.00 | +0.00 [-0.75, +0.75] (n=10) |")
 
 
 @pytest.mark.parametrize(
     ("low", "high", "said"),
     [
-        (0.01, 3.0, "the interval excludes zero: FedSMOO is better than FedDyn"),
-        (-3.0, -0.01, "the interval excludes zero: FedSMOO is worse than FedDyn"),
+        (0.01, 3.0, "the interval excludes zero: FedSMOO is better"),
+        (-3.0, -0.01, "the interval excludes zero: FedSMOO is worse"),
         (-0.5, 0.5, "the interval lies within 0.5 points of zero"),
         (-0.51, 0.2, "open"),
         (-0.2, 0.51, "open"),
     ],
 )
 def test_the_answer_follows_the_declared_rule(low, high, said):
-    assert estimate.answer(Interval((low + high) / 2, low, high, 10)) == said
+    assert Estimate("FedSMOO", "FedDyn", {}, Interval((low + high) / 2, low, high, 10)).answer == said
 
 
-def test_nothing_is_said_before_all_ten_seeds_are_there(monkeypatch, tmp_path):
+def test_nothing_is_said_before_all_declared_seeds_are_there(monkeypatch, tmp_path, capsys):
     planted(monkeypatch, lambda column, seed: 1.0, seeds=range(10, 19))
-    done = CliRunner().invoke(estimate.estimate_command, ["--out", str(tmp_path)])
-    assert done.exit_code == 2 and "9 seeds of 10% of 100, Dirichlet-0.6" in done.output
+    assert estimate(*NAMES, {}) is None
+    with pytest.raises(SystemExit) as end:
+        estimate_command([*NAMES, "--out", str(tmp_path)])
+    assert end.value.code == 2 and "every declared seed of fedsmoo and feddyn" in capsys.readouterr().err
