@@ -134,3 +134,9 @@ def test_a_refused_command_leaves_nothing_behind(words, field, tmp_path, monkeyp
     error = capsys.readouterr().err
     assert error.startswith(f"error: {field}: ") and len(error.splitlines()) == 1
     assert [entry.name for entry in tmp_path.iterdir()] == ["x"]
+
+
+def test_more_jobs_than_any_machine_has_are_refused_at_once(capsys):
+    """They made a list of so many cores, for minutes and all of the memory."""
+    assert main(["sweep", "--dry-run", "--jobs", "9" * 30]) == 2
+    assert "1<=x<=1000" in capsys.readouterr().err

@@ -66,7 +66,7 @@ def profile_option(default: str, names: Sequence[str] = PROFILES) -> Callable[[D
 def jobs_option(name: str) -> Callable[[Decorated], Decorated]:
     """``--jobs``, passed on as ``name``."""
     cores, text = os.cpu_count() or 1, "Runs that are trained at the same time, each on a core of its own."
-    return click.option("--jobs", name, type=click.IntRange(1), default=cores, show_default="cores", help=text)
+    return click.option("--jobs", name, type=click.IntRange(1, 1000), default=cores, show_default="cores", help=text)
 
 
 QUIET = click.option("--quiet", is_flag=True, help="Show no progress.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import traceback
+import warnings
 from collections.abc import Iterator
 from importlib.util import decode_source
 from pathlib import Path
@@ -26,7 +27,11 @@ def run_file(path: Path, field: str, name: str = "") -> ModuleType:
     module.__file__ = str(path.absolute())
     with running(path, field):
         source = decode_source(read_file(path, field))  # Python itself lets wrong bytes in a comment pass
-        exec(compile(source, module.__file__, "exec", dont_inherit=True), vars(module))
+        with warnings.catch_warnings(record=True) as remarks:  # said once the file has run: an error is one line
+            code = compile(source, module.__file__, "exec", dont_inherit=True)
+        exec(code, vars(module))
+    for one in remarks:
+        warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
     return module
 
 

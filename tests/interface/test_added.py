@@ -13,6 +13,7 @@ import artifact
 from artifact.__main__ import main
 from artifact.algorithms import ALGORITHMS, build, has_code
 from artifact.base.errors import UserError
+from artifact.base.own_code import run_file
 from artifact.base.registered import ADDED
 from artifact.data import DATASETS
 from artifact.interface import added, own_method, remarks
@@ -94,6 +95,18 @@ def test_a_file_with_a_method_of_ones_own(tmp_path):
     assert torch.equal(half.weight, whole.weight)
     with pytest.raises(UserError):
         register_file(path)
+
+
+def test_what_python_remarks_on_a_file_is_said_once_it_has_run(tmp_path):
+    """A refused file has the one line of its error."""
+    path = tmp_path / "mine.py"
+    path.write_text("def never():\n    return 'a'()\n\n\nraise ValueError('no')\n", encoding="utf-8")
+    with warnings.catch_warnings(record=True) as said, pytest.raises(UserError, match="no, line 5"):
+        run_file(path, "add")
+    assert not said
+    path.write_text("x = 1 is 1\n", encoding="utf-8")
+    with pytest.warns(SyntaxWarning, match="is"):
+        run_file(path, "add")
 
 
 @pytest.mark.parametrize("names", [["FedGSAM"], ["Fed_SAM"], ["DR"], ["Fine", "FedLESAM_S"], ["FedNew", "Fed_New"]])
