@@ -24,26 +24,26 @@ CODES = ("0", "1", "2", "130")
 
 
 def lines(records: list[dict[str, Any]]) -> list[str]:
-    """A row for each seed and sort of attempt, and below them what took longer than the 20 seconds."""
+    """A row for each sort of attempt, and below it what took longer than the 20 seconds."""
+    seeds = sorted({record["seed"] for record in records})
+    ended: Counter[str] = sum((Counter(record["ended"]) for record in records), Counter())
+    late = [attempt for record in records for attempt in record["late"]]
+    broken = [(record["seed"], attempt["sort"]) for record in records for attempt in record["broken"]]
     body = []
-    for seed in sorted({record["seed"] for record in records}):
-        own = [record for record in records if record["seed"] == seed]
-        ended: Counter[str] = sum((Counter(record["ended"]) for record in own), Counter())
-        for sort, name in SORTS.items():
-            counts = {ending.split(": ")[1]: count for ending, count in ended.items() if ending.startswith(f"{sort}: ")}
-            if not counts:
-                continue
-            other = sum(count for code, count in counts.items() if code not in CODES)
-            slow, faults = (
-                sum(attempt["sort"] == sort for record in own for attempt in record[kind])
-                for kind in ("late", "broken")
-            )
-            codes = [str(counts.get(code, 0)) for code in CODES]
-            body.append([str(seed), name, str(sum(counts.values())), *codes, str(other), str(slow), str(faults)])
-    head = ["seed", "what", "attempts", *(f"code {code}" for code in CODES), "other ends", "over 20 s", "broken rules"]
+    for sort, name in SORTS.items():
+        counts = {ending.split(": ")[1]: count for ending, count in ended.items() if ending.startswith(f"{sort}: ")}
+        if not counts:
+            continue
+        other = sum(count for code, count in counts.items() if code not in CODES)
+        slow = sum(attempt["sort"] == sort for attempt in late)
+        codes = [str(counts.get(code, 0)) for code in CODES]
+        faults = ", ".join(str(broken.count((seed, sort))) for seed in seeds)
+        body.append([name, str(sum(counts.values())), *codes, str(other), str(slow), faults])
+    named = f"broken rules, seeds {', '.join(map(str, seeds))}"
+    head = ["what", "attempts", *(f"code {code}" for code in CODES), "other ends", "over 20 s", named]
     minutes = sum(record["minutes"] for record in records)
     said = [f"*{minutes:.0f} minutes of {len(records)} processes, beside other work."]
-    names = Counter(_name(attempt) for record in records for attempt in record["late"])
+    names = Counter(_name(attempt) for attempt in late)
     if names:
         said.append(f"Over 20 s: {', '.join(f'`{name}` {count}' for name, count in names.most_common())}.")
     return [*markdown_table(head, body), "", " ".join(said) + "*"]
