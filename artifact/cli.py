@@ -79,7 +79,7 @@ COMMANDS = {
     "readme": ("artifact.report.markdown_blocks:readme_command", "Fill the generated blocks of Markdown files."),
     "headlines": (
         "artifact.report.headlines:headlines_command",
-        "Say what came out in five sentences, or draw it (the top of README.md).",
+        "Say what came out in a few sentences, or draw it (the top of README.md).",
     ),
     "report": ("artifact.report.command:report_command", "Build the static report site; it opens offline."),
     "sharpness": (

@@ -1,4 +1,4 @@
-"""``artifact headlines``: what came out in five sentences, and one forest plot as an SVG, for the top of ``README.md``.
+"""``artifact headlines``: what came out in a few sentences, and one forest plot as an SVG, for ``README.md``.
 
 Every number is read from the ledger, the stored evidence and the stored runs of the laptop profile. The plot follows
 the reader's light or dark mode, and its text is text.
@@ -107,14 +107,14 @@ def _scale() -> str:
 
 
 def sentences() -> str:
-    """Five numbered lines, each with at most one interval, and a table of counts by paper."""
+    """Numbered lines, each with at most one interval, and a table of counts by paper."""
     content = Content()
-    text = [f"{number}. **{about}.** {said}" for number, (about, said) in enumerate(said_in_five(content), 1)]
+    text = [f"{number}. **{about}.** {said}" for number, (about, said) in enumerate(said_in_short(content), 1)]
     return "\n".join([*text, "", *_papers(content), "", *_picture()])
 
 
-def said_in_five(content: Content) -> list[tuple[str, str]]:
-    """(what about, what came out), five of them, for README and the front page; audits have no part in them."""
+def said_in_short(content: Content) -> list[tuple[str, str]]:
+    """(what about, what came out), for README and the front page; audits have no part in them."""
     counts = content.counts()
     paper, trained = counts.on_paper, counts.in_training
     wrong = paper["refuted"] + paper["repaired"]
@@ -145,7 +145,7 @@ def said_in_five(content: Content) -> list[tuple[str, str]]:
             "What gains accuracy",
             f"FedDyn beats FedAvg in {above['FedDyn'].above} of the plot's {settings} settings, "
             f"FedSMOO in {above['FedSMOO'].above}, FedSAM in {above['FedSAM'].above} (95 % intervals without zero, "
-            f"uncorrected).{_estimated()}",
+            "uncorrected).",
         ),
         (
             "FedSAM at home",
@@ -157,21 +157,26 @@ def said_in_five(content: Content) -> list[tuple[str, str]]:
             f"FedLESAM's released code perturbs by {released} radii, not by one, in the last probed round "
             f"({scale_of(RELEASED)}). Another network has another number; discrepancy LESAM-1 has the formula.",
         ),
+        *_estimated(),
     ]
 
 
-def _estimated() -> str:
-    """A sentence on the estimate that the protocol declares, once its runs are there."""
+def _estimated() -> list[tuple[str, str]]:
+    """What the estimate says that the protocol declares; nothing before its runs are there."""
     table, first, second = _READ["estimate"]
     found = estimate(table, first, second, Content().finished["laptop"])
     if found is None:
-        return ""
-    runs = [run for entry in _entries(table) if entry.cell.row.id in (first, second) for run in entry.runs]
-    mean = found.mean
-    return (
-        f" In longer runs {found.first} minus {found.second} is {mean.mean:+.2f} [{mean.low:+.2f}, {mean.high:+.2f}] "
-        f"points over {len(found.columns)} settings (95 %; {setting.in_words(runs, mean.n)})."
+        return []
+    config = next(
+        run.config() for entry in _entries(table) if entry.cell.row.id in (first, second) for run in entry.runs
     )
+    mean = found.mean
+    text = (
+        f"After {config['rounds']} rounds {found.first} minus {found.second} is {mean.mean:+.2f} [{mean.low:+.2f}, "
+        f"{mean.high:+.2f}] points, the mean over the columns of the papers' table (95 %, n={mean.n}; "
+        f"{experiments.DATA_NAMES[config['dataset']]}, {setting.MODEL_NAMES[config['model']]}; `docs/protocol.md`)."
+    )
+    return [("Longer runs", text)]
 
 
 def _papers(content: Content) -> list[str]:
@@ -260,7 +265,7 @@ def _diamond(x: float, y: float) -> str:
     return f'<path class="theirs" d="M{x:.1f} {y - 5:.1f}l5 5l-5 5l-5 -5z"/>'
 
 
-@click.command("headlines", help="Say what came out in five sentences, or draw it (the top of README.md).")
+@click.command("headlines", help="Say what came out in a few sentences, or draw it (the top of README.md).")
 @click.option("--svg", type=Place(dir_okay=False), help="Write the forest plot to this file instead.")
 def headlines_command(svg: Path | None) -> None:
     if svg is None:

@@ -346,9 +346,9 @@ def test_the_five_lines_leave_out_audits_and_their_rows_say_so(content, monkeypa
     """As if one paper of the ledger were an audit; README has the lines without one."""
     every = Counter(r.counted("on_paper") for r in content.records.values())
     own = Counter(r.counted("on_paper") for r in content.of_paper("qu2022"))
-    headlines.said_in_five(content)  # what it reads of the runs is kept: a paper of the ledger has no audit's folder
+    headlines.said_in_short(content)  # what it reads of the runs is kept: a paper of the ledger has no audit's folder
     monkeypatch.setitem(folders.AUDITS, "qu2022", None)
-    theory = dict(headlines.said_in_five(content))["Theory"]
+    theory = dict(headlines.said_in_short(content))["Theory"]
     proved = every["proved"] - own["proved"]
     assert own["proved"] and f"It proves {proved} as printed" in theory
     rows = front._matrix(content, "on_paper")["rows"]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from artifact.base.stats import Interval
 from artifact.papers import experiments
+from artifact.report import headlines
+from artifact.report.prose import fits
 from artifact.verdicts.estimate import Estimate, estimate, estimate_command, lines
 
 NAMES = "horizon/fashion-mnist", "fedsmoo", "feddyn"
@@ -55,3 +59,20 @@ def test_nothing_is_said_before_all_declared_seeds_are_there(monkeypatch, tmp_pa
     with pytest.raises(SystemExit) as end:
         estimate_command([*NAMES, "--out", str(tmp_path)])
     assert end.value.code == 2 and "every declared seed of fedsmoo and feddyn" in capsys.readouterr().err
+
+
+def test_the_front_says_it_in_a_paragraph_that_is_read_once(monkeypatch, content):
+    """Nothing before the runs are there; then one interval, its n, level and scale."""
+    monkeypatch.setattr(headlines, "estimate", lambda *asked: None)
+    assert headlines._estimated() == []
+    entry = SimpleNamespace(
+        cell=SimpleNamespace(row=SimpleNamespace(id="feddyn")),
+        runs=[SimpleNamespace(config=lambda: {"rounds": 400, "dataset": "fashion-mnist", "model": "mlp-64"})],
+    )
+    monkeypatch.setattr(headlines, "_entries", lambda table: [entry])
+    found = Estimate("FedSMOO", "FedDyn", {}, Interval(0.2, 0.1, 0.3, 10))
+    monkeypatch.setattr(headlines, "estimate", lambda *asked: found)
+    ((about, text),) = headlines._estimated()
+    assert about == "Longer runs" and fits(text)
+    assert text.startswith("After 400 rounds FedSMOO minus FedDyn is +0.20 [+0.10, +0.30] points")
+    assert "(95 %, n=10; Fashion-MNIST, small perceptron; `docs/protocol.md`)" in text

@@ -42,7 +42,7 @@ def build(site: Site) -> Iterator[Page]:
         "title": "Overview",
         "losses": [(picture, caption) for picture, caption in losses if picture is not None],
         "findings": [_finding(site, finding) for finding in content.findings],
-        "said": [(about, _linked(escape(text), site)) for about, text in headlines.said_in_five(content)],
+        "said": [(about, _linked(escape(text), site)) for about, text in headlines.said_in_short(content)],
         "to_try": (to_try := notebooks.names(notebooks.FOLDER / "try")),
         "to_move": next(name for name in to_try if name.endswith("move-the-radius")),
         "plot": site.plot(headlines.forest()),
