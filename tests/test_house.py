@@ -51,7 +51,7 @@ MOST = {
     "papers": 5_308,
     "bench": 810,
     "verdicts": 2_147,
-    "report": 4_478,
+    "report": 4_479,
     "audit": 429,
     "cli": 269,
     "__main__": 38,

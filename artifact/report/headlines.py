@@ -161,6 +161,7 @@ def said_in_short(content: Content) -> list[tuple[str, str]]:
     ]
 
 
+@cache
 def _estimated() -> list[tuple[str, str]]:
     """What the estimate says that the protocol declares; nothing before its runs are there."""
     table, first, second = _READ["estimate"]

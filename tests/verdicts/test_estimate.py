@@ -63,8 +63,9 @@ def test_nothing_is_said_before_all_declared_seeds_are_there(monkeypatch, tmp_pa
 
 def test_the_front_says_it_in_a_paragraph_that_is_read_once(monkeypatch, content):
     """Nothing before the runs are there; then one interval, its n, level and scale."""
+    said = headlines._estimated.__wrapped__
     monkeypatch.setattr(headlines, "estimate", lambda *asked: None)
-    assert headlines._estimated() == []
+    assert said() == []
     entry = SimpleNamespace(
         cell=SimpleNamespace(row=SimpleNamespace(id="feddyn")),
         runs=[SimpleNamespace(config=lambda: {"rounds": 400, "dataset": "fashion-mnist", "model": "mlp-64"})],
@@ -72,7 +73,7 @@ def test_the_front_says_it_in_a_paragraph_that_is_read_once(monkeypatch, content
     monkeypatch.setattr(headlines, "_entries", lambda table: [entry])
     found = Estimate("FedSMOO", "FedDyn", {}, Interval(0.2, 0.1, 0.3, 10))
     monkeypatch.setattr(headlines, "estimate", lambda *asked: found)
-    ((about, text),) = headlines._estimated()
+    ((about, text),) = said()
     assert about == "Longer runs" and fits(text)
     assert text.startswith("After 400 rounds FedSMOO minus FedDyn is +0.20 [+0.10, +0.30] points")
     assert "(95 %, n=10; Fashion-MNIST, small perceptron; `docs/protocol.md`)" in text
