@@ -37,7 +37,7 @@ RELEASED = _READ["released"]
 #: what is said of that setting where its data, network and rounds are the plot's
 SAME = "the plot's data, network and rounds, with that paper's cohorts and local epochs"
 #: of the plot, in pixels: width, height of a row, left and right end of the axis, room above and below the rows
-WIDTH, ROW, LEFT, RIGHT, TOP, BELOW = 720, 26, 130, 520, 58, 62
+WIDTH, ROW, LEFT, RIGHT, TOP, BELOW = 720, 26, 130, 520, 58, 82
 STYLE = """
 .paper { fill: #ffffff; } text { font: 13px system-ui, sans-serif; fill: #1f2328; } .quiet { fill: #59636e; }
 .axis { stroke: #1f2328; } .grid { stroke: #d1d9e0; } .ours { stroke: #0550ae; fill: #0550ae; stroke-width: 2.5; }
@@ -246,9 +246,9 @@ def forest() -> str:
             body.append(_diamond(at(gain.printed), y))
         body.append(_text(RIGHT + 14, y + 4, _numbers(gain).split(", paper")[0], 'class="quiet"'))
     y = height() - 14
-    body += [f'<circle class="ours" cx="{LEFT}" cy="{y - 4}" r="3.5"/>', _diamond(LEFT + 330, y - 4)]
-    body.append(_text(LEFT + 10, y, f"ours, mean over {found[0].columns} settings, 95 % interval over seeds"))
-    body.append(_text(LEFT + 342, y, "printed in the paper, full-size runs"))
+    body += [f'<circle class="ours" cx="{LEFT}" cy="{y - 24}" r="3.5"/>', _diamond(LEFT, y - 4)]
+    body.append(_text(LEFT + 12, y - 20, f"ours, mean over {found[0].columns} settings, 95 % interval over seeds"))
+    body.append(_text(LEFT + 12, y, "printed in the paper, full-size runs"))
     said = Markup.escape("; ".join(f"{gain.label} {_numbers(gain)}" for gain in found))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height()}" width="{WIDTH}" height="{height()}" '

@@ -264,6 +264,19 @@ def test_the_form_answers_what_the_table_of_budgets_says(visit, site):
 
 
 @needs_browser
+def test_no_words_of_the_first_plot_lie_on_its_marks_or_on_others(visit):
+    page = visit("static/forest.svg")
+    crossed = """() => {
+        const shown = [...document.querySelectorAll("text, circle, .theirs")];
+        const boxes = shown.map((e) => [e, e.getBoundingClientRect()]);
+        const apart = (a, b) => a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top;
+        return boxes.flatMap(([e, a]) => boxes.filter(([f, b]) => f !== e && e.tagName === "text" && !apart(a, b)))
+            .map(([f]) => f.tagName + f.textContent);
+    }"""
+    assert page.locator("text").count() > 20 and page.evaluate(crossed) == []
+
+
+@needs_browser
 def test_a_pair_has_the_number_of_the_matrix(visit):
     page = visit("pairs.html?a=FedSMOO&b=FedDyn")
     cut = "t => t.getBBox().x < t.ownerSVGElement.viewBox.baseVal.x"
