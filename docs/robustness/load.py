@@ -25,11 +25,12 @@ from kept_table import printing
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from artifact.base import paths
 from artifact.base.devices import vector_unit
 from artifact.base.files import write_atomic
 from artifact.base.tables_as_text import markdown_table
 from artifact.papers import experiments, folders, table_results
-from artifact.runs import lookup, seal, store, store_command
+from artifact.runs import lookup, schema, seal, store, store_command
 from artifact.runs.sweep import sweep
 from artifact.training import config
 from artifact.verdicts import ledger
@@ -64,10 +65,8 @@ def _record(root: Path, one: config.RunConfig) -> None:
     folder = root / one.key(data)
     folder.mkdir(parents=True, exist_ok=True)
     values = [0.5 + 0.01 * number + 0.001 * (one.seed % 7) for number in range(ROUNDS)]
-    lines = [
-        {"round": t, "cohort": 2, "cost": {"up": 1, "down": 1}, "server": {"accuracy": v}}
-        for t, v in enumerate(values, 1)
-    ]
+    cost = dict.fromkeys(schema.Cost.model_fields, 1)
+    lines = [{"round": t, "cohort": 2, "cost": cost, "server": {"accuracy": v}} for t, v in enumerate(values, 1)]
     parts = {
         "config.json": json.dumps(
             one.canonical() | {"parameters": 1000, "data_fingerprint": data}, indent=1, sort_keys=True
@@ -86,9 +85,9 @@ def make_audit(folder: Path, claims: int) -> None:
     """A paper of one's own with so many claims, every second of which runs decide."""
     words = ["audit", "init", str(folder), "--key", "load2025", "--title", "A paper of many claims (2025)"]
     subprocess.run([sys.executable, "-m", "artifact", *words], check=True, capture_output=True)
-    head, *pair = (folder / "claims.toml").read_text().split("[[claim]]")
+    head, *pair = (folder / "claims.toml").read_text().split("\n[[claim]]\n")
     blocks = [pair[n % 2].replace('id = "load2025-', f'id = "load2025-{n}-') for n in range(claims)]
-    (folder / "claims.toml").write_text("[[claim]]".join([head, *blocks]))
+    (folder / "claims.toml").write_text("\n[[claim]]\n".join([head, *blocks]))
 
 
 # ---- parts -----------------------------------------------------------------------------------------------------------
@@ -123,10 +122,13 @@ def of_verdicts(folder: Path) -> Callable[[], object]:
     """To call: the verdict of every claim that runs decide, over the audit's own store, which is empty."""
     folders.open_audit(folder)
     chosen = [claim for claim in ledger.load() if claim.paper == "load2025" and claim.decided_by == "experiments"]
-    return lambda: len([decide(claim, "laptop", open_store(folder)) for claim in chosen])
+    (folder / "results").mkdir(exist_ok=True)
+    own = open_store("laptop", folder / "results")
+    return lambda: len([decide(claim, "laptop", own) for claim in chosen])
 
 
 def of_report(folder: Path) -> Callable[[], object]:
+    import artifact.cli  # noqa: F401  (which registers what the report asks of other rooms)
     from artifact.report.build import build
     from artifact.report.content import Content
 
@@ -232,7 +234,7 @@ def table(content: dict[str, Any]) -> list[str]:
         [row["what"], f"{row['n']:,} {row['of']}", *(_number(row[name]) for name in NUMBERS), f"{row['result']:,}"]
         for row in rows
     ]
-    return [*markdown_table(head, body), "", f"*{content['machine']}; n=1 each, beside other programs.*"]
+    return [*markdown_table(head, body), "", f"*{content['machine']}; n=1 each.*"]
 
 
 # ---- commands --------------------------------------------------------------------------------------------------------
@@ -271,6 +273,7 @@ def part(name: str, place: Path) -> None:
 @click.argument("out", type=click.Path(path_type=Path))
 def cluster(out: Path) -> None:
     """A sweep while a node comes after every 25th run that has ended, and another is killed."""
+    sys.path.append(str(paths.ROOT / "docs" / "performance"))
     import nodes
 
     from artifact.runs.sweep.ray_pool import RayPool

@@ -20,7 +20,7 @@ from artifact.base.tables_as_text import markdown_table  # noqa: E402
 LOST = ("no finished run lost",)
 WRONG = ("same bits", "no record believed unchecked")
 #: characters of a message that are shown
-SHOWN = 100
+SHOWN = 90
 
 
 def lines(records: list[dict[str, Any]]) -> list[str]:
