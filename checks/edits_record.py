@@ -36,7 +36,8 @@ checks and modules of [theorems](README.md) so far.
 * unnoticed: the verdict stays, and an edit shows nowhere;
 * not reached: deciding the claim does not come to the line, which serves changed constants.
 
-Numbers inside texts are left out: a text shows what it says, and nothing decides it.
+Numbers inside texts are left out: a text shows what it says, and nothing decides it. A record holds for the lines of
+the check itself; a helper that changed since is not noticed.
 """
 WORDS = ("refused", "one way", "shown", "unnoticed", "not reached")
 THEOREMS = "theorem"

@@ -10,7 +10,7 @@ import pytest
 import sympy as sp
 
 from artifact.base.errors import UserError
-from theory.kit import certificates, exact, symbolic, tables
+from theory.kit import certificates, exact, proof, symbolic, tables
 from theory.kit.search import safe_ratio, worst_ratio
 from theory.kit.verdict import Registry, Verdict
 
@@ -194,6 +194,13 @@ def test_tables_select_rows():
         tables.table("no_such_table")
     with pytest.raises(UserError):
         rows.one(algorithm="FedAvg")
+
+
+def test_a_sum_with_roots_is_compared_too():
+    """A root is no polynomial in its symbol, so that the sum is expanded."""
+    x = sp.Symbol("x", positive=True)
+    assert proof.reduced((1 + sp.sqrt(x)) * (1 - sp.sqrt(x)) - 1 + x) == 0
+    assert proof.reduced((1 + x) ** 2 - 1 - 2 * x) == x**2 and proof.reduced(x / (1 + x) - 1 + 1 / (1 + x)) == 0
 
 
 def test_a_table_without_a_column_of_values_has_no_number():

@@ -342,7 +342,7 @@ def test_front_page_readme_and_list_count_alike(content, site):
     assert f"On paper: {counts[0].total()} claims" in text
 
 
-def test_the_five_lines_leave_out_audits_and_their_rows_say_so(content, monkeypatch):
+def test_the_lines_leave_out_audits_and_their_rows_say_so(content, monkeypatch):
     """As if one paper of the ledger were an audit; README has the lines without one."""
     every = Counter(r.counted("on_paper") for r in content.records.values())
     own = Counter(r.counted("on_paper") for r in content.of_paper("qu2022"))

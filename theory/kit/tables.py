@@ -34,10 +34,9 @@ class Row(dict):
     @property
     def is_number(self) -> bool:
         try:
-            decimal(self.get("value", ""))
+            return self.value is not None
         except UserError:
             return False
-        return True
 
 
 class Table(list):
