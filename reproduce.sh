@@ -22,7 +22,7 @@ $training | every run that a table or a figure needs | artifact sweep --profile 
 0.6 & | the figures of the checks, drawn from their evidence | checks --draw
 0.1 & | what every method costs, counted, beside the papers' figures | artifact costs
 0.1 & | what the stored runs say of the claims that training decides | artifact verdicts
-0.2 | the paper that stands in a folder of its own | artifact audit run audits/caldarola2025 --profile $profile$lookup --no-report
+0.2 & | the paper that stands in a folder of its own | artifact audit run audits/caldarola2025 --profile $profile$lookup --no-report
 0.6 | the notebooks, executed | notebooks
 0.5 | the report | artifact report --audit audits/caldarola2025
 STEPS
@@ -221,7 +221,7 @@ step() {
 
 test_all() {
     local bad=0 types mypy
-    say "" "tests: ruff, then pytest on tests/ and checks/ in two processes, with mypy beside them; 5 to 17 minutes on two idle cores"
+    say "" "tests: ruff, then pytest on tests/ and checks/ in two processes, with mypy beside them; 4 to 12 minutes on two idle cores"
     types=$(mktemp)
     "$PY" -m mypy >"$types" 2>&1 &
     mypy=$!
@@ -241,7 +241,7 @@ usage: ./reproduce.sh [setup | quick | laptop | paper | test]
   quick   (default) every table, figure and claim in miniature on data that ship with scikit-learn; minutes
   laptop  MNIST and Fashion-MNIST at the thesis' scale, CIFAR-10 for the others; hours, goes on where it was stopped
   paper   the papers' settings as declared in experiments/; needs a GPU or weeks
-  test    ruff, mypy and pytest
+  test    ruff, mypy and pytest, with an eighth of the slow tests; all with FEDSHARP_NIGHTLY=1
 USAGE
 }
 

@@ -108,6 +108,7 @@ def never_broken(check: Check, evidence: Mapping[str, Any], trials: int = TRIALS
     return left
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("claim_id", REPLAYED)
 def test_an_assumption_that_is_called_tested_can_fail(claim_id):
     assert never_broken(registry.checks[claim_id], STORED[claim_id]["evidence"]) == set()

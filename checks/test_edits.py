@@ -27,6 +27,7 @@ def test_edited_numbers_are_noticed(tmp_path):
     assert [line for line in lines if line.split()[0] not in ("fails", "changes")] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("claim", ["sun23-eq8", "qu22-lemA.5", "qu22-lemB.5-id"])
 def test_no_number_of_these_checks_is_decoration(claim, monkeypatch):
     """Each had one that could be edited without a trace."""

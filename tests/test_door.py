@@ -37,6 +37,7 @@ def test_help_imports_nothing_heavy(line):
     assert left_imported(line)[:2] == (0, [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "line",
     [
@@ -84,6 +85,7 @@ def test_the_list_of_methods_needs_no_arrays():
     )
 
 
+@pytest.mark.slow
 def test_a_replay_needs_no_compiler(tmp_path):
     """``torch.func`` would import one, for seconds, with its first gradient."""
     case = next((paths.ROOT / "tests" / "vectors").glob("fedsam*.npz"))

@@ -15,6 +15,7 @@ import pytest
 
 from artifact.base import paths
 
+pytestmark = pytest.mark.slow(whole_file=True)
 #: what a wheel is built from
 SOURCES = ("artifact", "checks", "claims", "experiments", "theory")
 SOURCES += ("pyproject.toml", "setup.py", "README.md", "LICENSE")

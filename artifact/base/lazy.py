@@ -20,7 +20,8 @@ class _Later(ModuleType):
     """Stands for a module of this name, and fetches from it whatever is asked for."""
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(import_module(self.__name__), name)
+        vars(self)["_module"] = module = vars(self).get("_module") or import_module(self.__name__)
+        return getattr(module, name)
 
 
 if TYPE_CHECKING:

@@ -42,9 +42,10 @@ class Estimate:
     @property
     def answer(self) -> str:
         """What the declared rule says."""
-        if self.mean.excludes(0):
-            return f"the interval excludes zero: {self.first} is {'better' if self.mean.mean > 0 else 'worse'}"
         alike = max(-self.mean.low, self.mean.high) <= ALIKE
+        if self.mean.excludes(0):
+            side, less = "better" if self.mean.mean > 0 else "worse", f", by less than {ALIKE} points" if alike else ""
+            return f"the interval excludes zero: {self.first} is {side}{less}"
         return f"the interval lies within {ALIKE} points of zero" if alike else "open"
 
 

@@ -6,11 +6,14 @@ import re
 import subprocess
 import sys
 
+import pytest
+
 from artifact.base import paths
 
 PAGE = (paths.DOCS / "api.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_command_of_the_page_builds_pages_with_every_name_that_it_lists(tmp_path):
     command = re.search(r"^python -m pdoc -o out/api (.*)$", PAGE, re.M)[1].split()
     done = subprocess.run(

@@ -32,12 +32,14 @@ def test_no_example_is_left_out():
     assert len(EXAMPLES) + len(FILES) == PAGE.count("```python") > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_an_example_runs(name, tmp_path):
     """A file of statements finds ``theory`` as ``audit run`` in a checkout does, from its root."""
     assert run(EXAMPLES[name], paths.ROOT if name == "statements.py" else tmp_path)
 
 
+@pytest.mark.slow
 def test_the_commands_run_in_their_order(tmp_path):
     for name, text in FILES.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
@@ -48,6 +50,7 @@ def test_the_commands_run_in_their_order(tmp_path):
     assert len(COMMANDS) == PAGE.count("<!-- commands -->") > 0
 
 
+@pytest.mark.slow
 def test_training_helps_in_the_examples(tmp_path):
     accuracies = re.findall(r"accuracy ([\d.]+)", run(EXAMPLES["train.py"], tmp_path))
     assert len(accuracies) == 3

@@ -74,6 +74,7 @@ def test_commands_are_found():
     assert "./reproduce.sh test" in ci and "./reproduce.sh quick" in ci
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", OTHERS)
 def test_a_newcomers_command_runs(command, tmp_path):
     words = [sys.executable, *shlex.split(command)[1:]]
@@ -123,6 +124,7 @@ def _run(command: str, folder: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_command_of_the_example_trains_the_method(tmp_path):
     _run(EXAMPLE, tmp_path)
     (run,) = (tmp_path / "out" / "runs").iterdir()
@@ -130,6 +132,7 @@ def test_command_of_the_example_trains_the_method(tmp_path):
     assert '"algorithm": "fedsign"' in (run / "config.json").read_text()
 
 
+@pytest.mark.slow
 def test_comparison_shows_the_method_beside_all_others(tmp_path):
     text = _run(COMPARISON, tmp_path)
     rows = [line.split(" | ")[0].strip("| *") for line in text.splitlines() if "(n=3)" in line]

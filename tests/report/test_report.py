@@ -1117,6 +1117,7 @@ def test_the_front_page_is_small(site, pages):
     assert total < 1_000_000
 
 
+@pytest.mark.slow
 def test_a_second_build_gives_the_same_bytes(content, stored, site, tmp_path):
     again = tmp_path / "again"
     again.mkdir()
@@ -1175,6 +1176,7 @@ def test_the_page_of_faults_names_every_repository_with_its_lines(site):
     assert f" repositories were {'executed' if all(row['measured'] for row in rows) else 'looked at, '}" in page
 
 
+@pytest.mark.slow
 def test_the_page_of_faults_shows_each_effect_as_the_tables_do():
     """The table of docs/genealogy.md for two faults; for the third, eight pairs of the paper in its own folder."""
     words = [sys.executable, "-c", WITH_AUDIT]

@@ -56,11 +56,7 @@ def browser():
         opened.close()
 
 
-@pytest.fixture
-def visit(browser, site):
-    """Opens a page of the site and remembers console errors and requests that leave the file system."""
-    contexts = []
-
+def opener(browser, site, contexts):
     def open_page(name: str, width: int = 1280, scheme: str = "light"):
         context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
         contexts.append(context)
@@ -76,21 +72,44 @@ def visit(browser, site):
         page.goto(f"{site.as_uri()}/{name}")
         return page
 
-    yield open_page
+    return open_page
+
+
+@pytest.fixture
+def visit(browser, site):
+    """Opens a page of the site and remembers console errors and requests that leave the file system."""
+    contexts = []
+    yield opener(browser, site, contexts)
     for context in contexts:
         context.close()
 
 
+@pytest.fixture(scope="module")
+def kind(request, browser, site):
+    """A page of each kind, opened once for the tests that only look at it."""
+    contexts = []
+    yield opener(browser, site, contexts)(*request.param)
+    contexts[0].close()
+
+
+#: a page in two views that differ in width and in colours: what breaks a rule in one way is in one of them
+VIEWS = {"desktop": (WIDTHS["desktop"], "light"), "phone": (WIDTHS["phone"], "dark")}
+BOTH = pytest.mark.parametrize(
+    "kind",
+    [(name, *view) for name in KINDS for view in VIEWS.values()],
+    ids=[f"{name}-{view}" for name in KINDS for view in VIEWS],
+    indirect=True,
+)
+
+
 @needs_browser
-@pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS)
-@pytest.mark.parametrize("name", KINDS)
-def test_pages_load_without_errors_and_fit_the_screen(visit, name, width):
-    page = visit(name, width, "dark" if width == WIDTHS["phone"] else "light")
-    page.evaluate("document.querySelectorAll('img').forEach(i => { i.loading = 'eager' })")
-    page.wait_for_function("[...document.images].every(i => i.complete)")
-    assert page.evaluate("[...document.images].filter(i => !i.naturalWidth).map(i => i.src)") == []
-    assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
-    assert page.problems == []
+@BOTH
+def test_pages_load_without_errors_and_fit_the_screen(kind):
+    kind.evaluate("document.querySelectorAll('img').forEach(i => { i.loading = 'eager' })")
+    kind.wait_for_function("[...document.images].every(i => i.complete)")
+    assert kind.evaluate("[...document.images].filter(i => !i.naturalWidth).map(i => i.src)") == []
+    assert kind.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
+    assert kind.problems == []
 
 
 @needs_browser
@@ -121,28 +140,45 @@ def violations(page) -> list[tuple[str, str]]:
     return [(v["id"], v["nodes"][0]["html"][:200]) for v in axe.run(page).response["violations"]]
 
 
+@pytest.mark.slow
 @needs_browser
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS)
-@pytest.mark.parametrize("name", KINDS)
-def test_no_accessibility_rule_is_broken(visit, name, width, scheme):
-    assert violations(visit(name, width, scheme)) == []
+@BOTH
+def test_no_accessibility_rule_is_broken(kind):
+    assert violations(kind) == []
 
 
 @needs_browser
-@pytest.mark.skipif(not os.environ.get("FEDSHARP_EVERY_PAGE"), reason="five minutes; FEDSHARP_EVERY_PAGE=1 runs it")
+@pytest.mark.skipif(not os.environ.get("FEDSHARP_NIGHTLY"), reason="five minutes; FEDSHARP_NIGHTLY=1 plays it")
 def test_no_accessibility_rule_is_broken_on_any_page(visit, site):
-    """Every page in one of the four views, in turn; a page of every kind in all four is tested above."""
+    """Every page in one of the four views, in turn, and a page of every kind in the two views that are not above."""
     views = [(width, scheme) for width in WIDTHS.values() for scheme in SCHEMES]
-    opened = [visit("index.html", *view) for view in views]
+    opened = {view: visit("index.html", *view) for view in views}
+    looks = [(path.name, views[i % len(views)]) for i, path in enumerate(sorted(site.glob("*.html")))]
     broken = {}
-    for i, path in enumerate(sorted(site.glob("*.html"))):
-        page = opened[i % len(views)]
-        page.goto(path.as_uri())
-        if found := violations(page):
-            broken[path.name, views[i % len(views)]] = found
+    for name, view in looks + [(name, view) for name in KINDS for view in views if view not in VIEWS.values()]:
+        opened[view].goto(f"{site.as_uri()}/{name}")
+        if found := violations(opened[view]):
+            broken[name, view] = found
     assert broken == {}
 
+
+#: of every chart with several lines: per line its method, colour as seen, dashes, and outline and filling of its marker
+LINES = """() => {
+  const brush = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const seen = (colour) => {
+    brush.clearRect(0, 0, 1, 1);
+    brush.fillStyle = colour;
+    brush.fillRect(0, 0, 1, 1);
+    return [...brush.getImageData(0, 0, 1, 1).data.slice(0, 3)];
+  };
+  const look = (g) => {
+    const line = g.querySelector(".line"), marker = g.querySelector(".marker");
+    const mark = marker ? marker.getAttribute("d") + marker.classList.contains("open") : "";
+    return [g.dataset.series, seen(getComputedStyle(line).stroke), line.getAttribute("stroke-dasharray") || "", mark];
+  };
+  const charts = [...document.querySelectorAll("svg.plot:not(.key)")];
+  return charts.map((svg) => [...svg.querySelectorAll("g[data-series]")].map(look)).filter((lines) => lines.length > 1);
+}"""
 
 #: what does not fit on a page with all its parts open: the page, boxes whose row names leave, narrow names, cut cells
 MISFITS = """() => {
@@ -164,20 +200,39 @@ MISFITS = """() => {
     if (!table.closest(".scroll")) found.push(`not in a box: ${table.textContent.slice(0, 40)}`);
   return found.slice(0, 5);
 }"""
+SCROLLED = "[...document.querySelectorAll('.scroll')].filter(box => box.scrollLeft > 1).length"
+
+
+@pytest.fixture(scope="module")
+def walked(browser, site):
+    """page's name -> what one visit of it shows: its height and sheets in print, the lines of its charts in both
+    schemes, and its misfits and scrolled boxes at both widths, with all parts open."""
+    page, found = opener(browser, site, [])("index.html"), {}
+    for number, path in enumerate(sorted(site.glob("*.html"))):
+        page.set_viewport_size({"width": A4[0], "height": 900})
+        page.emulate_media(media="print", color_scheme="light")
+        page.goto(path.as_uri())
+        own = found[path.name] = {}
+        own["high"] = page.evaluate("document.documentElement.scrollHeight") / A4[1]
+        if own["high"] > 7 or number % 20 == 0:
+            own["sheets"] = len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4")))
+        page.emulate_media(media="screen")
+        page.evaluate(OPEN)
+        for name, width in WIDTHS.items():
+            page.set_viewport_size({"width": width, "height": 900})
+            own[name] = page.evaluate(MISFITS), page.evaluate(SCROLLED)
+        for scheme in SCHEMES:
+            page.emulate_media(color_scheme=scheme)
+            own[scheme] = page.evaluate(LINES)
+    page.context.close()
+    return found
 
 
 @needs_browser
-@pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS)
-def test_nothing_overflows_and_no_table_hides_its_row_names_on_any_page(visit, site, width):
-    page, misfits, scrolled = visit("index.html", width), {}, 0
-    for path in sorted(site.glob("*.html")):
-        page.goto(path.as_uri())
-        page.evaluate(OPEN)
-        if found := page.evaluate(MISFITS):
-            misfits[path.name] = found
-        scrolled += page.evaluate("[...document.querySelectorAll('.scroll')].filter(box => box.scrollLeft > 1).length")
-    assert misfits == {}
-    assert scrolled > (100 if width == WIDTHS["phone"] else 5)
+@pytest.mark.parametrize("view", WIDTHS)
+def test_nothing_overflows_and_no_table_hides_its_row_names_on_any_page(walked, view):
+    assert {name: own[view][0] for name, own in walked.items() if own[view][0]} == {}
+    assert sum(own[view][1] for own in walked.values()) > (100 if view == "phone" else 5)
 
 
 @needs_browser
@@ -204,19 +259,12 @@ def test_words_of_row_names_stay_whole_on_a_phone(visit):
 
 
 @needs_browser
-def test_no_page_prints_to_more_than_twelve_sheets(visit, site):
+def test_no_page_prints_to_more_than_twelve_sheets(walked):
     """Every page is measured as it prints, and those are printed that could be too long, besides some that are not."""
-    page = visit("index.html", A4[0])
-    page.emulate_media(media="print")
-    high, sheets = {}, {}
-    for number, path in enumerate(sorted(site.glob("*.html"))):
-        page.goto(path.as_uri())
-        high[path.name] = page.evaluate("document.documentElement.scrollHeight") / A4[1]
-        if high[path.name] > 7 or number % 20 == 0:
-            sheets[path.name] = len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4")))
-    assert {name: count for name, count in sheets.items() if count > 12} == {}
-    assert {name: (count, high[name]) for name, count in sheets.items() if count > 1.6 * (high[name] + 1)} == {}
-    assert len(sheets) > 10 and sum(high.values()) > 300
+    printed = {name: (own["sheets"], own["high"]) for name, own in walked.items() if "sheets" in own}
+    assert {name: sheets for name, (sheets, _) in printed.items() if sheets > 12} == {}
+    assert {name: own for name, own in printed.items() if own[0] > 1.6 * (own[1] + 1)} == {}
+    assert len(printed) > 10 and sum(own["high"] for own in walked.values()) > 300
 
 
 @needs_browser
@@ -407,39 +455,18 @@ def test_a_method_is_highlighted_by_its_name_or_its_line(visit, width):
     assert page.problems == []
 
 
-#: of every chart with several lines: per line its method, colour as seen, dashes, and outline and filling of its marker
-LINES = """() => {
-  const brush = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-  const seen = (colour) => {
-    brush.clearRect(0, 0, 1, 1);
-    brush.fillStyle = colour;
-    brush.fillRect(0, 0, 1, 1);
-    return [...brush.getImageData(0, 0, 1, 1).data.slice(0, 3)];
-  };
-  const look = (g) => {
-    const line = g.querySelector(".line"), marker = g.querySelector(".marker");
-    const mark = marker ? marker.getAttribute("d") + marker.classList.contains("open") : "";
-    return [g.dataset.series, seen(getComputedStyle(line).stroke), line.getAttribute("stroke-dasharray") || "", mark];
-  };
-  const charts = [...document.querySelectorAll("svg.plot:not(.key)")];
-  return charts.map((svg) => [...svg.querySelectorAll("g[data-series]")].map(look)).filter((lines) => lines.length > 1);
-}"""
-
-
 @needs_browser
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_any_two_lines_of_a_chart_are_told_apart_without_green_receptors(visit, site, scheme):
-    page, alike, charts = visit("index.html", scheme=scheme), {}, 0
-    drawn = [path for path in site.glob("*.html") if "data-series" in path.read_text(encoding="utf-8")]
-    for path in [*drawn, site / "choose.html", site / "pairs.html"]:
-        page.goto(path.as_uri())
-        for lines in page.evaluate(LINES):
+def test_any_two_lines_of_a_chart_are_told_apart_without_green_receptors(walked, scheme):
+    alike, charts = {}, 0
+    for page, own in walked.items():
+        for lines in own[scheme]:
             charts += 1
             for (one, colour, dash, mark), (other, *beside) in combinations(lines, 2):
                 released = [re.split(r",? \(?released", name)[0] for name in (one, other)]
                 marks = mark != beside[2] or released[0] == released[1]  # two released forms of a method share its mark
                 if apart(colour, beside[0]) < 15 and (dash == beside[1] or not marks):
-                    alike[one, other] = path.name
+                    alike[one, other] = page
     assert alike == {} and charts > 100
 
 

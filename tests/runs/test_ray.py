@@ -26,6 +26,7 @@ from artifact.runs.sweep.workers import LocalPool, Settings
 from artifact.training import config
 from artifact.training.config import RunConfig
 
+pytestmark = pytest.mark.slow(whole_file=True)
 ROUNDS = 1500  # seconds of work: a run must not be over before its node is killed
 LIMIT = 300  # seconds until a scenario that hangs fails its tests
 
