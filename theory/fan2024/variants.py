@@ -65,7 +65,7 @@ def scaffold_local_correction() -> Verdict:
     original = own - centre + (g + (centre - own))
     doubling = identity(printed, g + 2 * (own - centre), label="C_i after a printed round")
     tracking = identity(original, g, label="C_i after an original round")
-    rounds, shown = _variate_rounds(+1, [Q(1), Q(-1)], 5), range(0, 41, 10)
+    rounds, shown = _variate_rounds(+1, [Q(1), Q(-1)], 5), [10 * ten for ten in range(5)]
     clients = quadratic_clients([[1.0], [0.5]], [[0.0], [1.0]])
     runs = {
         name: path("scaffold", clients, [2.0], 2, shown[-1], steps=5, lr=0.1, switches=switches)[:, 0]
