@@ -20,8 +20,7 @@ class _Later(ModuleType):
     """Stands for a module of this name, and fetches from it whatever is asked for."""
 
     def __getattr__(self, name: str) -> Any:
-        vars(self)["_module"] = module = vars(self).get("_module") or import_module(self.__name__)
-        return getattr(module, name)
+        return getattr(vars(self).get("module") or vars(self).setdefault("module", import_module(self.__name__)), name)
 
 
 if TYPE_CHECKING:
