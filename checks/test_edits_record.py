@@ -22,6 +22,7 @@ def test_the_word_follows_from_both_edits(found, expected):
     assert word(found) == expected
 
 
+@pytest.mark.slow
 def test_every_number_of_a_check_gets_a_word():
     sites = owners()["fan24-alg1-fedavg"]
     found = edits_record.tried("fan24-alg1-fedavg", sites)

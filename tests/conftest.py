@@ -1,14 +1,13 @@
-"""Which slow tests are played and how tests share processes; the report of the repository's own stores, built once."""
+"""How tests share processes; the report of the repository's own stores, built once for all that look at it."""
 
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
-from zlib import crc32
 
 import pytest
 import torch
+from slow import PARTS, everything, part, waits
 from stored import stores_now
 
 import artifact.cli  # noqa: F401  registers the theory's schematics
@@ -18,33 +17,6 @@ from artifact.report.content import Content
 # processes share the cores: OpenMP's teams of two threads would wait for each other's turns
 if "PYTEST_XDIST_WORKER" in os.environ:
     torch.set_num_threads(1)
-
-
-#: one part of the slow tests is played with the others, in turn from commit to commit
-PARTS = 8
-
-
-def part() -> int | None:
-    """Which; None where all are played."""
-    if os.environ.get("FEDSHARP_NIGHTLY"):
-        return None
-    words = ["git", "rev-list", "--count", "HEAD"]
-    count = subprocess.run(words, cwd=Path(__file__).parent, capture_output=True, text=True).stdout
-    return int(count or 0) % PARTS
-
-
-def waits(item: pytest.Item, played: int | None) -> bool:
-    """Whether a test is a slow one of another part; a file whose tests share what is slow is in one part whole."""
-    mark = item.get_closest_marker("slow")
-    if mark is None or played is None:
-        return False
-    name = item.nodeid.split("::")[0] if mark.kwargs.get("whole_file") else item.nodeid
-    return crc32(name.encode()) % PARTS != played
-
-
-def everything(config: pytest.Config) -> bool:
-    """Whether neither files nor words select what is played."""
-    return {Path(name).name for name in config.args} == {"tests", "checks"} and not config.getoption("keyword")
 
 
 def pytest_collection_modifyitems(config, items):

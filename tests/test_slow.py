@@ -6,7 +6,7 @@ from collections import Counter
 from types import SimpleNamespace
 
 import pytest
-from conftest import PARTS, everything, part, waits
+from slow import PARTS, everything, part, waits
 
 
 def item(name: str, **kwargs):
@@ -41,7 +41,7 @@ def test_the_part_follows_the_commits(monkeypatch):
     monkeypatch.delenv("FEDSHARP_NIGHTLY", raising=False)
     seen = []
     for count in ("663\n", "664\n", "671\n", ""):  # nothing: no repository
-        monkeypatch.setattr("conftest.subprocess.run", lambda *_, count=count, **__: SimpleNamespace(stdout=count))
+        monkeypatch.setattr("slow.subprocess.run", lambda *_, count=count, **__: SimpleNamespace(stdout=count))
         seen.append(part())
     assert seen == [7, 0, 7, 0]
 

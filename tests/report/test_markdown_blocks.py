@@ -24,6 +24,7 @@ from artifact.interface.added import register_file
 from artifact.report import headlines, markdown_blocks
 from artifact.runs.command import config_of
 from artifact.runs.store import read_checkpoint
+from artifact.verdicts.estimate import estimate_command
 from checks.__main__ import main as checks_command
 from notebooks.__main__ import main as notebooks_command
 
@@ -44,7 +45,11 @@ def _commands(page: str) -> set[str]:
 
 README = sorted(_commands("README.md"))
 COMMANDS = sorted(set.union(*map(_commands, PAGES)))
-PROGRAMS = {"checks": checks_command, "notebooks": notebooks_command}  # beside artifact
+PROGRAMS = {  # beside artifact
+    "checks": checks_command,
+    "notebooks": notebooks_command,
+    "artifact.verdicts.estimate": estimate_command,
+}
 EXAMPLE = next(line for line in README if "artifact run --add" in line)
 COMPARISON = next(line for line in README if "artifact compare" in line)
 #: README's other commands for a newcomer, which CI runs as they stand; its two verbs are what CI consists of
