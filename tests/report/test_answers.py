@@ -449,7 +449,7 @@ def test_splits_say_whether_pools_are_recycled_and_shares_stand_as_papers_and_cl
 def test_pairs_say_over_how_many_settings_and_have_an_interval_from_three_on(site):
     page = (site / "pairs.html").read_text(encoding="utf-8")
     cells = re.findall(r'<a class="cell".*?<span class="where">(\d+) settings?</span>(.*?)</a>', page)
-    assert {int(n) for n, _ in cells} >= {2, 3, 8}
+    assert len({n for n, _ in cells}) > 4
     for n, text in cells:
         assert ("[" in text) == (int(n) >= settings.FEWEST) and (int(n) >= settings.FEWEST or "*" not in text)
     trained = [int(n) for n in re.findall(r'<th scope="row">\S[^<]*<span class="where">(\d+) settings</span>', page)]

@@ -42,7 +42,7 @@ from artifact.report.command import report_command
 from artifact.report.content import ROOT, Content, Record
 from artifact.report.mathematics import Converter, mathml, mended, typeset
 from artifact.report.pages import figures, front, papers, reference
-from artifact.report.pages.choose import _row, direction
+from artifact.report.pages.choose import _matrix, _row, direction
 from artifact.report.pages.papers import statement_parts
 from artifact.report.pictures import Pictures
 from artifact.report.site import Page, Site
@@ -717,6 +717,20 @@ def test_a_pooled_difference_counts_every_setting_once_and_none_with_one_seed():
     assert settings.pairs([two, four])["B", "A"].mean == -3.0
     assert settings.pairs([two])["A", "B"].n == 1, "one setting, however many seeds"
     assert settings.difference(lone, "A", "B").n == 1 and ("A", "B") not in settings.pairs([lone])
+
+
+def test_a_pair_has_an_interval_from_three_settings_on(content):
+    a, b, c = line({0: 3.0, 1: 5.0}), line({0: 1.0, 1: 3.0}), line({0: 4.0, 1: 6.0})
+    found = [setting(A=a, B=b, C=c), setting(A=a, B=b, C=c), setting(A=a, C=c), setting(B=b, C=c)]
+    page = Site(content, Path()).render(Page("pairs.html", "pairs.html", {"title": ""} | _matrix(found)))
+    cells = re.findall(r'<a class="cell" href="pairs.html.a=(.).*?<span class="where">(\d)(.*?)</a>', page)
+    assert {(first, int(n)): "[" in text for first, n, text in cells} == {
+        ("A", 2): False,
+        ("A", 3): True,
+        ("B", 2): False,
+        ("B", 3): True,
+        ("C", 3): True,
+    }
 
 
 def rising(above: float, passes: float) -> settings.Line:

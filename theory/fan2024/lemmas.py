@@ -65,7 +65,7 @@ def inner_product_bound(scale: float = 1.0) -> Verdict:
     """
     factor = exact(scale)
     # one client, E = 2: first difference d = L(y + z), y the model drift, z the change of the perturbation
-    y = z = sp.Integer(1)
+    y = z = sp.Integer(2)
     left, right = (y + z) ** 2 / 4, factor * 2 * (y**2 + z**2)
     if left > right:
         return refuted({"L": 1, "eta": 1, "E": 2, "N": 1, "drift": y, "change": z, "left": left, "right": right})

@@ -267,14 +267,15 @@ def server_dual_is_never_read() -> Verdict:
     w, beta, g1, g2 = sp.symbols("w beta g1 g2", real=True)
     duals = (g1, g2)  # stationary duals: w_i = w and lambda_i = grad F_i(w)
     without = identity((w + w) / 2, w, label="server mean at w_i = w, any w")
-    shift = sp.solve(sp.Eq((w + w) / 2 - beta * sum(duals) / 2, w), g2)
+    dual = sum(duals) / 2
+    shift = sp.solve(sp.Eq((w + w) / 2 - beta * dual, w), g2)
     clients = quadratic_clients([[1.0], [0.5]], [[0.0], [1.0]])
-    run = {"steps": 20, "lr": 0.1, "rho": 0.0, "lam": 0.5}
+    rounds, run = 600, {"steps": 20, "lr": 0.1, "rho": 0.0, "lam": 0.5}
     limits = {
-        name: float(path("fedlesam-d", clients, [2.0], 2, 600, switches=switches, **run)[-1, 0])
+        name: float(path("fedlesam-d", clients, [2.0], 2, rounds, switches=switches, **run)[-1, 0])
         for name, switches in (("with -beta lambda", []), ("dual never read", ["LESAMD-2"]))
     }
-    needs = identity(shift[0], -g1, label="with -beta lambda a fixed point needs g1 + g2 = 0")
+    needs = identity(shift[0], -g1, label=f"with -beta lambda, lambda = {dual}, a fixed point needs g1 + g2 = 0")
     return repaired(
         _replay_unused_dual,
         {"w": 0, "eta_g": 1, "beta": 10, "models": [Q(1, 10), Q(3, 10)], "dual": Q(1, 100)},
@@ -282,6 +283,7 @@ def server_dual_is_never_read() -> Verdict:
         r"S}w_{i,E}^t-\beta\lambda^{t+1}$; its fixed points satisfy $\frac1N\sum_i\nabla F_i(w)=0$.",
         f"{needs}; {without}",
         project_limits=limits,
+        project_run={"rounds": rounds, **run},
         minimiser_of_F=1 / 3,
     )
 
