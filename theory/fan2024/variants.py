@@ -265,9 +265,8 @@ def server_dual_is_never_read() -> Verdict:
     Reference: Fan et al. 2024, Algorithm 4, last two lines; Sun et al. 2023, Algorithm 1, lines 18-19.
     """
     w, beta, g1, g2 = sp.symbols("w beta g1 g2", real=True)
-    duals = (g1, g2)  # stationary duals: w_i = w and lambda_i = grad F_i(w)
+    dual = (g1 + g2) / 2  # the mean of stationary duals: w_i = w and lambda_i = grad F_i(w)
     without = identity((w + w) / 2, w, label="server mean at w_i = w, any w")
-    dual = sum(duals) / 2
     shift = sp.solve(sp.Eq((w + w) / 2 - beta * dual, w), g2)
     clients = quadratic_clients([[1.0], [0.5]], [[0.0], [1.0]])
     rounds, run = 600, {"steps": 20, "lr": 0.1, "rho": 0.0, "lam": 0.5}
