@@ -21,15 +21,21 @@ def part() -> int | None:
     return int(count or 0) % PARTS
 
 
+def belongs(name: str, played: int | None) -> bool:
+    """Whether what has this name is played with the part; each name is in one, and in all of them."""
+    return played is None or crc32(name.encode()) % PARTS == played
+
+
 def waits(item: pytest.Item, played: int | None) -> bool:
     """Whether a test is a slow one of another part; a file whose tests share what is slow is in one part whole."""
     mark = item.get_closest_marker("slow")
-    if mark is None or played is None:
+    if mark is None:
         return False
     name = item.nodeid.split("::")[0] if mark.kwargs.get("whole_file") else item.nodeid
-    return crc32(name.encode()) % PARTS != played
+    return not belongs(name, played)
 
 
 def everything(config: pytest.Config) -> bool:
-    """Whether neither files nor words select what is played."""
-    return {Path(name).name for name in config.args} == {"tests", "checks"} and not config.getoption("keyword")
+    """Whether neither files nor words nor marks select what is played."""
+    chosen = config.getoption("keyword") or config.getoption("markexpr")
+    return {Path(name).name for name in config.args} == {"tests", "checks"} and not chosen

@@ -47,16 +47,17 @@ def test_the_part_follows_the_commits(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("args", "keyword", "all_of_it"),
+    ("args", "chosen", "all_of_it"),
     [
-        (["tests", "checks"], "", True),
-        (["/a/tests", "/a/checks"], "", True),
-        (["tests", "checks"], "kills", False),
-        (["tests/test_slow.py"], "", False),
-        (["tests"], "", False),
-        (["tests/test_robustness.py::test_ten_kills_and_the_same_bits"], "", False),
+        (["tests", "checks"], {}, True),
+        (["/a/tests", "/a/checks"], {}, True),
+        (["tests", "checks"], {"keyword": "kills"}, False),
+        (["tests", "checks"], {"markexpr": "slow"}, False),
+        (["tests/test_slow.py"], {}, False),
+        (["tests"], {}, False),
+        (["tests/test_robustness.py::test_ten_kills_and_the_same_bits"], {}, False),
     ],
 )
-def test_what_is_selected_by_hand_is_played(args, keyword, all_of_it):
-    config = SimpleNamespace(args=args, getoption=lambda _: keyword)
+def test_what_is_selected_by_hand_is_played(args, chosen, all_of_it):
+    config = SimpleNamespace(args=args, getoption=lambda name: chosen.get(name, ""))
     assert everything(config) is all_of_it

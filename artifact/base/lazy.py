@@ -20,7 +20,7 @@ class _Later(ModuleType):
     """Stands for a module of this name, and fetches from it whatever is asked for."""
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(vars(self).get("module") or vars(self).setdefault("module", import_module(self.__name__)), name)
+        return getattr(import_module(self.__name__), name)
 
 
 if TYPE_CHECKING:

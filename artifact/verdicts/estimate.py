@@ -44,7 +44,7 @@ class Estimate:
         """What the declared rule says."""
         alike = max(-self.mean.low, self.mean.high) <= ALIKE
         if self.mean.excludes(0):
-            side, less = "better" if self.mean.mean > 0 else "worse", f", by less than {ALIKE} points" if alike else ""
+            side, less = "better" if self.mean.mean > 0 else "worse", f", by at most {ALIKE} points" if alike else ""
             return f"the interval excludes zero: {self.first} is {side}{less}"
         return f"the interval lies within {ALIKE} points of zero" if alike else "open"
 

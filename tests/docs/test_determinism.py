@@ -10,7 +10,6 @@ import torch
 
 from artifact import NUMBERS
 
-pytestmark = pytest.mark.slow(whole_file=True)
 KEPT = json.loads(determinism.OUT.read_text(encoding="utf-8"))
 MOVED = "a number of a stored run moves: raise artifact.NUMBERS, then python docs/robustness/determinism.py measure"
 VECTORISED = torch.backends.cpu.get_cpu_capability() != "DEFAULT"

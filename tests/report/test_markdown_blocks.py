@@ -79,7 +79,6 @@ def test_commands_are_found():
     assert "./reproduce.sh test" in ci and "./reproduce.sh quick" in ci
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("command", OTHERS)
 def test_a_newcomers_command_runs(command, tmp_path):
     words = [sys.executable, *shlex.split(command)[1:]]
@@ -129,7 +128,6 @@ def _run(command: str, folder: Path) -> str:
     return done.stdout
 
 
-@pytest.mark.slow
 def test_command_of_the_example_trains_the_method(tmp_path):
     _run(EXAMPLE, tmp_path)
     (run,) = (tmp_path / "out" / "runs").iterdir()
@@ -137,7 +135,6 @@ def test_command_of_the_example_trains_the_method(tmp_path):
     assert '"algorithm": "fedsign"' in (run / "config.json").read_text()
 
 
-@pytest.mark.slow
 def test_comparison_shows_the_method_beside_all_others(tmp_path):
     text = _run(COMPARISON, tmp_path)
     rows = [line.split(" | ")[0].strip("| *") for line in text.splitlines() if "(n=3)" in line]

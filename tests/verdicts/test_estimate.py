@@ -43,7 +43,7 @@ def test_the_interval_is_over_seeds_alone(monkeypatch):
     ("low", "high", "said"),
     [
         (0.01, 3.0, "the interval excludes zero: FedSMOO is better"),
-        (0.01, 0.5, "the interval excludes zero: FedSMOO is better, by less than 0.5 points"),
+        (0.01, 0.5, "the interval excludes zero: FedSMOO is better, by at most 0.5 points"),
         (-3.0, -0.01, "the interval excludes zero: FedSMOO is worse"),
         (-0.5, 0.5, "the interval lies within 0.5 points of zero"),
         (-0.51, 0.2, "open"),
