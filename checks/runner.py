@@ -223,11 +223,13 @@ def _program() -> str:
 def _decide(job: Job, limit: float) -> dict[str, Any]:
     """The check's verdict as plain data, or the text of what went wrong."""
     from checks import labels
+    from theory.kit import formula
     from theory.kit.certificates import MissingSolver
     from theory.kit.verdict import DECIDED, registry
 
     check = registry.checks[job.claims[0]]
     start = time.perf_counter()
+    formula.MADE.clear()
     result: dict[str, Any] = {"job": job, "drawn": {}}
     try:
         with time_limit(limit):
@@ -236,6 +238,7 @@ def _decide(job: Job, limit: float) -> dict[str, Any]:
         if job.scale is None:  # a changed constant may be refuted by an instance that the replay does not know
             result["evidence"] |= contest(check, verdict.verdict, result["evidence"])
             result["evidence"] |= labels.labelled(verdict.verdict, result["evidence"], DECIDED)
+            result["evidence"] |= {"formulas": [made.latex for made in formula.MADE]} if formula.MADE else {}
         result["margin"] = plain(None if verdict.margin is None else float(verdict.margin))
     except MissingSolver as error:
         result |= {"verdict": "not-run", "evidence": {"reason": str(error)}, "skipped": str(error)}

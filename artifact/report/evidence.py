@@ -87,7 +87,7 @@ REPLAYED = {
 RELATIONS = {"<=": "at most", ">=": "at least", "==": "equal to", "<": "less than", ">": "greater than"}
 SEARCH = ("evaluations", "worst_ratio", "function_class", "seed", "argument", "history", "quantiles")
 SAID = {"counterexample", "repair", "sides", "certificate", "reason", "printed", "derived", "rows", "disagreeing"}
-SAID |= {"label", "parts", "refutation", "instance", "assumptions", *SEARCH, "constant_that_covers_it"}
+SAID |= {"label", "parts", "formulas", "refutation", "instance", "assumptions", *SEARCH, "constant_that_covers_it"}
 ROWS, LIST, LONG = 60, 12, 280
 #: heads of the comparisons' columns
 LEVELS = {"low": "low (95 %)", "high": "high (95 %)", "p_holm": "p after Holm"}
@@ -127,6 +127,8 @@ def parts(record: Record) -> list[Part]:
     if record.claim.reading:
         found.insert(0, Part(text=READING))
     found += _decided(evidence)
+    if "formulas" in evidence and verdict != "repaired":  # a corrected statement shows its own
+        found.append(Part("As the check decides it", "; ".join(f"${text}$" for text in evidence["formulas"])))
     found += _measured(evidence)
     if "reason" in evidence:
         found.append(Part("Reason" if verdict == "not-run" else "Why", str(evidence["reason"])))

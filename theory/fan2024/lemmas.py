@@ -11,6 +11,7 @@ from theory.fan2024.assumptions import HEAVY_FACTOR, moments, multiplicative_noi
 from theory.fan2024.common import combination, exact, proved, refuted, repaired, sam_path, sign
 from theory.kit import lemmas
 from theory.kit.exact import fractions_of
+from theory.kit.formula import Formula, formula
 from theory.kit.search import safe_ratio, worst_ratio
 from theory.kit.second_certificate import (
     dunkl_williams_by_z3,
@@ -29,25 +30,43 @@ sigma_g, sigma_l = sp.symbols("sigma_g sigma_l", nonnegative=True)
 LEAST_DRIFT = sp.Rational(100, 81)
 
 
-def _inner_product_certificate(factor: sp.Rational) -> str:
-    """Right minus left of Lemma 1 as a non-negative combination, one coordinate, for any number of clients and steps.
+def _inner_product(factor: sp.Rational) -> tuple[Formula, str]:
+    """Lemma 1 with a factor on its drifts, and the certificate: its room as a non-negative combination, one coordinate,
+    for any number of clients and steps.
 
     y, z, d are what happens to a model, its perturbation and its gradient between step 0 and step k of client i; sums
-    run over all i and k. largest: sum over i of max_k y^2 + max_k z^2.
+    run over all i and k. Y, Z: sums over i of max_k y^2, max_k z^2.
     """
-    mean, change, squares, y2, z2, yz, largest = sp.symbols("gbar D sum_d2 sum_y2 sum_z2 sum_yz M")
+    product, gradient, models, perturbations, gradients = sp.symbols("P g D_w D_delta G")
+    bound = formula(
+        product,
+        "<=",
+        eta * E / 2 * gradient**2
+        + factor * E * eta * L**2 * models
+        + factor * E * eta * L**2 * perturbations
+        - eta / (2 * E * N**2) * gradients**2,
+        {
+            product: r"\Big\langle\nabla F(w^t),\frac1N\sum_i(w_{i,E}-w)+\eta E\nabla F(w^t)\Big\rangle",
+            gradient: r"\|\nabla F(w^t)\|",
+            models: r"\frac1N\sum_i\max_k\|w_{i,k}-w\|^2",
+            perturbations: r"\frac1N\sum_i\max_k\|\delta_{i,k}-\delta_{i,0}\|^2",
+            gradients: r"\|\sum_{i,k}\nabla F_i(\tilde w_{i,k})\|",
+        },
+    )
+    mean, change, squares, y2, z2, yz, Y, Z = sp.symbols("gbar D sum_d2 sum_y2 sum_z2 sum_yz Y Z")
     moved = y2 + z2 + 2 * yz  # sum of (y + z)^2
     total = N * E * mean + change  # of the gradients, g_i0 + d_ik
-    left = mean * (-eta * total / N + E * eta * mean)
-    right = eta * E * mean**2 / 2 - eta * total**2 / (2 * E * N**2) + E * eta * L**2 * factor * largest / N
+    inner = mean * (-eta * total / N + E * eta * mean)
+    room = bound.room.subs({product: inner, gradient: mean, models: Y / N, perturbations: Z / N, gradients: total})
     slacks = [
         (eta / (2 * E * N**2), N * E * squares - change**2, "Lagrange's identity, n = N E, D = sum d"),
         (eta / (2 * N), L**2 * moved - squares, "sum of L^2 (y + z)^2 - d^2: smoothness"),
         (eta * L**2 / (2 * N), y2 + z2 - 2 * yz, "sum of (y - z)^2"),
-        (eta * L**2 / N, E * largest - y2 - z2, "sum of max_k y^2 - y^2 and max_k z^2 - z^2"),
-        (E * eta * L**2 * (factor - 1) / N, largest, "sum of squares"),
+        (eta * L**2 / N, E * Y - y2, "sum of max_k y^2 - y^2"),
+        (eta * L**2 / N, E * Z - z2, "sum of max_k z^2 - z^2"),
+        (E * eta * L**2 * (factor - 1) / N, Y + Z, "sums of squares"),
     ]
-    return f"{combination(right - left, slacks, label='any N and E')}. {lagrange(MEAN_SQUARE)}"
+    return bound, f"{combination(room, slacks, label='any N and E')}. {lagrange(MEAN_SQUARE)}"
 
 
 @check("fan24-lem1", mutations=((0.2, "refuted"), (2.0, "proved")))
@@ -70,7 +89,7 @@ def inner_product_bound(scale: float = 1.0) -> Verdict:
     if left > right:
         return refuted({"L": 1, "eta": 1, "E": 2, "N": 1, "drift": y, "change": z, "left": left, "right": right})
     return proved(
-        f"{_inner_product_certificate(factor)}, and at E = 2, drift {y}, change {z} the sides are {left} and {right}",
+        f"{_inner_product(factor)[1]}, and at E = 2, drift {y}, change {z} the sides are {left} and {right}",
         solver=second_certificate(
             "PEPit",
             "the lemma for N = 2, E = 2; n = |first gradients|^2 + squares of drift and perturbation change",
@@ -114,16 +133,24 @@ def sam_perturbation_drift(scale: float = 1.0) -> Verdict:
     """
     if exact(scale) < 1:  # the universal constant 4 of the repair under test
         return refuted({"left": 4, "right": 4 * exact(scale)}, margin=float(1 / exact(scale)))
-    r, s = sp.symbols("r s", positive=True)
+    r, s, moved = sp.symbols("r s d", positive=True)
     c = sp.Symbol("c", real=True)  # cosine, -1 <= c <= 1
-    gap = 4 * (r**2 + s**2 - 2 * r * s * c) - (r + s) ** 2 * (2 - 2 * c)
-    dunkl = identity(gap, 2 * (r - s) ** 2 * (1 + c), label="4|a-b|^2 - (|a|+|b|)^2 |u-v|^2")
+    names = {r: r"\|\nabla F_i(w_{i,k})\|", s: r"\|\nabla F_i(w_{i,0})\|", moved: r"\|w_{i,k}-w_{i,0}\|"}
+    turn = sp.Symbol("turn", nonnegative=True)
+    names |= {turn: r"\|\delta_{i,k}-\delta_{i,0}\|"}
+    widest = formula(turn, "<=", 2 * rho, names)
+    bound = formula(turn, "<=", 2 * rho * L * moved / (r + s), names)
+    chord2 = r**2 + s**2 - 2 * r * s * c  # |a - b|^2, at most (L d)^2
+    gap = (bound.right**2).subs(moved, sp.sqrt(chord2) / L) - rho**2 * (2 - 2 * c)
+    dunkl = identity(
+        gap, 2 * rho**2 * (r - s) ** 2 * (1 + c) / (r + s) ** 2, label="squares: bound - |delta_k - delta_0|^2"
+    )
+    opposite = identity(widest.right**2, (rho**2 * (2 - 2 * c)).subs(c, -1), label="unit vectors at c = -1")
     return repaired(
         _replay_sam_turn,
         {"w": Q(1, 100), "rho": 1, "eta": Q(1, 20), "E": 2, "L": 1},
-        r"$\|\delta_{i,k}-\delta_{i,0}\|\le\min\Big\{2\rho,\frac{2\rho L\|w_{i,k}-w_{i,0}\|}{\|\nabla "
-        r"F_i(w_{i,k})\|+\|\nabla F_i(w_{i,0})\|}\Big\}$.",
-        f"{dunkl} >= 0 for -1 <= c <= 1, with |a-b| <= L|w_k - w_0| by smoothness; |u-v| <= 2 for unit vectors",
+        f"${widest.latex}$ and ${bound.latex}$.",
+        f"{dunkl} >= 0 for -1 <= c <= 1, with |a-b| <= L|w_k - w_0| by smoothness; {opposite}, its largest value",
         solver=second_certificate("z3", "Dunkl-Williams, p = |a|, q = |b|, c = cosine", dunkl_williams_by_z3),
     )
 
