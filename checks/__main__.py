@@ -29,7 +29,9 @@ from checks import report, runner
 @click.option("--readme", is_flag=True, help="Print the README's table of verdicts from the stored evidence.")
 @click.option("--labels", is_flag=True, help="Print how each verdict was decided; with --readme the counts.")
 @click.option("--findings", is_flag=True, help="Write docs/findings.md and its figures from the stored evidence.")
-@click.option("--mutations", is_flag=True, help="Mutate every proved theorem, write docs/proofs; --claim names some.")
+@click.option(
+    "--mutations", is_flag=True, help="Mutate all theorems and formulas, write docs/proofs; --claim names some."
+)
 @click.option("--worst-cases", is_flag=True, help="Solve the theorems' exact worst cases, write docs/proofs.")
 @click.option(
     "--limit",
@@ -46,9 +48,9 @@ def main(ids, papers, as_json, figures, draw, readme, labels, findings, mutation
     if math.isnan(limit):  # click's ranges let it pass
         raise UserError("limit", limit, "a positive number of seconds")
     if mutations:
-        from checks.proofs import mutate  # loads torch
+        from checks import formulas, proofs  # load torch
 
-        outcomes = mutate(ids, each=click.echo)
+        outcomes = proofs.mutate(ids, each=click.echo) | formulas.mutate(ids, each=click.echo)
         sys.exit(any(row["result"] == "survives" for rows in outcomes.values() for row in rows))
     if worst_cases:
         from checks.worst_cases import measure  # loads torch

@@ -14,7 +14,7 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
 from pathlib import Path
@@ -120,22 +120,33 @@ def stale(records: Mapping[str, Mapping[str, Any]]) -> list[str]:
     return [name for name, made in printing().items() if records.get(name, {}).get("formulas") != made]
 
 
-def mutate(names: Sequence[str] = (), folder: Path = FOLDER) -> dict[str, dict[str, Any]]:
-    """Mutate the formulas of the checks named, or of those whose formulas changed, on all cores; write the page."""
-    runner.import_theory()
+def mutate(
+    names: Sequence[str] = (), each: Callable[[str], None] = print, folder: Path = FOLDER
+) -> dict[str, list[dict[str, Any]]]:
+    """Mutations of the formulas of all checks, or of those that decide the claims named; writes the page at the end.
+
+    each: called with one line per mutation, and one per check.
+    """
+    known = printing()
     os.environ.pop(runner.KEPT_VARIABLE, None)
-    todo = [group(name)[0] for name in names] or stale(stored(folder))
+    todo = [group(name)[0] for name in names if name in registry.checks] if names else list(known)
+    found = {}
     folder.mkdir(parents=True, exist_ok=True)
     with ProcessPoolExecutor(os.cpu_count(), multiprocessing.get_context("fork")) as pool:
         jobs = {pool.submit(mutated, name): name for name in todo}
         for job in as_completed(jobs):
-            write_atomic(folder / f"{jobs[job]}.json", json.dumps(job.result(), indent=1) + "\n")
+            name, record = jobs[job], job.result()
+            found[name] = record["mutations"]
+            write_atomic(folder / f"{name}.json", json.dumps(record, indent=1) + "\n")
+            for row in found[name]:
+                each(f"{name:34} {row['result']:9} formula {row['formula']}: {row['what']}")
+            count = Counter(row["result"] for row in found[name])
+            each(f"{name}: {len(record['formulas'])} formulas, {dict(count)}; undecided in the text: {record['loose']}")
     for path in folder.glob("*.json"):
-        if path.stem not in registry.checks:
+        if path.stem not in known.keys() | found.keys():
             path.unlink()
-    records = stored(folder)
-    write_atomic(folder.with_suffix(".md"), page(records))
-    return {name: records[name] for name in todo}
+    write_atomic(folder.with_suffix(".md"), page(stored(folder)))
+    return found
 
 
 def page(records: Mapping[str, Mapping[str, Any]]) -> str:
@@ -155,8 +166,4 @@ def page(records: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 if __name__ == "__main__":
-    for claim, record in mutate(sys.argv[1:]).items():
-        for row in record["mutations"]:
-            print(f"{row['result']:9} {claim}, formula {row['formula']}: {row['what']}")
-        counts = Counter(row["result"] for row in record["mutations"])
-        print(f"{claim}: {len(record['formulas'])} formulas, {dict(counts)}; undecided in the text: {record['loose']}")
+    mutate(sys.argv[1:])

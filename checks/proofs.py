@@ -43,8 +43,9 @@ run that is known violates it: the stronger statement may be true.
 OUTSIDE = """## What no mutation reaches
 
 Claims that are proved, repaired or refuted on paper, by label. Every constant, term and exponent of a theorem is
-mutated. A check outside the theorems may name one constant that `checks/test_mutations.py` changes, and must then give
-another verdict. For the last column there are the [edits of every number](edits.md).
+mutated, and so are those of the [formulas](formulas.md) that a check prints. Another check may name one constant that
+`checks/test_mutations.py` changes, and must then give another verdict. For the last column there are the
+[edits of every number](edits.md).
 """
 
 
@@ -82,7 +83,7 @@ def mutate(
         (folder / "mutations").mkdir(exist_ok=True)
         write_atomic(folder / "mutations" / f"{name}.json", json.dumps(found[name], indent=1) + "\n")
     write_atomic(folder / "README.md", page(found))
-    write_atomic(folder / "mutations.md", unproved(found))
+    write_atomic(folder / "mutations.md", unproved(stored(folder)))
     return found
 
 
@@ -130,7 +131,7 @@ def unproved(found: Mapping[str, list[Mapping[str, Any]]]) -> str:
     """The page of the mutations that are not rejected, and of the claims that no mutation reaches."""
     rows = [[name, row["what"], row["result"]] for name, o in found.items() for row in o if row["result"] != "rejected"]
     listed = markdown_table(["theorem", "mutation", "result"], rows)
-    head = ["label", "theorem of these pages", "one constant of the check", "no mutation"]
+    head = ["label", "theorem of these pages", "printed formulas", "one constant of the check", "no mutation"]
     return "\n".join([UNPROVED, *listed, "", OUTSIDE, *markdown_table(head, reached()), ""])
 
 
@@ -142,10 +143,11 @@ def reached() -> list[list[str]]:
         record = kept[claim.id]
         if record["verdict"] in ("proved", "repaired", "refuted"):
             theorem = record["evidence"].get("repair", record["evidence"]).get("statements")
-            how = "theorem" if theorem else "constant" if registry.checks[claim.id].mutations else "none"
+            how = "theorem" if theorem else "formulas" if record["evidence"].get("formulas") else ""
+            how = how or ("constant" if registry.checks[claim.id].mutations else "none")
             count[record["evidence"]["label"], how] += 1
     return [
-        [label, *(str(count[label, how] or "") for how in ("theorem", "constant", "none"))]
+        [label, *(str(count[label, how] or "") for how in ("theorem", "formulas", "constant", "none"))]
         for label in LABELS
         if any(name == label for name, _ in count)
     ]

@@ -24,6 +24,7 @@ MAKERS: tuple[Callable[[], Statement], ...] = (
     statements.sampled,
     decreasing.statement,
     lyapunov.general,
+    momentum.general,
     statements.general,
     layers.layer,
     layers.layer_weights,
