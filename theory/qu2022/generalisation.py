@@ -12,6 +12,7 @@ from scipy.stats import binom
 from sympy.concrete.delta import deltasummation
 
 from theory.kit.exact import mp, mpf, rational_sqrt
+from theory.kit.formula import formula
 from theory.kit.search import worst_ratio
 from theory.kit.symbolic import MEAN_SQUARE, lagrange
 from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, always, check
@@ -64,15 +65,21 @@ def perturbation_of_a_network(scale: float = 1.0) -> Verdict:
     Verdict: proved; the sharp constant is e - 1.
     Reference: Qu et al. 2022, Lemma C.2; Neyshabur et al. 2018.
     """
-    depth = 40
-    change, product = _aligned(depth, Fraction(1, depth))
-    worst = float(change / product) / (scale * np.e)
-    if worst > 1:
-        return refuted({"depth": depth, "share": f"1/{depth}", "scale": str(Fraction(scale))}, worst)
-    t = sp.symbols("T", positive=True)
+    change, size, norms, t = sp.symbols("change A P T", positive=True)
+    names = {change: r"\|F(w+\delta,X)-F(w,X)\|", norms: r"\prod_j\|W_j\|"}
+    names[t] = r"\sum_j\frac{\|\delta_j\|}{\|W_j\|}"
+    bound = formula(change, "<=", sp.Rational(str(scale)) * sp.E * size * norms * t, names)
+    point = {"depth": 40, "share": "1/40", "scale": str(Fraction(scale))}
+    sides = _replay_aligned(point)
+    worst = float(sides.left / sides.right)
+    if sides.violated:
+        return refuted(point, worst)
+    grown, product = _aligned(40, Fraction(1, 40))
+    bound.holds_at({change: grown, size: 1, norms: 1, t: product})
     chord = sp.series((sp.exp(t) - 1) / t, t, 0, 6).removeO()
     require(all(c > 0 for c in sp.Poly(chord, t).all_coeffs()), "(e^T - 1)/T has positive Taylor coefficients 1/(n+1)!")
-    require(scale * float(sp.E) >= float(sp.E - 1), "constant at least e - 1")
+    constant = bound.right / (size * norms * t)
+    require(constant.is_number and constant >= sp.E - 1, "constant at least e - 1")
     return proved(
         recursion_of_c2() + "; 1 + t <= e^t; (e^T - 1)/T = sum T^n/(n+1)! increases, hence <= e - 1 for T <= 1",
         worst,
@@ -86,17 +93,14 @@ def condition_of_c2() -> Verdict:
 
     Statement: without it the bound of Lemma C.2 can fail.
     Assumptions: as Lemma C.2 without the condition.
-    Method: aligned scalar network with d = 3, |delta_j| = 2 |W_j|: 3^3 - 1 = 26 against 6 e < 16.4.
+    Method: aligned scalar network with d = 3, |delta_j| = 2 |W_j|: 3^3 - 1 = 26 against 6 e.
     Verdict: proved by the example.
     Reference: Qu et al. 2022, Lemma C.2.
     """
     change, product = _aligned(3, Fraction(2))
-    above_e = Fraction(2719, 1000)
-    require(change > product * above_e and float(above_e) > np.e, f"{change} > {product * above_e} > {product} e")
-    return proved(
-        f"scalar weights 1, perturbations 2, depth 3: change {change} > {product} e, as e < {above_e}",
-        float(change / product) / np.e,
-    )
+    excess = formula(change, ">", product * sp.E)
+    found = excess.holds_at({})
+    return proved(f"scalar weights 1, perturbations 2, depth 3: change {found}", float(excess.left / excess.right))
 
 
 def _replay_power(evidence) -> Replay:
@@ -114,25 +118,35 @@ def elementary_inequalities(scale: float = 1.0) -> Verdict:
         1 +- 1/d the product changes by at most e and at least e^(-d/(d-1)).
     Assumptions: d >= 2.
     Method: d log(1 + 1/d) <= 1 and (d-1) log(1 - 1/d) = -(d-1) log(1 + 1/(d-1)) >= -1, both from log(1 + y) <= y,
-        whose derivative of the difference is y/(1 + y); rational spot checks.
+        whose derivative of the difference is y/(1 + y); exact values at four depths.
     Verdict: proved.
     Reference: Qu et al. 2022, proof of Theorem C.3.
     """
-    y, d = sp.symbols("y d", positive=True)
-    slope = require_identity(sp.diff(y - sp.log(1 + y), y), y / (1 + y), "derivative of y - log(1 + y)")
+    y, d, before, after = sp.symbols("y d before after", positive=True)
+    factor = sp.Rational(str(scale))
+    names = {before: r"\prod_j\|W_j\|", after: r"\prod_j\|\widetilde W_j\|"}
+    grown = formula((1 + 1 / d) ** d, "<=", factor * sp.E)
+    shrunk = formula(1 / sp.E, "<=", (1 - 1 / d) ** (d - 1))
+    upper = formula(after, "<=", factor * sp.E * before, names)
+    lower = formula(after, ">=", sp.exp(-d / (d - 1)) * before, names)
     point = {"d": 50, "scale": str(Fraction(scale))}
     if _replay_power(point).violated:
         return refuted(point, None)
     require(scale >= 1, "the constant is at least e")
-    inverse = require_identity(1 / (1 - 1 / d), 1 + 1 / (d - 1), "1/(1 - 1/d) = 1 + 1/(d - 1)")
-    depths, above = (2, 3, 10, 50), Fraction(2719, 1000)
-    for depth in depths:
-        require(Fraction(depth + 1, depth) ** depth < above, f"(1 + 1/d)^d at d = {depth}")
-        require(Fraction(depth - 1, depth) ** (depth - 1) > 1 / above, f"(1 - 1/d)^(d-1) at d = {depth}")
-    return proved(
-        f"{slope}, >= 0; {inverse}; the product bounds are d-th powers, (1 - 1/d)^d = ((1 - 1/d)^(d-1))^(d/(d-1)), "
-        f"with {above} for e also tried at d = {', '.join(map(str, depths))}"
-    )
+    tried = [bound.holds_at({d: depth}) for bound in (grown, shrunk) for depth in (2, 3, 10, 50)]
+    slope = require_identity(sp.diff(y - sp.log(1 + y), y), y / (1 + y), "derivative of y - log(1 + y)")
+    steps = [f"{slope}, >= 0"]
+    for bound, depth in ((grown, 1 / y), (shrunk, 1 + 1 / y)):
+        sides = (sp.log(sp.simplify(side.subs(d, depth))) for side in (bound.right, bound.left))
+        right, left = (sp.expand_log(side, force=True) for side in sides)
+        room = (y - sp.log(1 + y)) / y + (sp.log(factor) if bound is grown else 0)
+        steps.append(require_identity(right - left, room, f"log of the sides, d = {depth}"))
+    power = d / shrunk.right.as_base_exp()[1]  # (1 - 1/d)^d as a power of the right side
+    steps += [
+        require_identity(upper.right, before * grown.right, "product at most (1 + 1/d)^d as large"),
+        require_identity(lower.right, before * shrunk.left**power, "product at least (1 - 1/d)^d as large"),
+    ]
+    return proved("; ".join(steps), tried=tried)
 
 
 @check("qu22-C.3-tail", mutations=((0.5, "refuted"), (1.5, "proved")), replay=lambda evidence: _replay_union(evidence))
@@ -147,13 +161,17 @@ def tail_and_union(scale: float = 1.0) -> Verdict:
     Verdict: proved, given the cited matrix tail bound.
     Reference: Qu et al. 2022, proof of Theorem C.3; Tropp 2012.
     """
-    h, d = sp.symbols("h d", positive=True)
+    h, d, t, lam, chance, largest = sp.symbols("h d t lambda chance largest", positive=True)
+    names = {chance: r"\Pr[\varphi_W\|\delta_j\|/\|W_j\|>t]", largest: r"\max_j\varphi_W\|\delta_j\|/\|W_j\|"}
+    factor = sp.Rational(str(scale))
+    tail = formula(chance, "<=", 2 * h * sp.exp(-(t**2) / (2 * h * lam**2)), names)
+    radius = formula(largest, "<=", lam * sp.sqrt(2 * h * factor * sp.log(4 * h * d)), names)
     point = {"h": 10, "d": 3, "scale": str(Fraction(scale))}
     if _replay_union(point).left > mp.mpf(1) / 2 + mp.mpf(10) ** -40:
         return refuted(point, None)
     require(scale >= 1, "the exponent is at least log(4hd), and 4hd >= 1")
     union = require_identity(
-        2 * d * h * sp.exp(-sp.log(4 * h * d)), sp.Rational(1, 2), "union bound at t^2 = 2h log(4hd)"
+        d * tail.right.subs(t, radius.right), (4 * h * d) ** (1 - factor) / 2, "d layers, each above the radius"
     )
     return proved(f"variance parameter h lambda^2: {_variance_parameter()}; {union}", tested_at=point)
 
@@ -176,6 +194,11 @@ def _replay_union(evidence) -> Replay:
     return Replay({"h, d >= 1": BY_CONSTRUCTION}, left, mp.mpf(1) / 2)
 
 
+def _printed_lambda(gamma: sp.Symbol, depth: sp.Symbol, width: sp.Symbol, norm: sp.Symbol, phi: sp.Symbol) -> sp.Expr:
+    """The printed scale of the posterior, phi^d the product of the spectral norms."""
+    return gamma / (32 * sp.E * depth * norm * phi ** (depth - 1) * sp.sqrt(width * sp.log(4 * width * depth)))
+
+
 @check("qu22-C.3-lambda")
 def choice_of_lambda() -> Verdict:
     """Choice of lambda and the margin fraction.
@@ -188,17 +211,17 @@ def choice_of_lambda() -> Verdict:
         32/(e sqrt(2)) = 8.32 for the exact factor e^2 (enough for gamma/8).
     Reference: Qu et al. 2022, proof of Theorem C.3.
     """
-    gamma, depth, width, norm, phi = sp.symbols("gamma d h A phi", positive=True)
-    lam = gamma / (32 * sp.E * depth * norm * phi ** (depth - 1) * sp.sqrt(width * sp.log(4 * width * depth)))
-    size = depth * norm * phi ** (depth - 1) * lam * sp.sqrt(2 * width * sp.log(4 * width * depth))
-    printed = sp.simplify(gamma / (4 * sp.E * size))
-    exact = sp.simplify(gamma / (sp.E**2 * size))
-    first = require_identity(printed, 4 * sp.sqrt(2), "c for the factor 4e")
-    second = require_identity(exact, 16 * sp.sqrt(2) / sp.E, "c for the factor e^2")
+    gamma, depth, width, norm, phi, lam, c = sp.symbols("gamma d h A phi lambda c", positive=True)
+    rule = formula(lam, "==", _printed_lambda(gamma, depth, width, norm, phi), {phi: r"\varphi_W"})
+    printed = formula(c, "==", 4 * sp.sqrt(2), {c: "c_{4e}"})
+    exact = formula(c, "==", 16 * sp.sqrt(2) / sp.E, {c: "c_{e^2}"})
+    size = depth * norm * phi ** (depth - 1) * rule.right * sp.sqrt(2 * width * sp.log(4 * width * depth))
+    first = require_identity(gamma / (4 * sp.E * size), printed.right, "c for the factor 4e")
+    second = require_identity(gamma / (sp.E**2 * size), exact.right, "c for the factor e^2")
     quarter, eighth = 4, 8  # c that the printed and the exact factor ask for
-    require(quarter <= float(printed) < eighth <= float(exact), f"c >= {quarter}, c < {eighth}, c >= {eighth}")
-    asked = {"gamma/4": quarter, "gamma/8": eighth}
-    return proved(f"{first}; {second}", None, c_printed=float(printed), c_exact=float(exact), c_asked=asked)
+    found = {"c_printed": float(printed.right), "c_exact": float(exact.right)}
+    require(quarter <= found["c_printed"] < eighth <= found["c_exact"], f"c >= {quarter}, c < {eighth}, c >= {eighth}")
+    return proved(f"{first}; {second}", None, c_asked={"gamma/4": quarter, "gamma/8": eighth}, **found)
 
 
 def _kl_values(v) -> tuple[Fraction, Fraction]:
@@ -232,19 +255,16 @@ def divergence_term() -> Verdict:
     Verdict: repaired with the squares.
     Reference: Qu et al. 2022, proof of Theorem C.3.
     """
-    gamma, width, norm, f1, f2, a, b = sp.symbols("gamma h A F1 F2 a b", positive=True)
-    depth, phi = 2, sp.sqrt(a * b)
-    lam = gamma / (32 * sp.E * depth * norm * phi ** (depth - 1) * sp.sqrt(width * sp.log(4 * width * depth)))
-    exact = sum(f**2 / (2 * (w * lam / phi) ** 2) for f, w in ((f1, a), (f2, b)))
+    gamma, depth, width, norm, phi = sp.symbols("gamma d h A phi", positive=True)
+    frobenius, spectral, norms, layer = sp.symbols("F W P KL_j", positive=True)
+    names = {frobenius: r"\|W_j\|_F", spectral: r"\|W_j\|", norms: r"\prod_i\|W_i\|", layer: r"\mathrm{KL}_j"}
     factor = 512 * sp.exp(2) * depth**2 * norm**2 * width * sp.log(4 * width * depth) / gamma**2
-    squared = factor * a**2 * b**2 * (f1**2 / a**2 + f2**2 / b**2)
-    certificate = require_identity(exact, squared, "KL for two layers")
-    return repaired(
-        {"c": 100, "d": 3, "h": 4},
-        r"$\mathrm{KL}=\frac{512e^2d^2A^2h\log(4hd)}{\gamma^2}\prod_j\|W_j\|^2\sum_j\frac{\|W_j\|_F^2}{\|W_j\|^2}$",
-        certificate,
-        None,
-    )
+    share = formula(layer, "==", factor * norms**2 * frobenius**2 / spectral**2, names)
+    deviation = spectral * _printed_lambda(gamma, depth, width, norm, phi) / phi
+    right = share.right.subs(norms, phi**depth)
+    certificate = require_identity(frobenius**2 / (2 * deviation**2), right, "share of any layer, prod|W_i| = phi^d")
+    text = rf"$\mathrm{{KL}}=\sum_j\mathrm{{KL}}_j$ with ${share.latex}$"
+    return repaired({"c": 100, "d": 3, "h": 4}, text, certificate, None)
 
 
 def _cover_sides(evidence) -> Replay:
@@ -277,6 +297,10 @@ def size_of_the_cover() -> Verdict:
     reach = require_identity(
         sp.diff(sp.log(1 + y) - sp.log(1 - y) - 2 * y, y), 2 * y**2 / (1 - y**2), "derivative of log((1+y)/(1-y)) - 2y"
     )
+    n, entropy, d, log_m = sp.symbols("n entropy d log_M", positive=True)
+    names = {log_m: r"\log M", entropy: r"\log n"}
+    cover = formula(n, "<=", sp.E * (d * log_m) ** d, names)
+    size = formula(entropy, "<=", d * sp.log(d * log_m) + 1, names)
     counts, largest = {}, 0.0
     for bound in (3, 10, 1000, 10**6):
         for depth in (2, 5, 20, 200):
@@ -284,18 +308,24 @@ def size_of_the_cover() -> Verdict:
             require(points <= depth * log(bound) + 1, f"points of a layer at M = {bound}, d = {depth}")
             counts[f"M = {bound}, d = {depth}"] = points
             largest = max(largest, (points / (depth * log(bound))) ** depth)
-    require(largest <= float(sp.E), "points of all layers over (d log M)^d")
+            cover.holds_at({n: points**depth, d: depth, log_m: sp.log(bound)})
+    # n <= (d log M + 1)^d, y = 1/(d log M), d y = 1/log M <= 1
+    logarithm = sp.expand_log(sp.log(cover.right), force=True)
+    room = sp.expand_log((logarithm - d * sp.log((1 + y) / y)).subs(log_m, 1 / (d * y)), force=True)
+    rest = 1 - d * y + d * (y - sp.log(1 + y))
+    fits = require_identity(room, rest, "log of e (d log M)^d over (d log M + 1)^d")
+    logs = require_identity(sp.expand_log(size.right, force=True), logarithm, "logarithm of the size")
     example = {"d": 2, "log10_M": 200, "c": 100}
     sides = _cover_sides({"counterexample": example})
     return repaired(
         example,
-        r"At most $e\,(d\log M)^d$ points for $M\ge e$, $d\ge2$, contributing $d\log(d\log M)+1$ to the logarithm.",
-        reach
-        + " >= 0 for y = 1/d < 1, hence log((d+1)/(d-1)) >= 2/d; (1 + 1/(d log M))^d <= e^(1/log M) <= e for M >= e",
+        f"For $M\\ge e$ and more than one layer, ${cover.latex}$ points suffice, and ${size.latex}$.",
+        f"{reach} >= 0 for y = 1/d < 1, hence log((d+1)/(d-1)) >= 2/d, so d log M + 1 points for each layer; {fits} >= "
+        f"0 for M >= e, since d y = 1/log M and log(1 + y) <= y; {logs}",
         float(sides.left / sides.right),
         points_per_layer=counts,
         points_at_a_million_and_two_layers={"needed": counts["M = 1000000, d = 2"] ** 2, "printed": 8 * log(10**6)},
-        largest_share_of_the_stated_size=largest,
+        largest_share_of_the_size_without_e=largest,
     )
 
 
@@ -310,9 +340,19 @@ def union_over_clients() -> Verdict:
     Verdict: proved.
     Reference: Qu et al. 2022, end of the proof of Theorem C.3.
     """
-    count, zeta = sp.symbols("N zeta", positive=True)
-    union = require_identity(count * (zeta / count), zeta, "union bound")
-    return proved(f"{union}; x_i here the square root for client i: " + lagrange(MEAN_SQUARE))
+    count, zeta, level, entry, x, mean_root, mean, roots, squares = sp.symbols("N zeta p l x r a R Q", positive=True)
+    names = {level: r"\zeta_i", entry: r"\log\frac{x}{\zeta_i}", mean_root: r"\frac1N\sum_i\sqrt{a_i}"}
+    names[mean] = r"\frac1N\sum_ia_i"
+    share = formula(level, "==", zeta / count, names)
+    term = formula(entry, "==", sp.log(count * x / zeta), names)
+    root = formula(mean_root, "<=", sp.sqrt(mean), names)
+    union = require_identity(count * share.right, zeta, "union bound")
+    logs = require_identity(term.right, sp.log(x / share.right), "log(x/zeta) for each client")
+    sides = root.at({mean_root: roots / count, mean: squares / count})
+    spread = require_identity(
+        sides[1] ** 2 - sides[0] ** 2, (count * squares - roots**2) / count**2, "Q = sum x_i^2 and R = sum x_i"
+    )
+    return proved(f"{union}; {logs}; {spread}, x_i here the square root for client i: " + lagrange(MEAN_SQUARE))
 
 
 @check("qu22-C.3-AvsB")
