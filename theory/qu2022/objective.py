@@ -8,6 +8,7 @@ import numpy as np
 import sympy as sp
 
 from theory.kit.exact import mp
+from theory.kit.formula import Formula, formula
 from theory.kit.symbolic import lagrange, total
 from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
 from theory.qu2022 import figures
@@ -50,12 +51,15 @@ def pooled_risk(scale: float = 1.0) -> Verdict:
     point = {"losses": [[1] * int(2 * scale), [0, 0]]}
     if _replay_pooled(point).violated:
         return refuted(point, None)
-    N, m, client, everyone = sp.symbols("N m S_i sum_S_i", positive=True)
-    average = total(client / m, {client: everyone}, N) / N
-    pooled = everyone / total(m, {client: everyone}, N)
+    N, m, client, everyone, risk = sp.symbols("N m S_i sum_S_i F", positive=True)
+    names = {risk: r"\frac1N\sum_iF_i(w)", everyone: r"\sum_{i,j}\ell(w;\xi_{ij})"}
+    pooled = formula(risk, "==", everyone / (N * m), names)
+    sums = {client: everyone}
+    average = require_identity(total(client / m, sums, N) / N, pooled.right, "(1/N) sum_i S_i/m, S_i any m losses")
+    weights = require_identity(everyone / total(m, sums, N), pooled.right, "(sum_i S_i)/(sum_i m), any N and m")
     sizes = _dirichlet_sizes()
     return proved(
-        require_identity(average, pooled, "(1/N) sum_i S_i/m = (sum_i S_i)/(sum_i m), any N and m, S_i any m losses"),
+        f"{average}; {weights}",
         1.0,
         dirichlet_largest_over_smallest_client=float(sizes.max() / sizes.min()),
         tested_at=point,
@@ -81,14 +85,17 @@ def squared_norm_constraint() -> Verdict:
     Verdict: repaired: they agree only for rho = 1; the constraint |delta|^2 <= rho^2 is meant.
     Reference: Qu et al. 2022, eq. (2) and the line after it.
     """
-    radius = sp.symbols("rho", positive=True)
-    solutions = sp.solve(sp.sqrt(radius) - radius, radius)
-    require(solutions == [1], "sqrt(rho) = rho with rho > 0 only at rho = 1")
+    radius, size = sp.symbols("rho size", positive=True)
+    squared, ball = (formula(size**power, "<=", radius**power, {size: r"\|\delta_i\|"}) for power in (2, 1))
+    require(sp.solve(sp.sqrt(radius) - radius, radius) == [1], "sqrt(rho) = rho with rho > 0 only at rho = 1")
+    step = sp.Matrix([3, 4]) / 10  # rho g/|g| of eq. (4) for g = (3, 4) and rho = 1/2
+    same = require_identity(squared.room, ball.room * (radius + size), "rooms of the two constraints")
     return repaired(
         {"rho": "1/4", "root_of_rho": "1/2"},
-        r"$\max_{\|\delta_i\|_2^2\le\rho^2}$, equivalently $\|\delta_i\|_2\le\rho$",
-        f"sqrt(rho^2) - rho = {sp.simplify(sp.sqrt(radius**2) - radius)} for rho > 0: the two balls are the same set",
+        f"the maximum over ${squared.latex}$, equivalently ${ball.latex}$",
+        f"{same}, where rho + |delta| > 0: the two balls are the same set",
         2.0,
+        attained=ball.attained_at({size: step.norm(), radius: sp.Rational(1, 2)}),
         radius_for_the_papers_values={str(r): float(r) ** 0.5 for r in (0.2, 0.5, 0.6)},
     )
 
@@ -112,15 +119,20 @@ def maximum_of_the_average() -> Verdict:
     Verdict: repaired: only <= holds.
     Reference: Qu et al. 2022, eq. (2).
     """
-    N, a, s, values, slacks = sp.symbols("N a_i s_i sum_a sum_s", positive=True)
-    gap = total(a + s, {a: values, s: slacks}, N) / N - values / N
+    N, a, s, values, slacks, whole, maxima = sp.symbols("N a_i s_i sum_a sum_s f sum_f_i", positive=True)
+    names = {whole: r"\tilde f(\tilde w)", maxima: r"\sum_i\tilde f_i(\tilde w)"}
+    bound = formula(whole, "<=", maxima / N, names)
+    equal = _replay_opposite({"slopes": [3, 3], "rho": "1/2"})
+    attained = bound.attained_at({whole: equal.left, maxima: 2 * equal.right, N: 2})
+    gap = bound.room.subs({whole: values / N, maxima: total(a + s, {a: values, s: slacks}, N)})
     label = "mean of maxima - value of the mean, s_i = max_i - a_i >= 0, any N, sums over i by linearity"
     certificate = require_identity(gap, slacks / N, label)
     return repaired(
         {"slopes": [1, -1], "rho": "1/2"},
-        r"$\tilde f(\tilde w)\le\frac1N\sum_i\tilde f_i(\tilde w)$",
+        f"${bound.latex}$",
         certificate + "; take the maximum over delta on the left",
         None,
+        attained=attained,
     )
 
 
@@ -150,10 +162,12 @@ def expansion_error(scale: float = 1.0) -> Verdict:
     Verdict: proved, and the constant is sharp.
     Reference: Qu et al. 2022, eq. (3).
     """
-    t, smooth, rho, w = sp.symbols("t L rho w", positive=True)
-    integral = require_identity(sp.integrate(smooth * t * rho**2, (t, 0, 1)), smooth * rho**2 / 2, "remainder")
-    error = smooth / 2 * (w + rho) ** 2 - smooth / 2 * w**2 - rho * smooth * w
-    tight = require_identity(error, smooth * rho**2 / 2, "error for F = L x^2/2, w > 0")
+    t, smooth, rho, w, error = sp.symbols("t L rho w error", positive=True)
+    name = r"|\max_{\|\delta\|\le\rho}F_i(w+\delta)-F_i(w)-\rho\|\nabla F_i(w)\||"
+    bound = formula(error, "<=", smooth * rho**2 / 2, {error: name})
+    integral = require_identity(sp.integrate(smooth * t * rho**2, (t, 0, 1)), bound.right, "remainder")
+    quadratics = smooth / 2 * (w + rho) ** 2 - smooth / 2 * w**2 - rho * smooth * w
+    tight = require_identity(quadratics, bound.right, "error for F = L x^2/2, w > 0")
     point = {"w": 1, "rho": 1, "L": 1, "scale": str(Fraction(scale))}
     if _replay_taylor(point).violated:
         return refuted(point, 1 / scale)
@@ -182,12 +196,14 @@ def closed_form_of_the_ascent() -> Verdict:
     Verdict: repaired: delta = rho g/|g|, as in eq. (4); absolute-value bars may be lost in the text at hand.
     Reference: Qu et al. 2022, eq. (3).
     """
-    norm = sp.symbols("n", positive=True)
-    attained = require_identity(norm**2 / norm, norm, "<g/|g|, g> = |g| = n, any dimension")
-    certificate = f"{attained}; nothing is larger: {lagrange('a = delta, b = g')}"
-    return repaired(
-        {"gradient": [-1, 2], "rho": "1/2"}, r"$\delta_i=\rho\,\nabla F_i(w)/\|\nabla F_i(w)\|$", certificate, None
-    )
+    norm, rho, step = sp.symbols("n rho delta", positive=True)
+    g = sp.Symbol("slope", real=True)  # one coordinate, the sum of its squares is n^2
+    names = {g: r"\nabla F_i(w)", norm: r"\|\nabla F_i(w)\|", step: r"\delta_i"}
+    rule = formula(step, "==", rho * g / norm, names)
+    inside = require_identity(total(rule.right**2, {g**2: norm**2}), rho**2, "|delta|^2, any dimension")
+    attained = require_identity(total(rule.right * g, {g**2: norm**2}), rho * norm, "<delta, g>, any dimension")
+    certificate = f"{inside}; {attained}; nothing is larger: {lagrange('a = delta, b = g')}"
+    return repaired({"gradient": [-1, 2], "rho": "1/2"}, f"${rule.latex}$", certificate, None)
 
 
 def _bias_run(a, b, distance, rho) -> tuple[Fraction, Fraction, bool]:
@@ -221,17 +237,31 @@ def effect_on_distribution_shift() -> Verdict:
         stationary point on this family only when the curvatures agree.
     Reference: Qu et al. 2022, Section 2.2.
     """
-    a, b, d, rho = sp.symbols("a b d rho", positive=True)
+    a, b, d, rho, slope = sp.symbols("a b d rho slope", positive=True)
+    size = formula(slope, "==", sp.Abs(b - a) * rho / 2, {slope: r"|\nabla F|"})
     x = (b * d + (b - a) * rho) / (a + b)
     fixed = require_identity(a * (x + rho) + b * (x - rho - d), sp.Integer(0), "mean perturbed gradient")
-    bias = require_identity((a * x + b * (x - d)) / 2, (b - a) * rho / 2, "grad F at the fixed point")
     point = {"a": 1, "b": 3, "distance": 1, "rho": "1/4"}
-    require(_bias_run(*instance(point).values())[2], "fixed under an exact round")
-    corrected = r"at the fixed point between the centres $|\nabla F|=\tfrac12|b-a|\rho$; zero iff $a=b$"
+    _, gradient, stays = _bias_run(*instance(point).values())
+    require(stays, "fixed under an exact round")
+    size.holds_at({**instance(point), slope: abs(gradient)})
+    bias = require_identity(((a * x + b * (x - d)) / 2) ** 2, size.right**2, "grad F squared at the fixed point")
+    corrected = f"at the fixed point between the centres ${size.latex}$; zero iff $a=b$"
     return repaired(point, corrected, f"{fixed}; {bias}", None)
 
 
-SHARP_SMOOTHING = sp.sqrt(2 / sp.pi)
+def _smoothed(G: sp.Symbol, eps: sp.Symbol) -> tuple[Formula, str]:
+    """Smoothness of E f(w + eps z) for a G-Lipschitz f, with the sharp constant, and its certificate."""
+    constant, r, x = sp.symbols("constant r x", positive=True)
+    bound = formula(constant, "<=", sp.sqrt(2 / sp.pi) * G / eps, {constant: r"L_\epsilon"})
+    variation = sp.erf(r / (2 * sp.sqrt(2) * eps))  # 2 Phi(r/(2 eps)) - 1
+    slope = require_identity(sp.diff(2 * G * variation, r).subs(r, 0), bound.right, "slope of 2G TV at r = 0")
+    bend = sp.simplify(sp.diff(variation, r, 2) / sp.exp(-(r**2) / (8 * eps**2)))
+    require(bend.is_negative, "concave total variation")
+    smoothed = G * (x * sp.erf(x / (sp.sqrt(2) * eps)) + eps * sp.sqrt(2 / sp.pi) * sp.exp(-(x**2) / (2 * eps**2)))
+    attained = require_identity(sp.diff(smoothed, x, 2).subs(x, 0), bound.right, "curvature of E G|x + eps z| at 0")
+    below = f"its second derivative {bend} exp(-r^2/(8 eps^2)) < 0, so 2G TV is below its tangent"
+    return bound, f"{slope}; {below}; {attained}"
 
 
 def _replay_smoothing(evidence) -> Replay:
@@ -255,23 +285,13 @@ def gaussian_smoothing(scale: float = 1.0) -> Verdict:
     Verdict: proved; the sharp constant is sqrt(2/pi) = 0.798 in place of 2.
     Reference: Qu et al. 2022, Remark 2.1; Nesterov and Spokoiny 2017.
     """
-    r, x = sp.symbols("r x", positive=True)
-    variation = sp.erf(r / (2 * sp.sqrt(2)))  # 2 Phi(r/2) - 1, eps = 1
-    slope = sp.simplify(sp.diff(2 * variation, r).subs(r, 0))
-    concave = sp.simplify(sp.diff(variation, r, 2) / sp.exp(-(r**2) / 8))
-    require(slope == SHARP_SMOOTHING and concave.is_negative, "concave total variation with slope sqrt(2/pi)")
-    smoothed = sp.diff(x * sp.erf(x / sp.sqrt(2)) + sp.sqrt(2 / sp.pi) * sp.exp(-(x**2) / 2), x, 2)
-    require(sp.simplify(smoothed.subs(x, 0) - SHARP_SMOOTHING) == 0, "second derivative of E|x + z| at 0")
-    worst = float(SHARP_SMOOTHING) / (2 * scale)
+    G, eps = sp.symbols("G epsilon", positive=True)
+    bound, certificate = _smoothed(G, eps)
+    sharp = float(bound.right.subs({G: 1, eps: 1}))
+    worst = sharp / (2 * scale)
     if worst > 1:
         return refuted({"f": "|x|", "G": 1, "eps": 1, "scale": str(Fraction(scale))}, worst)
-    return proved(
-        f"2 TV(r) = 2 erf(r/(2 sqrt 2)) has slope {slope} at 0 and second derivative {concave} exp(-r^2/8) < 0, "
-        f"so that "
-        f"2 TV(r) <= sqrt(2/pi) r; E|x + z| attains sqrt(2/pi) at 0",
-        worst,
-        sharp_constant=float(SHARP_SMOOTHING),
-    )
+    return proved(certificate, worst, sharp_constant=sharp)
 
 
 def _ball_slope(x: Fraction, rho: Fraction, smooth: Fraction) -> Fraction:
@@ -306,18 +326,22 @@ def smoothness_of_the_perturbed_loss() -> Verdict:
     Verdict: repaired.
     Reference: Qu et al. 2022, Assumption 1, Remark 2.1.
     """
-    x, rho, smooth = sp.symbols("x rho L", positive=True)
-    jump = sp.limit(smooth * (x + rho) - (-smooth * (x + rho)), x, 0, "+")
-    require_identity(jump, 2 * smooth * rho, "jump of the derivative at 0")
-    curvature = require_identity(sp.diff(smooth * x**2 / 2, x, 2), smooth, "second derivative of F_i = L x^2/2")
+    x, rho, smooth, G, eps, kink, constant, z = sp.symbols("x rho L G epsilon kink constant z", positive=True)
+    jump = formula(kink, "==", 2 * smooth * rho, {kink: r"|\tilde f_i'(0+)-\tilde f_i'(0-)|"})
+    inherited = formula(constant, "<=", smooth, {constant: r"L_\epsilon"})
+    smoothed, certificate = _smoothed(G, eps)
+    sides = sp.limit(smooth * (x + rho) - (-smooth * (x + rho)), x, 0, "+")
+    kinked = require_identity(sides, jump.right, "jump of the derivative at 0")
+    mean = total(smooth * (x + eps * z) ** 2 / 2, {z: sp.Integer(0), z**2: sp.Integer(1)})
+    curvature = require_identity(sp.diff(mean, x, 2), inherited.right, "curvature of E L(x + eps z)^2/2 for any eps")
     point = {"x": "1/100", "rho": "1/2", "L": 1, "G": 2}
     margin = (Fraction(1, 100) + Fraction(1, 2)) / Fraction(1, 100)
     return repaired(
         point,
-        r"Assumption 1 for $F_i$; not for $\tilde f_i=\max_{\|\delta\|\le\rho}F_i(\cdot+\delta)$, whose "
-        r"gradient jumps by "
-        r"$2L\rho$ at a minimiser. Smoothing by $\mathcal N(0,\epsilon^2I)$ gives $\min(L,\sqrt{2/\pi}\,G/\epsilon)$",
-        curvature + "; averaging keeps L, and sqrt(2/pi) G/eps is the certificate of qu22-rem2.1-smoothing",
+        r"$F_i$ is assumed to be $L$-smooth, not $\tilde f_i=\max_{\|\delta\|\le\rho}F_i(\cdot+\delta)$: if $F_i$ is "
+        f"the Huber loss, ${jump.latex}$ at its minimiser. Averaging a $G$-Lipschitz $F_i$ over Gaussian perturbations "
+        f"of deviation $\\epsilon$ gives a smoothness constant with ${inherited.latex}$ and ${smoothed.latex}$",
+        f"{kinked}; {curvature}; averaging keeps L; {certificate}",
         float(margin),
     )
 
@@ -338,13 +362,19 @@ def smoothness_and_speed(scale: float = 1.0) -> Verdict:
     """
     slope = sp.expand(sp.diff(sum(RATE_FULL), L))
     require(all(term.is_positive for term in sp.Add.make_args(slope)), "every term of the derivative is positive")
-    kappa = sp.symbols("kappa", positive=True)
-    contraction = sp.simplify(sp.diff((kappa - 1) / (kappa + 1), kappa))
+    kappa, mu, rate = sp.symbols("kappa mu q", positive=True)
+    factor = formula(rate, "==", (kappa - 1) / (kappa + 1))
+    step = 2 / (L + mu)
+    ends = [
+        require_identity(side.subs(L, kappa * mu), factor.right, f"contraction at curvature {curvature}")
+        for curvature, side in ((mu, 1 - step * mu), (L, step * L - 1))
+    ]
+    contraction = sp.simplify(sp.diff(factor.right, kappa))
     require(contraction.is_positive, "the contraction factor increases with kappa")
     point = {"kappa_small": 2, "kappa_large": 4, "claimed_sign": 1 if scale > 0 else -1}
     if _replay_rate(point).violated:
         return refuted(point, None)
-    reason = f"d bound/dL = {slope} > 0; d/dkappa (kappa - 1)/(kappa + 1) = {contraction} > 0"
+    reason = f"d bound/dL = {slope} > 0; {'; '.join(ends)}; its derivative in kappa is {contraction} > 0"
     return proved(reason, None, tested_at=point)
 
 
