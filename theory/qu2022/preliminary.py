@@ -7,8 +7,9 @@ from fractions import Fraction
 import sympy as sp
 
 from theory.kit import certificates, lemmas
+from theory.kit.formula import Formula, formula
 from theory.kit.second_certificate import second_certificate, three_term_split_by_z3
-from theory.kit.symbolic import MEAN_SQUARE, lagrange, total
+from theory.kit.symbolic import total
 from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
 from theory.qu2022 import figures
 from theory.qu2022.common import instance, proved, ratio, refuted, repaired, require, require_identity
@@ -32,10 +33,12 @@ def young_inequality(scale: float = 1.0) -> Verdict:
     Verdict: proved.
     Reference: Qu et al. 2022, Lemma A.1 (1).
     """
-    u, v, a = sp.symbols("u v a", positive=True)
-    certificate = require_identity(
-        (1 + a) * u**2 + (1 + 1 / a) * v**2 - (u + v) ** 2, (a * u - v) ** 2 / a, "right - left, per coordinate"
-    )
+    u, v, a, whole = sp.symbols("u v a sum2", positive=True)
+    names = {u: r"\|u\|", v: r"\|v\|", whole: r"\|u+v\|^2"}
+    bound = formula(whole, "<=", (1 + a) * u**2 + (1 + 1 / a) * v**2, names)
+    attained = bound.attained_at({u: 2, v: 6, a: 3, whole: 64})
+    room = bound.room.subs(whole, (u + v) ** 2)
+    certificate = require_identity(room, (a * u - v) ** 2 / a, "right - left, per coordinate")
     point = {"u": 1, "v": 1, "a": 1, "scale": str(Fraction(scale))}
     sides = _replay_young(point)
     margin = ratio(sides.left, sides.right)
@@ -43,13 +46,14 @@ def young_inequality(scale: float = 1.0) -> Verdict:
         return refuted(point, margin)
     require(scale >= 1, "the right side is at least the printed one")
     reason = certificate + "; a square over a > 0; scaling the right side up keeps the inequality"
-    return proved(reason, margin, tested_at=point)
+    return proved(reason, margin, tested_at=point, attained=attained)
 
 
-def gram_matrix(count: int) -> str:
-    """tau sum v_i^2 - (sum v_i)^2 as z^T Q z with a rational Q, positive semidefinite by exact elimination."""
+def gram_matrix(bound: Formula, count: int) -> str:
+    """The room for so many vectors as z^T Q z with a rational Q, positive semidefinite by exact elimination."""
     v = sp.symbols(f"v0:{count}")
-    return certificates.sum_of_squares(count * sum(x**2 for x in v) - sum(v) ** 2, basis=list(v))
+    left, right = bound.at({"whole": sum(v) ** 2, "squares": sum(x**2 for x in v), "tau": count})
+    return certificates.sum_of_squares(right - left, basis=list(v))
 
 
 def _replay_equal(evidence) -> Replay:
@@ -65,9 +69,9 @@ def relaxed_triangle_inequality(scale: float = 1.0) -> Verdict:
 
     Statement: |sum v_i|^2 <= tau sum |v_i|^2, and E|sum x_i|^2 <= n E sum |x_i|^2 without independence.
     Assumptions: square-integrable random vectors for the second form.
-    Method: Lagrange's identity, tau sum v_i^2 - (sum v_i)^2 is a sum of squares, per coordinate and pointwise, by
-        induction over tau, and for tau = 4 a semidefinite Gram matrix from cvxpy, tested exactly; ``scale`` multiplies
-        the right side, equal vectors attain it.
+    Method: per coordinate and pointwise, by induction over tau: one more vector x adds sum (v_i - x)^2 to right - left.
+        For tau = 4 a semidefinite Gram matrix from cvxpy, tested exactly; ``scale`` multiplies the right side, equal
+        vectors attain it.
     Verdict: proved.
     Reference: Qu et al. 2022, Lemma A.1 (2), Lemma A.2.
     """
@@ -77,9 +81,18 @@ def relaxed_triangle_inequality(scale: float = 1.0) -> Verdict:
     if sides.violated:
         return refuted(point, margin)
     require(scale >= 1, "the right side is at least the printed one")
-    solver = second_certificate("cvxpy", "right - left for tau = 4, per coordinate", lambda: gram_matrix(4))
-    text = f"{lagrange(MEAN_SQUARE)}; taking expectations keeps the sign"
-    return proved(text, margin, tested_at=point, solver=solver)
+    tau = sp.Symbol("tau", positive=True, integer=True)
+    whole, squares, before, v, x = sp.symbols("whole squares T v x", real=True)
+    bound = formula(whole, "<=", tau * squares, {whole: r"\|\sum_iv_i\|^2", squares: r"\sum_i\|v_i\|^2"})
+    attained = bound.attained_at({whole: (2 + 2 + 2) ** 2, squares: 2**2 + 2**2 + 2**2, tau: 3})
+    one = require_identity(bound.room.subs({tau: 1, whole: squares}), sp.Integer(0), "room of one vector")
+    more = {tau: tau + 1, squares: squares + x**2, whole: (before + x) ** 2}
+    grown = bound.room.subs(more, simultaneous=True) - bound.room.subs(whole, before**2)
+    added = total((v - x) ** 2, {v**2: squares, v: before}, tau)
+    step = require_identity(grown, added, "one more vector x, T = sum v_i")
+    solver = second_certificate("cvxpy", "right - left for tau = 4, per coordinate", lambda: gram_matrix(bound, 4))
+    text = f"per coordinate by induction: {one}; {step}, the sum of (v_i - x)^2; taking expectations keeps the sign"
+    return proved(text, margin, tested_at=point, attained=attained, solver=solver)
 
 
 @check("qu22-lemA.3")
@@ -94,11 +107,12 @@ def independent_mean_zero() -> Verdict:
         terms (see qu22-lemB.4-orth).
     Reference: Qu et al. 2022, Lemma A.3.
     """
-    s, x, before, square = sp.symbols("s x E_s2 E_x2")  # the sum so far and one more term
-    grown = total((s + x) ** 2, {s**2: before, s * x: sp.Integer(0), x**2: square})  # E s x = E s E x
-    certificate = require_identity(
-        grown, before + square, "E|sum + x|^2 with one more term, by induction over the terms"
-    )
+    s, x, whole, squares, square = sp.symbols("s x E_s2 sum_E_x2 E_x2")  # the sum so far and one more term
+    names = {whole: r"\mathbb E\|\sum_ix_i\|^2", squares: r"\sum_i\mathbb E\|x_i\|^2"}
+    rule = formula(whole, "==", squares, names)
+    grown = total((s + x) ** 2, {s**2: rule.right, s * x: sp.Integer(0), x**2: square})  # E s x = E s E x
+    later = rule.right.subs(squares, squares + square)
+    certificate = require_identity(grown, later, "E|sum + x|^2 with one more term, by induction over the terms")
     step, noise = Fraction(1, 10), (Fraction(1), Fraction(-1))
     # F = x^2/2 from w = 0: the gradient at the second step is -step * noise of the first
     cross_term = sum(z * (-step * z) for z in noise) / 2
@@ -152,13 +166,15 @@ def assumption_3_and_the_noise() -> Verdict:
     """
     moments = _multiplicative(**instance(_POINT))
     require(moments["variance"], "the direction never changes, the gradient does")
+    noise, L, rho, sigma, s, a, b = sp.symbols("noise L rho sigma_l s a b", positive=True)
+    names = {noise: r"\mathbb E\|\tilde g-\nabla F_i(w+\bar\delta)\|^2"}
+    bound = formula(noise, "<=", 2 * L**2 * rho**2 * sigma**2 + 2 * s**2, names)
+    slacks = 2 * (L**2 * rho**2 * sigma**2 - a**2) + 2 * (s**2 - b**2) + (a - b) ** 2
+    split = require_identity(bound.room.subs(noise, (a + b) ** 2), slacks, "right - left in the two parts a and b")
     return repaired(
         _POINT,
-        r"with $L$-smooth per-sample losses and classical variance $s^2$: "
-        r"$\mathbb E\|\tilde g-\nabla F_i(w+\bar\delta)\|^2\le2L^2\rho^2\sigma_l^2+2s^2$",
-        lagrange(MEAN_SQUARE)
-        + "; first part at most L rho |u - ubar|, whose mean square is at most L^2 rho^2 sigma_l^2",
-        None,
+        f"with $L$-smooth per-sample losses and noise of standard deviation $s$: ${bound.latex}$",
+        f"{split}, expectations of a sum of slacks: a is at most L rho |u - ubar|, so E a^2 <= L^2 rho^2 sigma_l^2",
         variance=str(moments["variance"]),
     )
 
@@ -185,12 +201,18 @@ def separating_mean_and_variance() -> Verdict:
     moments = _multiplicative(**instance(_POINT))
     left, right = moments["second_moment"], moments["gradient"] ** 2
     require(left > right, "left exceeds right")
+    K, N = sp.symbols("K N", positive=True, integer=True)
+    update, gradients, s = sp.symbols("update gradients s", positive=True)
+    names = {update: r"\mathbb E\|\frac1N\sum_{i,k}\tilde g_{i,k}\|^2"}
+    names[gradients] = r"\sum_{i,k}\mathbb E\|\nabla F_i(\tilde w_{i,k})\|^2"
+    bound = formula(update, "<=", 2 * K / N * gradients + 2 * K / N * s**2, names)
+    on_gradient = bound.right.coeff(gradients)
+    on_noise = (bound.right - on_gradient * gradients) / s**2
     return repaired(
         _POINT,
-        r"with noise that is unbiased given the past, $\mathbb E\|\tilde g_{i,k}-\nabla F_i(\tilde w_{i,k})\|^2\le "
-        r"s^2$ and independent between clients: $\mathbb E\|\frac1N\sum_{i,k}\tilde g_{i,k}\|^2\le\frac{2K}N"
-        r"\sum_{i,k}\mathbb E\|\nabla F_i(\tilde w_{i,k})\|^2+\frac{2K}Ns^2$ (one client: $N=1$)",
-        lemmas.mean_and_noise(2, 2).certificate(),
+        "with noise of standard deviation $s$ in $\\tilde g_{i,k}$, unbiased given the past and independent between "
+        f"clients: ${bound.latex}$ (also for a single client)",
+        lemmas.mean_and_noise(on_gradient * N / K, on_noise * N / K).certificate(),
         ratio(left, right),
     )
 
@@ -231,14 +253,21 @@ def unbiasedness_of_sam() -> Verdict:
     rho = Fraction(1, 2)
     mean, noise_free = _bias(rho)
     require(mean != noise_free, "the means differ")
+    bias, L, radius, spread, sigma, turn = sp.symbols("bias L rho spread sigma_l turn", positive=True)
+    names = {bias: r"\|\mathbb E\tilde g-\nabla F(w+\bar\delta)\|", spread: r"\mathbb E\|u-\bar u\|"}
+    near = formula(bias, "<=", L * radius * spread, names)
+    wide = formula(bias, "<=", L * radius * sigma, names)
+    # the unit vectors of the samples are 1 and -1, that of the mean is -1
+    attained = near.attained_at({bias: abs(mean - noise_free), L: 1, radius: rho, spread: 1})
+    moved = require_identity(total(L * radius * turn, {turn: spread}), near.right, "L E|delta - deltabar|")
+    squares = wide.right**2 - near.right**2
+    jensen = require_identity(squares, L**2 * radius**2 * (sigma**2 - spread**2), "squares of the two bounds")
     return repaired(
         {"rho": str(rho), "centres": [str(c) for c in SAMPLE_CENTRES], "w": 0},
-        r"for $L$-smooth per-sample losses the bias is at most $L\rho\,\mathbb E\|u-\bar u\|\le L\rho\sigma_l$",
-        "|E[grad F(w + delta; xi) - grad F(w + deltabar; xi)]| <= L E|delta - deltabar| = L rho E|u - ubar|, "
-        "and E grad F(w + deltabar; xi) = grad F(w + deltabar) because deltabar is not random; here the bias is "
-        + str(abs(mean - noise_free))
-        + f" and L rho E|u - ubar| = {rho}",
-        None,
+        f"for $L$-smooth per-sample losses ${near.latex}$ and ${wide.latex}$",
+        "|E[grad F(w + delta; xi) - grad F(w + deltabar; xi)]| <= L E|delta - deltabar|, where E grad F(w + deltabar; "
+        f"xi) = grad F(w + deltabar) because deltabar is not random; {moved}; {jensen} >= 0 by Jensen",
+        attained=attained,
         mean=str(mean),
         noise_free=str(noise_free),
     )
@@ -289,14 +318,20 @@ def dissimilarity_at_perturbed_points(scale: float = 1.0) -> Verdict:
     if sides["left"] > factor * sides["right"]:
         return refuted(point, margin)
     limit = sp.Rational(factor.numerator, factor.denominator)
+    size, L, radius, spread = sp.symbols("size L rho sigma_g", positive=True)
+    name = r"\|\nabla F_i(w+\delta_i)-\nabla F(w+\delta)\|^2"
+    bound = formula(size, "<=", limit * (3 * spread**2 + 6 * L**2 * radius**2), {size: name})
+    bound.holds_at({size: sides["left"], spread: sigma, L: 1, radius: rho})
+    on_sigma = bound.right.coeff(spread, 2)
+    on_error = (bound.right - on_sigma * spread**2) / (L * radius) ** 2
     solver = second_certificate("z3", "split with the norms a, b, c", lambda: three_term_split_by_z3(limit))
-    certificate = lemmas.three_terms(3 * limit, 6 * limit).certificate()
+    certificate = lemmas.three_terms(on_sigma, on_error).certificate()
     return proved(certificate, margin, solver=solver, tested_at=point)
 
 
 def _averages(rho: Fraction) -> tuple[Fraction, Fraction]:
-    """(mean of grad F_i(w + delta_i), grad F(w + delta)) at w = 0 for gradients x + 1 and 3x - 2."""
-    clients = [quadratic(Fraction(1), Fraction(-1)), quadratic(Fraction(3), Fraction(2, 3))]
+    """(mean of grad F_i(w + delta_i), grad F(w + delta)) at w = 0 for gradients 3x + 1 and x - 2."""
+    clients = [quadratic(Fraction(3), Fraction(-1, 3)), quadratic(Fraction(1), Fraction(2))]
     own = sum(g(rho * sign(g(Fraction(0)))) for g in clients) / 2
     step = rho * sign(sum(g(Fraction(0)) for g in clients))
     return own, sum(g(step) for g in clients) / 2
@@ -314,7 +349,7 @@ def one_definition_for_both_uses() -> Verdict:
     Statement: f_i at w~ can be defined so that Lemma A.5 (client perturbations delta_i) and the averaging identity
         grad f(w~) = mean_i grad f_i(w~) of the later proofs hold for it.
     Assumptions: A1.
-    Method: with client perturbations the identity fails on gradients x + 1 and 3x - 2 at w = 0 (exact); with a common
+    Method: with client perturbations the identity fails on gradients 3x + 1 and x - 2 at w = 0 (exact); with a common
         perturbation it is the definition of F, but then the clients' SAM gradients are not grad f_i(w~). Repair: the
         difference of the two sides is at most L mean|delta_i - delta| <= 2 L rho.
     Verdict: repaired.
@@ -323,13 +358,20 @@ def one_definition_for_both_uses() -> Verdict:
     rho = Fraction(1, 4)
     own, common = _averages(rho)
     require(own != common, "the identity fails with client perturbations")
-    limit = 2 * 3 * rho
-    bound = require(abs(own - common) <= limit, f"|{own} - ({common})| <= 2 L rho = {limit}")
+    gap, L, N, radius, moved, move, own_size, size = sp.symbols("gap L N rho moved m_i d_i d", positive=True)
+    names = {gap: r"\|\frac1N\sum_i\nabla F_i(w+\delta_i)-\nabla F(w+\delta)\|", moved: r"\sum_i\|\delta_i-\delta\|"}
+    near, wide = formula(gap, "<=", L * moved / N, names), formula(gap, "<=", 2 * L * radius, names)
+    # perturbations rho and -rho of the clients, -rho of the mean
+    attained = near.attained_at({gap: abs(own - common), L: 3, N: 2, moved: 2 * rho})
+    smooth = require_identity(total(L * move, {move: moved}, N) / N, near.right, "mean of L|delta_i - delta|")
+    slacks = (radius - own_size) + (radius - size) + (own_size + size - move)
+    rest = total(L * slacks, {move: moved, own_size: own_size}, N) / N
+    triangle = require_identity(wide.right - near.right, rest, "mean of L(2 rho - |delta_i - delta|)")
     return repaired(
-        {"rho": str(rho), "w": 0, "gradients": ["x + 1", "3x - 2"]},
-        r"$\|\frac1N\sum_i\nabla F_i(w+\delta_i)-\nabla F(w+\delta)\|\le\frac LN\sum_i\|\delta_i-\delta\|\le2L\rho$",
-        "smoothness of every F_i and the triangle inequality, |delta_i - delta| <= |delta_i| + |delta|; here " + bound,
-        None,
+        {"rho": str(rho), "w": 0, "gradients": ["3x + 1", "x - 2"]},
+        f"${near.latex}$ and ${wide.latex}$",
+        f"smoothness of every F_i: {smooth}; {triangle}, with |delta_i|, |delta| <= rho and the triangle inequality",
+        attained=attained,
         client_perturbations=str(own),
         common_perturbation=str(common),
     )
