@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 import sympy as sp
 
 from theory.kit.exact import fractions_of, plain
+from theory.kit.formula import formula
 from theory.kit.search import worst_ratio
 from theory.kit.symbolic import decide_identity, identity, total
 from theory.kit.verdict import BY_CONSTRUCTION, Verdict, check
@@ -20,6 +21,7 @@ from theory.sun2023.figures import bars, numbers
 from theory.sun2023.interpreter import Memory, Setting, run
 
 BETA = sp.Symbol("beta", positive=True)
+NAMES = {sp.Symbol(name, real=True): latex for name, latex in (("w", "w_i"), ("w_t", "w^t"), ("lam", r"\lambda_i"))}
 
 
 @check("sun23-eq13", mutations=((1.1, "refuted"), (0.9, "proved")))
@@ -34,18 +36,22 @@ def local_problem(scale: float = 1.0) -> Verdict:
     Verdict: proved.
     Reference: Sun et al. 2023, Sec. 4.1.2, eqs. (12)-(13).
     """
-    w, wt, lam = sp.symbols("w w_t lam", real=True)
-    loss = sp.Function("F")
-    objective = loss(w) - lam * w + (wt - w) ** 2 / (2 * BETA)
-    proof = identity(sp.diff(objective, w), sp.diff(loss(w), w) - lam + (w - wt) / BETA, label="derivative of (13)")
+    w, wt, lam, value, gradient, local = sp.symbols("w w_t lam F g J", real=True)
+    L = sp.Symbol("L", positive=True)
+    names = NAMES | {value: r"\mathcal F_i(w_i)", gradient: r"\nabla\mathcal F_i(w_i)", local: "J_i(w_i)"}
+    objective = formula(local, "==", value - lam * w + (wt - w) ** 2 / (2 * BETA), names)
+    stationary = formula(gradient - lam + (w - wt) / BETA, "==", 0, names)
+    threshold = formula(BETA, "<", 1 / L)
+    loss = sp.Function("F")(w)
+    slope = stationary.room.subs(gradient, sp.diff(loss, w))
+    proof = identity(-sp.diff(objective.right.subs(value, loss), w), slope, label="minus the derivative of (13)")
+    sign = identity(1 / BETA - L, threshold.room * L / BETA, label="least curvature 1/beta - L")
     beta = Fraction(str(scale)) * Fraction(99, 100)
     curvature = 1 / beta - 1
     if curvature <= 0:
         return refuted({"L": 1, "client curvature": -1, "beta": beta, "left": -curvature, "right": 0})
-    text = (
-        f"{proof}; second derivative F'' + 1/beta >= 1/beta - L > 0 iff beta < 1/L, with equality for "
-        f"the client -L w^2/2"
-    )
+    least = f"F'' + 1/beta >= 1/beta - L > 0 iff beta < {threshold.right}, with equality for the client -L w^2/2"
+    text = f"{proof}; {sign}; second derivative {least}"
     return Verdict("proved", {"certificate": text, "curvature at beta": str(curvature)})
 
 
@@ -59,10 +65,13 @@ def dual_equals_gradient(scale: float = 1.0) -> Verdict:
     Verdict: proved for exact solves; K local steps leave the residual of sun23-K-long.
     Reference: Sun et al. 2023, Sec. 4.1.2, Remark 4.3, App. C.1.2 after eq. (20).
     """
-    g, lam, w, wt = sp.symbols("g lam w w_t", real=True)
-    solved = sp.solve(sp.Eq(g - lam + (w - wt) / BETA, 0), w)[0]
-    dual = lam - sp.Rational(str(scale)) * (w - wt) / BETA
-    return decide_identity(dual.subs(w, solved), g, label="lam^{t+1} at the stationary point")
+    g, lam, w, wt, later = sp.symbols("g lam w w_t lam_next", real=True)
+    names = NAMES | {g: r"\nabla\mathcal F_i(w_i)", later: r"\lambda_i^{t+1}"}
+    stationary = formula(g - lam + (w - wt) / BETA, "==", 0, names)
+    step = formula(later, "==", lam - sp.Rational(str(scale)) * (w - wt) / BETA, names)
+    dual = formula(later, "==", g, names)
+    solved = sp.solve(stationary.room, w)[0]
+    return decide_identity(step.right.subs(w, solved), dual.right, label="lam^{t+1} at the stationary point")
 
 
 def _server_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fraction]:
@@ -89,14 +98,16 @@ def server_update() -> Verdict:
     Verdict: repaired: exact for n = m; w_bar^{t+1} = w^{t+1} + beta lam^{t+1} holds for every n by definition.
     Reference: Sun et al. 2023, Sec. 4.1.2 and 4.1.3, Algorithm 1 lines 18-19, eq. (21).
     """
-    w, m, x, lam = sp.symbols("w m sum_x_i sum_lambda_i", real=True)
-    slope = (lam + (m * w - x) / BETA) / m  # derivative of (1/m) sum lambda_i (w - x_i) + (w - x_i)^2/(2 beta)
-    proof = identity(sp.solve(slope, w)[0], x / m - BETA * lam / m, label="minimiser of (12), n = m")
+    w, m, x, lam, models, dual, best = sp.symbols("w m x_i lambda_i sum_x_i lambda w_best", real=True)
+    names = {models: r"\sum_{i\in[m]}w_i", dual: r"\lambda^{t+1}", best: r"w^*"}
+    minimiser = formula(best, "==", models / m - BETA * dual, names)
+    term = sp.diff(lam * (w - x) + (w - x) ** 2 / (2 * BETA), w)  # of client i in (12)
+    slope = total(term, {lam: m * dual, x: models}, m) / m
+    proof = identity(slope.subs(w, minimiser.right), 0, label="derivative of (12) at its minimiser, n = m")
     _, left, right = _server_sides(SERVER)
     statement = (
-        r"For $n=m$ lines 18-19 minimise (12); for $n<m$ the minimiser is "
-        r"$\frac1m\sum_{i\in[m]}w_i-\beta\lambda^{t+1}$ with "
-        r"the last local models of all clients, while line 19 averages the active ones."
+        f"The minimiser of (12) is ${minimiser.latex}$ with the last local models of all clients, and the server step "
+        "gives it for $n=m$; for $n<m$ line 19 averages the active ones."
     )
     return repaired({**SERVER, "left": left, "right": right}, statement, proof)
 
@@ -131,6 +142,15 @@ def algorithm_executable() -> Verdict:
     single = replace(SETTING, active=SETTING.active[:1], steps=1)
     if not printed.undefined:
         return Verdict("proved", {"certificate": "no undefined read in three rounds"})
+    initial, tilde, mu, hat, zero = sp.symbols("s_0 s_tilde mu s_hat zero", real=True)
+    start = formula(initial, "==", 0, {initial: "s^0"})
+    line_13 = formula(tilde, "==", mu - hat, {tilde: r"\tilde s_i", mu: r"\mu_i", hat: r"\hat s^t_{i,K-1}"})
+    undefined = formula(zero, "==", 0, {zero: r"r\frac{0}{\|0\|}"})
+    start.holds_at({initial: fixed.cells["s", 0]})
+    for i in SETTING.active[-1]:
+        last = fixed.cells["s_hat", i, len(SETTING.active) - 1, SETTING.steps - 1]
+        line_13.holds_at({tilde: fixed.cells["s_tilde", i], mu: fixed.cells["mu_i", i], hat: last})
+    undefined.holds_at({zero: Memory().unit(Fraction(0), "17")})
     certificate = (
         f"with the three repairs the interpreter makes {len(fixed.undefined)} undefined reads in the same "
         f"three rounds; "
@@ -140,7 +160,7 @@ def algorithm_executable() -> Verdict:
         return refuted({"undefined": _undefined_reads(printed), "left": len(printed.undefined), "right": 0})
     return repaired(
         {"undefined": _undefined_reads(printed), "left": len(printed.undefined), "right": 0},
-        r"$s^0=0$; line 13: $\tilde s_i=\mu_i-\hat s^t_{i,K-1}$; line 17 defines $s^{t+1}$; $r\cdot0/\|0\|:=0$.",
+        f"${start.latex}$; line 13: ${line_13.latex}$; line 17 defines $s^{{t+1}}$; ${undefined.latex}$.",
         certificate,
     )
 
@@ -157,13 +177,19 @@ def server_dual_is_mean(scale: float = 1.0) -> Verdict:
     Reference: Sun et al. 2023, App. C.1.2, text before eq. (21).
     """
     m, n, lam, move, active, idle, moves = sp.symbols("m n lambda_i d_i sum_active sum_idle sum_d")
-    after = total(lam - move / BETA, {lam: active, move: moves}, n) + idle  # line 14 for the n active clients
-    server = (active + idle) / m - sp.Rational(str(scale)) * moves / (BETA * m)
+    duals, mean, own, later = sp.symbols("sum_lambda lambda lambda_i_next lambda_next")
+    names = {move: "(w_i^t-w^t)", moves: r"\sum_{i\in[n]}(w_i^t-w^t)", duals: r"\sum_{i\in[m]}\lambda_i^t"}
+    names |= {lam: r"\lambda_i^t", mean: r"\lambda^t", own: r"\lambda_i^{t+1}", later: r"\lambda^{t+1}"}
+    line_14 = formula(own, "==", lam - move / BETA, names)
+    line_18 = formula(later, "==", mean - sp.Rational(str(scale)) * moves / (BETA * m), names)
+    average = formula(mean, "==", duals / m, names)
+    after = total(line_14.right, {lam: active, move: moves}, n) + idle  # for the n active clients
+    server = line_18.right.subs(mean, average.right.subs(duals, active + idle))
     label = (
         "start 0 = 0; one round for any m and any active set, d_i = w_i^t - w^t any moves, sums by linearity, lambda^t "
         "= (sum_active + sum_idle)/m so far: line 18 = mean of the new client duals"
     )
-    return decide_identity(server, after / m, label=label)
+    return decide_identity(server, average.right.subs(duals, after), label=label)
 
 
 def _derivation_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fraction]:
@@ -194,25 +220,26 @@ def dual_derivation() -> Verdict:
     Reference: Sun et al. 2023, App. C.1.2, display before eq. (21).
     """
     _, left, right = _derivation_sides(DERIVATION)
-    n, wt, g, lam, sum_g, sum_lam = sp.symbols("n w_t g_i lambda_i sum_g sum_lambda")
-    move = (wt - BETA * (g - lam)) - wt  # stationarity: w_i^t = w^t - beta (g_i - lambda_i)
-    sums = {g: sum_g, lam: sum_lam}
-    label = "sum over [n] of w_i^t - w^t by stationarity, any n"
-    proof = identity(total(move, sums, n), -BETA * (sum_g - sum_lam), label=label)
+    n, wt, g, lam, sum_g, sum_lam, moves, move, change = sp.symbols("n w_t g_i lambda_i sum_g sum_lambda D d_i C")
+    names = {moves: r"\sum_{i\in[n]}(w_i^t-w^t)", change: r"\sum_{i\in[m]}(\lambda_i^{t+1}-\lambda_i^t)"}
+    names |= {sum_g: r"\sum_{i\in[n]}\nabla\mathcal F_i(w_i^t)", sum_lam: r"\sum_{i\in[n]}\lambda_i^t"}
+    by_gradients = formula(moves, "==", -BETA * (sum_g - sum_lam), names)
+    by_duals = formula(moves, "==", -BETA * change, names)
+    stationary = total((wt - BETA * (g - lam)) - wt, {g: sum_g, lam: sum_lam}, n)  # w_i^t = w^t - beta (g_i - lambda_i)
+    proof = identity(stationary, by_gradients.right, label="sum over [n] of w_i^t - w^t by stationarity, any n")
+    steps = total(-move / BETA, {move: moves}, n)  # line 14; idle clients keep their duals
+    duals = identity(by_duals.right.subs(change, steps), moves, label="-beta times the sum of the dual steps, any n")
     clients = Clients.of(DERIVATION["curvature"], DERIVATION["centre"])
     kept = {"inactive gradient at w^t": clients.gradients([Fraction(0)] * 2)[1], "inactive dual": Fraction(0)}
-    statement = (
-        r"$\sum_{i\in[n]}(w_i^t-w^t)=-\beta\sum_{i\in[n]}(\nabla\mathcal F_i(w_i^t)-\lambda_i^t)"
-        r"=-\beta\sum_{i\in[m]}(\lambda_i^{t+1}-\lambda_i^t)$"
-    )
-    return repaired({**DERIVATION, "left": left, "right": right}, statement, proof, second_convention=plain(kept))
+    sides = {**DERIVATION, "left": left, "right": right}
+    statement = f"${by_gradients.latex}$ and ${by_duals.latex}$"
+    return repaired(sides, statement, f"{proof}; {duals}", second_convention=plain(kept))
 
 
-def _contraction_ratio(x: np.ndarray, scale: float) -> float:
+def _contraction_ratio(x: np.ndarray, largest: Callable[[float], float]) -> float:
     """Distance to the solution after one local step over the claimed factor, 1-D loss with |F''| <= L = 1."""
     beta = 0.98 / (1 + np.exp(-x[0]))
-    edge = 2 * scale / (1 + 1 / beta)
-    eta = edge / (1 + np.exp(-x[1]))
+    eta = largest(beta) / (1 + np.exp(-x[1]))
     amplitude, frequency, target, start = np.tanh(x[2]), 1 + abs(x[3]), x[4], x[5]
 
     def direction(w: float) -> float:  # gradient amplitude sin(f w)/f has slope within [-1, 1]
@@ -259,11 +286,18 @@ def local_interval(scale: float = 1.0) -> Verdict:
     Verdict: holds.
     Reference: Sun et al. 2023, Sec. 5.2 "Hyperparameters Sensitivity", Algorithm 1 line 11.
     """
+    eta, L = sp.symbols("eta L", positive=True)
+    step, penalty = formula(eta, "<", 2 / (L + 1 / BETA)), formula(BETA, "<", 1 / L)
+    limits = [
+        identity(1 - step.right * (1 / BETA + L), -1, label="factor of the curvature L at the largest eta"),
+        identity((1 - eta * (1 / BETA - L)).subs(BETA, penalty.right), 1, label="of -L at the largest beta"),
+    ]
+    largest = sp.lambdify(BETA, scale * step.right.subs(L, 1))
     found = worst_ratio(
-        lambda x: _contraction_ratio(x, scale), lambda rng: 2 * rng.normal(size=6), draws=1500, restarts=4, climb=200
+        lambda x: _contraction_ratio(x, largest), lambda rng: 2 * rng.normal(size=6), draws=1500, restarts=4, climb=200
     )
     if found.value > 1 + 1e-9:
         return refuted({"argument": found.argument.tolist(), "left": found.value, "right": 1})
-    measured = {str(k): _rounds_to_gradient(k) for k in (1, 2, 5, 20)}
-    evidence = found.as_evidence("F'(w) = a sin(f w)/f, |a| <= 1, L = 1", gradient_after_60_rounds_by_K=measured)
+    more = {"limits": limits, "gradient_after_60_rounds_by_K": {str(k): _rounds_to_gradient(k) for k in (1, 2, 5, 20)}}
+    evidence = found.as_evidence("F'(w) = a sin(f w)/f, |a| <= 1, L = 1", **more)
     return Verdict("holds", evidence, margin=found.value)

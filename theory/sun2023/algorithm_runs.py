@@ -13,6 +13,7 @@ from artifact.algorithms import build
 from artifact.algorithms.cohort import Cohort
 from artifact.base.flat import Layout
 from artifact.training.rounds import play, simulate
+from theory.kit.formula import formula
 from theory.kit.symbolic import identity
 from theory.kit.verdict import Verdict, check
 from theory.sun2023.common import refuted
@@ -169,7 +170,9 @@ def fedsmoo_without_radius(scale: float = 1.0) -> Verdict:
     Verdict: proved.
     Reference: Sun et al. 2023, Sec. 4.1.2, Algorithm 1; Acar et al. 2021, Algorithm 1.
     """
-    beta = 4.0
+    g, lam, w, wt, mean, total, b, m, weight = sp.symbols("g lam w w_t mean total beta m alpha", positive=True)
+    rule = formula(weight, "==", 1 / b, {weight: r"\alpha_{\mathrm{dyn}}"})
+    alpha, beta = rule.right, 4.0
     path = simulate(
         build("fedsmoo", rho=0.0, lam=1 / beta),
         _gradient,
@@ -180,11 +183,9 @@ def fedsmoo_without_radius(scale: float = 1.0) -> Verdict:
         lr=0.1,
         cohorts=COHORTS,
     ).numpy()
-    deviation = float(np.abs(path - feddyn_trajectory(scale / beta, 0.1, 3)).max())
+    deviation = float(np.abs(path - feddyn_trajectory(scale * float(alpha.subs(b, beta)), 0.1, 3)).max())
     if deviation > 1e-10:
         return refuted({"alpha beta": scale, "left": deviation, "right": 1e-10})
-    g, lam, w, wt, mean, total, b, m = sp.symbols("g lam w w_t mean total beta m", positive=True)
-    alpha = 1 / b
     proofs = [
         identity(g - lam + (w - wt) / b, g - lam + alpha * (w - wt), label="local direction"),
         identity(lam - (w - wt) / b, lam - alpha * (w - wt), label="client dual"),

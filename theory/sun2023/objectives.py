@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -9,6 +10,7 @@ import sympy as sp
 from scipy.optimize import brentq
 
 from theory.kit.exact import fractions_of, listed, plain
+from theory.kit.formula import Formula, formula
 from theory.kit.search import worst_ratio
 from theory.kit.symbolic import decide_identity, identity, lagrange, total
 from theory.kit.verdict import BY_CONSTRUCTION, Verdict, check
@@ -43,11 +45,16 @@ def inner_maximiser(scale: float = 1.0) -> Verdict:
         left, right = (5, 5 * candidate) if inside else (candidate, 1)
         why = "value of s* exceeds that of the candidate" if inside else "norm of the candidate exceeds r"
         return refuted({"g": [3, 4], "r": 1, "left": left, "right": right, "why": why})
+    step, r, norm = sp.symbols("s r n", positive=True)
+    g = sp.Symbol("slope", real=True)  # one coordinate, the sum of its squares is n^2
+    rule = formula(step, "==", r * g / norm, {step: "s^*", g: r"\nabla f(w)", norm: r"\|\nabla f(w)\|"})
+    value = identity(total(rule.right * g, {g**2: norm**2}), r * norm, label="s*.g, any dimension")
+    length = identity(total(rule.right**2, {g**2: norm**2}), r**2, label="|s*|^2, any dimension")
     text = (
         "Hence s.g <= ||s|| ||g|| <= r ||g||, and equality needs all 2x2 minors of (s, g) to vanish (s parallel to g), "
         "||s|| = r and a positive factor: s = r g/||g|| only."
     )
-    return Verdict("proved", {"certificate": f"{lagrange('a = s, b = g')}. {text}"}, margin=1.0)
+    return Verdict("proved", {"certificate": f"{value}; {length}; {lagrange('a = s, b = g')}. {text}"}, margin=1.0)
 
 
 def _exact_ball_maximiser(matrix: np.ndarray, g: np.ndarray, r: float) -> np.ndarray:
@@ -62,8 +69,8 @@ def _exact_ball_maximiser(matrix: np.ndarray, g: np.ndarray, r: float) -> np.nda
     return vectors @ (h / (brentq(excess, low, high, xtol=1e-14) - values))
 
 
-def _sam_gradient_ratio(x: np.ndarray, scale: float) -> float:
-    """Error of the first-order SAM gradient over 2 L^2 r^2/||g|| for the quadratic with matrix and gradient in x."""
+def _sam_gradient_ratio(x: np.ndarray, limit: Callable[[float, float], float]) -> float:
+    """Error of the first-order SAM gradient over limit(r, ||g||) for the quadratic with matrix and gradient in x."""
     matrix = np.array([[x[0], x[2]], [x[2], x[1]]])
     size = max(np.abs(np.linalg.eigvalsh(matrix)).max(), 1e-9)
     matrix, g = matrix / size, x[3:5]
@@ -73,7 +80,14 @@ def _sam_gradient_ratio(x: np.ndarray, scale: float) -> float:
         return np.nan
     best = _exact_ball_maximiser(matrix, g, r)
     error = np.linalg.norm(matrix @ (best - r * g / slope))
-    return error / (scale * 2 * r**2 / slope)
+    return error / limit(r, slope)
+
+
+def _exact_sam_error(L: sp.Rational, r: sp.Rational) -> tuple[sp.Expr, sp.Expr]:
+    """(error of the first-order SAM gradient, ||g||) for A = diag(L, -L), where (nu I - A) s = g at the maximiser."""
+    matrix, best = sp.diag(L, -L), sp.Matrix([r, r]) / sp.sqrt(2)
+    g = (4 * L / 3 * sp.eye(2) - matrix) * best  # nu = 4L/3 > L: the maximiser lies on the sphere
+    return (matrix * (best - r * g / g.norm())).norm(), g.norm()
 
 
 def danskin_error(cases: int = 40, step: float = 1e-6) -> float:
@@ -110,14 +124,22 @@ def sam_gradient(scale: float = 1.0) -> Verdict:
     Verdict: holds; the dropped derivative of s*(w) costs nothing at the exact maximiser and O(r) to first order.
     Reference: Sun et al. 2023, Sec. 3.1, eq. (4).
     """
+    L, r, slope, error = sp.symbols("L r g error", positive=True)
+    names = {slope: r"\|\nabla f(w)\|", error: r"\|\nabla f_s(w)-\nabla f(w+s_1)\|"}
+    bound = formula(error, "<=", sp.Rational(str(scale)) * 2 * L**2 * r**2 / slope, names)
+    limit = sp.lambdify((r, slope), bound.right.subs(L, 1))
     found = worst_ratio(
-        lambda x: _sam_gradient_ratio(x, scale), lambda rng: rng.normal(size=6), draws=1200, restarts=4, climb=200
+        lambda x: _sam_gradient_ratio(x, limit), lambda rng: rng.normal(size=6), draws=1200, restarts=4, climb=200
     )
     if found.value > 1:
         return refuted({"argument": found.argument, "left": found.value, "right": 1})
-    evidence = found.as_evidence(
-        "quadratics on R^2 with ||A|| = 1, r < 0.9 ||g||/L", bound="2 L^2 r^2/||g||", danskin_error=danskin_error()
-    )
+    points = ((sp.Integer(3), sp.Integer(5)), (sp.Rational(1, 3), sp.Rational(1, 5)))
+    exact = []
+    for size, radius in points:
+        miss, norm = _exact_sam_error(size, radius)
+        exact.append(bound.holds_at({L: size, r: radius, error: miss, slope: norm}))
+    more = {"bound": bound.latex, "exact instances": exact, "danskin_error": danskin_error()}
+    evidence = found.as_evidence("quadratics on R^2 with ||A|| = 1, r < 0.9 ||g||/L", **more)
     return Verdict("holds", evidence, margin=found.value)
 
 
@@ -135,10 +157,12 @@ def fedsam_gradient(scale: float = 1.0) -> Verdict:
     Reference: Sun et al. 2023, Sec. 3.2, eqs. (5)-(6).
     """
     w, eta, m, h, gradients = sp.symbols("w eta m h_i sum_h_i")
+    slope = sp.Symbol("slope")
+    names = {gradients: r"\sum_i\nabla f_i(w+r\nabla f_i(w)/\|\nabla f_i(w)\|)", slope: r"\nabla f^s(w)"}
+    sam = formula(slope, "==", sp.Rational(str(scale)) * gradients / m, names)
     left = total(w - eta * h, {h: gradients}, m) / m
-    right = w - eta * sp.Rational(str(scale)) * gradients / m
     label = "mean of the local steps w - eta h_i = step along the mean of the h_i, per coordinate, any m, by linearity"
-    step = decide_identity(left, right, label=label)
+    step = decide_identity(left, w - eta * sam.right, label=label)
     if step.verdict == "refuted":
         return step
     before, client = sp.Function("S")(w), sp.Function("f")(w)
@@ -220,12 +244,16 @@ def fedsam_bounds_global_sam() -> Verdict:
     Verdict: proved.
     Reference: Sun et al. 2023, Sec. 3.2, text after eq. (6).
     """
-    f, slack, values, slacks, m = sp.symbols("f_i slack_i sum_f_i sum_slack_i m", positive=True)
-    label = "(1/m) sum_i M_i, M_i = f_i(w+s) + slack_i = max f_i, slack_i >= 0, any m, by linearity"
-    split = identity(total(f + slack, {f: values, slack: slacks}, m) / m, values / m + slacks / m, label=label)
-    average = mean(INCONSISTENT)
+    f, slack, values, slacks, m, whole, maxima = sp.symbols("f_i s_i sum_f_i sum_s_i m sam sum_M_i", positive=True)
+    label = "(1/m) sum_i M_i, M_i = f_i(w+s) + s_i = max f_i, s_i >= 0, any m, by linearity"
+    names = {whole: r"\max_{\|s\|\le r}\frac1m\sum_if_i(w+s)", maxima: r"\sum_i\max_{\|s_i\|\le r}f_i(w+s_i)"}
+    bound = formula(whole, "<=", maxima / m, names)
+    room = bound.room.subs({whole: values / m, maxima: total(f + slack, {f: values, slack: slacks}, m)})
+    split = identity(room, slacks / m, label=label)
+    average, gap = mean(INCONSISTENT), sp.lambdify((whole, maxima), bound.room.subs(m, 2))
     points = [Fraction(k, 10) for k in range(-40, 41)]
-    gaps = [fedsam_objective(INCONSISTENT, w, RADIUS) - average.neighbourhood_maximum(w, RADIUS) for w in points]
+    objectives = [(average.neighbourhood_maximum(w, RADIUS), fedsam_objective(INCONSISTENT, w, RADIUS)) for w in points]
+    gaps = [gap(sam, 2 * fedsam) for sam, fedsam in objectives]
     at = {"gaps at": f"{len(points)} points from {points[0]} to {points[-1]}"}
     report = _minimiser_report(INCONSISTENT)
     if min(gaps) < 0 or report["fedsam"] == report["sam"]:
@@ -245,6 +273,16 @@ def _opposite_slopes(example) -> tuple[dict, Fraction, Fraction]:
 OPPOSITE = {"slope": 1, "r": 1, "w": 0}
 
 
+def _mean_of_values(values: str) -> tuple[Formula, str]:
+    """The global loss at w + s as a mean of the clients' values, and its certificate; values: LaTeX of their sum."""
+    value, summed, m, whole = sp.symbols("f_i sum_f_i m f", real=True)
+    rule = formula(whole, "==", summed / m, {whole: "f(w+s)", summed: values})
+    for w in (Fraction(-3, 2), Fraction(5, 4)):
+        rule.holds_at({whole: mean(INCONSISTENT)(w), summed: sum(f(w) for f in INCONSISTENT), m: len(INCONSISTENT)})
+    label = "eq. (1) at w + s, any m, by linearity"
+    return rule, identity(total(value / m, {value: summed}, m), rule.right, label=label)
+
+
 @check("sun23-eq7", replay=replay_of(_opposite_slopes, "=="))
 def objective_seven() -> Verdict:
     """Objective (7) as printed is the FedSAM objective, not the SAM objective of the global function.
@@ -257,14 +295,11 @@ def objective_seven() -> Verdict:
     Reference: Sun et al. 2023, Sec. 4.1, eq. (7).
     """
     _, left, right = _opposite_slopes(OPPOSITE)
-    x, s = sp.symbols("w s")
-    f1, f2 = sp.Function("f1"), sp.Function("f2")
-    proof = identity(
-        (f1(x + s) + f2(x + s)) / 2, ((f1(x) + f2(x)) / 2).subs(x, x + s), label="integrand of eq. (2) for eq. (1)"
-    )
+    rule, proof = _mean_of_values(r"\sum_if_i(w+s)")
     return repaired(
         {**OPPOSITE, "left": left, "right": right},
-        r"$\mathcal F(w)=\max_{\|s\|\le r}\frac1m\sum_i f_i(w+s)$ (one common perturbation, maximum outside the mean)",
+        r"$\mathcal F(w)=\max_{\|s\|\le r}f(w+s)$ with one common perturbation in "
+        f"${rule.latex}$ (maximum outside the mean)",
         f"{proof}; so the maximum over s of the mean is eq. (2) applied to eq. (1) by definition",
     )
 
@@ -284,11 +319,11 @@ def consensus_reformulation() -> Verdict:
     _, seven, common = _opposite_slopes(OPPOSITE)
     s, w, own_s, own_w = sp.symbols("s w s_i w_i")
     client = sp.Function("f_i")
+    rule, mean_of_terms = _mean_of_values(r"\sum_if_i(w_i+s_i)")
     proof = identity(client(own_w + own_s).subs({own_w: w, own_s: s}), client(w + s), label="term of client i in (8)")
     return repaired(
         {**OPPOSITE, "left": seven, "right": common},
-        r"Under $w_i=w$, $s_i=s$ the problem $\min_w\max_{\|s\|\le r}\frac1m\sum_i f_i(w_i+s_i)$ (one "
-        r"maximum, over the common "
-        r"$s$) is equivalent to $\min_w\max_{\|s\|\le r}f(w+s)$.",
-        f"{proof}; so the sum in (8) is (1/m) sum_i f_i(w + s) = f(w + s) with w_i = w and s_i = s for every client",
+        f"Under $w_i=w$, $s_i=s$ for all clients ${rule.latex}$, so that (8) with one maximum, over the common $s$, is "
+        r"equivalent to $\min_w\max_{\|s\|\le r}f(w+s)$.",
+        f"{proof}; {mean_of_terms}; so the sum in (8) is f(w + s) with w_i = w and s_i = s for every client",
     )
