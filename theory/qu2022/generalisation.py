@@ -301,13 +301,12 @@ def size_of_the_cover() -> Verdict:
     names = {log_m: r"\log M", entropy: r"\log n"}
     cover = formula(n, "<=", sp.E * (d * log_m) ** d, names)
     size = formula(entropy, "<=", d * sp.log(d * log_m) + 1, names)
-    counts, largest = {}, 0.0
+    counts = {}
     for bound in (3, 10, 1000, 10**6):
         for depth in (2, 5, 20, 200):
             points = ceil(2 * log(bound) / log((depth + 1) / (depth - 1)))
             require(points <= depth * log(bound) + 1, f"points of a layer at M = {bound}, d = {depth}")
             counts[f"M = {bound}, d = {depth}"] = points
-            largest = max(largest, (points / (depth * log(bound))) ** depth)
             cover.holds_at({n: points**depth, d: depth, log_m: sp.log(bound)})
     # n <= (d log M + 1)^d, y = 1/(d log M), d y = 1/log M <= 1
     logarithm = sp.expand_log(sp.log(cover.right), force=True)
@@ -325,7 +324,6 @@ def size_of_the_cover() -> Verdict:
         float(sides.left / sides.right),
         points_per_layer=counts,
         points_at_a_million_and_two_layers={"needed": counts["M = 1000000, d = 2"] ** 2, "printed": 8 * log(10**6)},
-        largest_share_of_the_size_without_e=largest,
     )
 
 

@@ -319,9 +319,9 @@ def smoothness_of_the_perturbed_loss() -> Verdict:
     Statement: max over the ball of F(w + delta) is smooth: for some finite constant (Assumption 1 read for f_i) and
         with min(L, 2G/rho) (Remark 2.1).
     Assumptions: F L-smooth (and G-Lipschitz for the remark).
-    Method: for the Huber loss the maximum is L (|x| + rho)^2/2 near 0: its derivative jumps by 2 L rho at the
-        minimiser, so that the difference quotient (2 rho/|2x| + 1) L is unbounded. Repair: Assumption 1 for F_i
-        itself, which quadratics satisfy; for a random perturbation the averaged loss is min(L, sqrt(2/pi)
+    Method: for the Huber loss with rho < G/L the maximum is L (|x| + rho)^2/2 near 0: its derivative jumps by 2 L rho
+        (by 2 G for a larger rho), so that the difference quotient (2 rho/|2x| + 1) L is unbounded. Repair: Assumption
+        1 for F_i itself, which quadratics satisfy; for a random perturbation the averaged loss is min(L, sqrt(2/pi)
         G/eps)-smooth.
     Verdict: repaired.
     Reference: Qu et al. 2022, Assumption 1, Remark 2.1.
@@ -338,9 +338,10 @@ def smoothness_of_the_perturbed_loss() -> Verdict:
     margin = (Fraction(1, 100) + Fraction(1, 2)) / Fraction(1, 100)
     return repaired(
         point,
-        r"$F_i$ is assumed to be $L$-smooth, not $\tilde f_i=\max_{\|\delta\|\le\rho}F_i(\cdot+\delta)$: if $F_i$ is "
-        f"the Huber loss, ${jump.latex}$ at its minimiser. Averaging a $G$-Lipschitz $F_i$ over Gaussian perturbations "
-        f"of deviation $\\epsilon$ gives a smoothness constant with ${inherited.latex}$ and ${smoothed.latex}$",
+        r"$F_i$ is assumed to be $L$-smooth, not $\tilde f_i=\max_{\|\delta\|\le\rho}F_i(\cdot+\delta)$. On the line, "
+        rf"if $F_i$ is least at zero and has curvature $L$ up to the distance $\rho$, ${jump.latex}$. Averaging a "
+        rf"$G$-Lipschitz $F_i$ over Gaussian perturbations of deviation $\epsilon$ gives a smoothness constant with "
+        f"${inherited.latex}$ and ${smoothed.latex}$",
         f"{kinked}; {curvature}; averaging keeps L; {certificate}",
         float(margin),
     )
