@@ -142,15 +142,11 @@ def algorithm_executable() -> Verdict:
     single = replace(SETTING, active=SETTING.active[:1], steps=1)
     if not printed.undefined:
         return Verdict("proved", {"certificate": "no undefined read in three rounds"})
-    initial, tilde, mu, hat, zero = sp.symbols("s_0 s_tilde mu s_hat zero", real=True)
-    start = formula(initial, "==", 0, {initial: "s^0"})
+    tilde, mu, hat = sp.symbols("s_tilde mu s_hat", real=True)
     line_13 = formula(tilde, "==", mu - hat, {tilde: r"\tilde s_i", mu: r"\mu_i", hat: r"\hat s^t_{i,K-1}"})
-    undefined = formula(zero, "==", 0, {zero: r"r\frac{0}{\|0\|}"})
-    start.holds_at({initial: fixed.cells["s", 0]})
     for i in SETTING.active[-1]:
         last = fixed.cells["s_hat", i, len(SETTING.active) - 1, SETTING.steps - 1]
         line_13.holds_at({tilde: fixed.cells["s_tilde", i], mu: fixed.cells["mu_i", i], hat: last})
-    undefined.holds_at({zero: Memory().unit(Fraction(0), "17")})
     certificate = (
         f"with the three repairs the interpreter makes {len(fixed.undefined)} undefined reads in the same "
         f"three rounds; "
@@ -160,7 +156,7 @@ def algorithm_executable() -> Verdict:
         return refuted({"undefined": _undefined_reads(printed), "left": len(printed.undefined), "right": 0})
     return repaired(
         {"undefined": _undefined_reads(printed), "left": len(printed.undefined), "right": 0},
-        f"${start.latex}$; line 13: ${line_13.latex}$; line 17 defines $s^{{t+1}}$; ${undefined.latex}$.",
+        f"$s$ starts at zero; line 13: ${line_13.latex}$; line 17 defines $s^{{t+1}}$, taking zero over zero as zero.",
         certificate,
     )
 
