@@ -317,13 +317,10 @@ def consensus_reformulation() -> Verdict:
     Reference: Sun et al. 2023, Sec. 4.1, eq. (8).
     """
     _, seven, common = _opposite_slopes(OPPOSITE)
-    s, w, own_s, own_w = sp.symbols("s w s_i w_i")
-    client = sp.Function("f_i")
-    rule, mean_of_terms = _mean_of_values(r"\sum_if_i(w_i+s_i)")
-    proof = identity(client(own_w + own_s).subs({own_w: w, own_s: s}), client(w + s), label="term of client i in (8)")
+    rule, proof = _mean_of_values(r"\sum_if_i(w_i+s_i)")
     return repaired(
         {**OPPOSITE, "left": seven, "right": common},
         f"Under $w_i=w$, $s_i=s$ for all clients ${rule.latex}$, so that (8) with one maximum, over the common $s$, is "
         r"equivalent to $\min_w\max_{\|s\|\le r}f(w+s)$.",
-        f"{proof}; {mean_of_terms}; so the sum in (8) is f(w + s) with w_i = w and s_i = s for every client",
+        f"{proof}; so the sum in (8) is f(w + s) with w_i = w and s_i = s for every client",
     )
