@@ -51,7 +51,7 @@ MOST = {
     "papers": 5_308,
     "bench": 810,
     "verdicts": 2_149,
-    "report": 4_479,
+    "report": 4_480,
     "audit": 429,
     "cli": 269,
     "__main__": 38,
