@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sympy as sp
 
+from theory.kit.formula import Formula, formula
 from theory.kit.verdict import Replay, Verdict, check
 from theory.qu2022.common import (
     compared,
@@ -18,6 +19,7 @@ from theory.qu2022.common import (
     require,
     require_identity,
 )
+from theory.qu2022.drift import widest_drift
 from theory.qu2022.printed import (
     BRACKET,
     DRIFT_DELTA,
@@ -63,6 +65,16 @@ def _values(*expressions: sp.Expr) -> dict:
     return {name: VALUES[name] for name in sorted(names)}
 
 
+#: what the lemmas bound, the bracket of Lemma B.2, and a term or coefficient by itself
+E_w, E_delta, B, T, T_printed = sp.symbols("E_w E_delta B T T_printed", positive=True)
+NAMES = {E_w: r"\mathcal E_w", E_delta: r"\mathcal E_\delta", eta: r"\eta_l", sl: r"\sigma_l", sg: r"\sigma_g"}
+DRIFTS = {E_w: DRIFT_W, E_delta: DRIFT_DELTA}
+
+
+def _equal(left: sp.Expr, right: sp.Expr) -> Formula:
+    return formula(left, "==", right, NAMES | {grad2: r"\|\nabla\tilde f\|^2"})
+
+
 _B2_PRINTED = 24 * K**3 * eta**4 * L**4 * rho**2
 _B2_PRODUCT = 12 * K * L**2 * eta**2 * DRIFT_DELTA * 5 * K
 
@@ -79,12 +91,9 @@ def perturbation_term_of_b2() -> Verdict:
         (Lemma B.5 then carries the factor, with eta^6 in place of eta^4).
     Reference: Qu et al. 2022, proof of Lemma B.2, step (b).
     """
+    term = _equal(12 * K * L**2 * eta**2 * E_delta * 5 * K, 120 * K**4 * L**4 * eta**4 * rho**2)
     return correct_identity(
-        _B2_PRINTED,
-        _B2_PRODUCT,
-        120 * K**4 * L**4 * eta**4 * rho**2,
-        _values(_B2_PRODUCT),
-        r"the term is $120K^4\eta_l^4L^4\rho^2$",
+        _B2_PRINTED, term.left.subs(DRIFTS), term.right, _values(_B2_PRODUCT), f"the term is ${term.latex}$"
     )
 
 
@@ -104,12 +113,15 @@ def perturbation_term_of_d1() -> Verdict:
         proof.
     Reference: Qu et al. 2022, Lemma D.1 and last line of its proof.
     """
+    term = _equal(14 * K * beta**2 * L**2 * eta**2 * E_delta * 5 * K, 140 * beta**2 * K**4 * L**4 * eta**4 * rho**2)
+    factor = _equal(T, 5 * K)
+    require_identity(MOMENTUM_DRIFT_W - _D1_PRINTED, factor.right * MOMENTUM_BRACKET, "last line of the proof")
     verdict = correct_identity(
         _D1_PRINTED,
-        _D1_PRODUCT,
-        140 * beta**2 * K**4 * L**4 * eta**4 * rho**2,
+        term.left.subs(DRIFTS),
+        term.right,
         _values(_D1_PRODUCT),
-        r"the term is $140\beta^2K^4L^4\eta_l^4\rho^2$, and the bracket has the factor $5K$, not $5K\eta_l^2$",
+        f"the term is ${term.latex}$, and the bracket has the factor ${factor.latex}$ of the proof",
     )
     powers = [sp.degree(sp.expand(factor * MOMENTUM_BRACKET), eta) for factor in (eta**2, eta**0)]
     require(powers == [4, 2], "statement and proof differ by eta^2")
@@ -146,19 +158,19 @@ def constants_of_b5() -> Verdict:
     Reference: Qu et al. 2022, proof of Lemma B.5, step (e).
     """
     missing = sp.expand(_B5_LEFT - _B5_RIGHT)
-    correct = (
-        _B5_RIGHT
-        - (120 * eta**6 * K**4 * L**6 + 16 * K**3 * L**6 * eta**4) * rho**2
-        + 24 * K**3 * L**6 * eta**4 * rho**2
-        + 2 * K**2 * L**4 * eta**2 * rho**2
-    )
-    certificate = require_identity(_B5_LEFT, correct, "L^2 (E_w + E_delta)")
+    printed = _equal(T_printed, 120 * K**4 * L**6 * eta**6 * rho**2 + 16 * K**3 * L**6 * eta**4 * rho**2)
+    given = _equal(T, 24 * K**3 * L**6 * eta**4 * rho**2 + 2 * K**2 * L**4 * eta**2 * rho**2)
+    certificate = require_identity(_B5_LEFT, _B5_RIGHT - printed.right + given.right, "L^2 (E_w + E_delta)")
+    widest, _ = widest_drift()  # Lemma B.1 as corrected, in place of DRIFT_DELTA
+    repeated = _equal(sp.Symbol("T_corrected"), 240 * K**2 * L**4 * eta**2 * rho**2 + 4 * L**2 * rho**2)
+    enters = L**2 * (_B2_PRODUCT / DRIFT_DELTA * widest.right + widest.right)
+    certificate += "; " + require_identity(enters, repeated.right, "terms after correction of Lemma B.1")
     point = {**_values(_B5_LEFT), "sl": "1/100", "sg": "1/100", "grad2": "1/100"}
     require(evaluate(missing, point) > 0, "left exceeds right at the stored values")
     return repaired(
         point,
-        r"replace $120K^4L^6\eta_l^6\rho^2+16K^3\eta_l^4L^6\rho^2$ by $24K^3L^6\eta_l^4\rho^2+2K^2L^4\eta_l^2\rho^2$"
-        r" (and with the corrected constants by $120K^4L^6\eta_l^4\rho^2+4L^2\rho^2$)",
+        f"${given.latex}$ in place of the two terms ${printed.latex}$, and ${repeated.latex}$ where Lemma B.1 is "
+        "corrected, too",
         certificate,
         float(evaluate(_B5_LEFT, point) / evaluate(_B5_RIGHT, point)),
         left_minus_right=str(missing),
@@ -182,14 +194,13 @@ def constants_of_b8() -> Verdict:
         L^2.
     Reference: Qu et al. 2022, proof of Lemma B.8, step (b).
     """
-    correct = (
-        30 * N * K**3 * L**2 * eta**2 * BRACKET
-        + (144 * N * K**5 * L**6 * eta**4 + 12 * N * K**4 * L**4 * eta**2) * rho**2
+    product = _equal(
+        6 * N * K**2 * L**2 * (E_w + E_delta),
+        30 * N * K**3 * L**2 * eta**2 * B + (144 * N * K**5 * L**6 * eta**4 + 12 * N * K**4 * L**4 * eta**2) * rho**2,
     )
-    corrected = (
-        r"$30NK^3L^2\eta_l^2(\cdots)+144NK^5L^6\eta_l^4\rho^2+12NK^4L^4\eta_l^2\rho^2$ (given the printed B.1 and B.2)"
-    )
-    return correct_identity(_B8_PRINTED, _B8_PRODUCT, correct, _values(_B8_PRODUCT), corrected)
+    corrected = f"${product.latex}$ with the bracket $B$ of Lemma B.2 (given the printed B.1 and B.2)"
+    derived, correct = product.left.subs(DRIFTS), product.right.subs(B, BRACKET)
+    return correct_identity(_B8_PRINTED, derived, correct, _values(_B8_PRODUCT), corrected)
 
 
 _FACTOR = L * eta_g**2 * eta**2 / (2 * N * S)
@@ -208,13 +219,16 @@ def condition_of_b9() -> Verdict:
     Verdict: repaired. B.8 as printed gives 180 K^2; 180 K^3 follows from 30 N K^3 in B.8 (the corrected power).
     Reference: Qu et al. 2022, Theorem B.9, step (d) of its proof.
     """
-    correct = L * eta_g * eta / (2 * S) * (3 * K + 180 * K**2 * L**2 * eta**2)
-    corrected_b8 = sp.cancel(_FACTOR * (30 * N * K**3 * L**2 * eta**2 * 6 * K + 3 * N * K**2) / (K * eta_g * eta))
-    require_identity(corrected_b8, _COND_PRINTED, "with 30 N K^3 in B.8")
+    scale = L * eta_g * eta / (2 * S)
+    given = _equal(T, scale * (3 * K + 180 * K**2 * L**2 * eta**2))
+    printed, needed = _equal(T_printed, _COND_PRINTED), _equal(sp.Symbol("T_first"), 30 * N * K**3 * L**2 * eta**2 * B)
+    gradient = sp.diff(needed.right.subs(B, BRACKET), grad2) + 3 * N * K**2
+    require_identity(sp.cancel(_FACTOR * gradient / (K * eta_g * eta)), printed.right, "with 30 N K^3 in B.8")
     corrected = (
-        r"from B.8 as printed: $180K^2L^2\eta_l^2$; the printed $180K^3L^2\eta_l^2$ needs $30NK^3L^2\eta_l^2$ in B.8"
+        f"B.8 as printed gives the coefficient ${given.latex}$; the printed ${printed.latex}$ needs the first term "
+        f"${needed.latex}$ in B.8, $B$ being the bracket"
     )
-    return correct_identity(_COND_PRINTED, _COND_DERIVED, correct, _values(_COND_DERIVED), corrected)
+    return correct_identity(printed.right, _COND_DERIVED, given.right, _values(_COND_DERIVED), corrected)
 
 
 _D3_LEFT = sp.expand(L**2 * (MOMENTUM_DRIFT_W + DRIFT_DELTA))
@@ -238,18 +252,16 @@ def constants_of_d3() -> Verdict:
         (1 - beta) should be 70 (1 - beta)^2.
     Reference: Qu et al. 2022, proof of Lemma D.3, step (b).
     """
-    correct = (
+    total = _equal(
+        L**2 * (E_w + E_delta),
         10 * K * beta**2 * L**4 * eta**2 * rho**2 * sl**2
         + 35 * beta**2 * K**2 * L**2 * eta**2 * (3 * sg**2 + 6 * L**2 * rho**2)
         + 70 * (1 - beta) ** 2 * K**2 * L**2 * eta**2 * grad2
         + 28 * beta**2 * K**3 * L**6 * eta**4 * rho**2
-        + 2 * K**2 * L**4 * eta**2 * rho**2
+        + 2 * K**2 * L**4 * eta**2 * rho**2,
     )
-    corrected = (
-        r"$10K\beta^2L^4\eta_l^2\rho^2\sigma_l^2+35\beta^2K^2L^2\eta_l^2(3\sigma_g^2+6L^2\rho^2)"
-        r"+70(1-\beta)^2K^2L^2\eta_l^2\|\nabla\tilde f\|^2+28\beta^2K^3L^6\eta_l^4\rho^2+2K^2L^4\eta_l^2\rho^2$"
-    )
-    return correct_identity(_D3_PRINTED, _D3_LEFT, correct, _values(_D3_LEFT), corrected)
+    derived = total.left.subs(DRIFTS | {E_w: MOMENTUM_DRIFT_W})
+    return correct_identity(_D3_PRINTED, derived, total.right, _values(_D3_LEFT), f"${total.latex}$")
 
 
 _NOISE_PRINTED = beta * L**3 * eta_g**2 * rho**2 * sl**2 / (K * N)
@@ -268,9 +280,10 @@ def noise_term_of_d3() -> Verdict:
         of the rate is L^2 sl^2/(2 R^(3/2) sqrt(KN)) and not L sl^2/(R^2 beta).
     Reference: Qu et al. 2022, proof of Lemma D.3, step (b).
     """
-    corrected = r"$\frac{\beta L^3\eta_g\rho^2}{2KN}\sigma_l^2$"
-    correct = beta * L**3 * eta_g * rho**2 * sl**2 / (2 * K * N)
-    return correct_identity(_NOISE_PRINTED, _NOISE_DERIVED, correct, _values(_NOISE_PRINTED), corrected)
+    quotient = _equal(T, beta * L**3 * eta_g * rho**2 * sl**2 / (2 * K * N))
+    return correct_identity(
+        _NOISE_PRINTED, _NOISE_DERIVED, quotient.right, _values(_NOISE_PRINTED), f"${quotient.latex}$"
+    )
 
 
 def _terms(expression: sp.Expr) -> list[str]:

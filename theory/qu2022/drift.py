@@ -8,11 +8,23 @@ import sympy as sp
 
 from theory.kit.certificates import z3_implies
 from theory.kit.exact import mp
+from theory.kit.formula import Formula, formula
 from theory.kit.second_certificate import dunkl_williams_by_z3, second_certificate
+from theory.kit.symbolic import nonnegative
 from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, always, check
 from theory.qu2022 import corrected, figures, numerics
 from theory.qu2022.common import instance, proved, ratio, refuted, repaired, require, require_identity
+from theory.qu2022.printed import BRACKET, K, L, N, eta, grad2, rho, sg, sl
 from theory.qu2022.recursions import fedsam_round, quadratic, sign
+
+E_w, directions = sp.symbols("E_w directions", nonnegative=True)
+NAMES = {
+    eta: r"\eta_l",
+    sg: r"\sigma_g",
+    grad2: r"\|\nabla\tilde f(\tilde w^r)\|^2",
+    E_w: r"\mathcal E_w",
+    directions: r"\sum_i\|\sum_k\nabla F_i(\tilde w_{i,k})\|^2",
+}
 
 
 def _perturbation_drift(slopes: list[Fraction], offsets: list[Fraction], rho: Fraction) -> Fraction:
@@ -28,6 +40,15 @@ def _replay_b1(evidence) -> Replay:
     right = 2 * (v["K"] * smooth * v["eta"] * v["rho"]) ** 2
     step = {"eta_l <= 1/(4KL)": 4 * v["K"] * smooth * v["eta"] <= 1, "A2 with sigma_g = 2": BY_CONSTRUCTION}
     return Replay({"A1: quadratics": smooth > 0, **step}, left, right)
+
+
+def widest_drift() -> tuple[Formula, str]:
+    """Lemma B.1 as corrected: the mean drift of the perturbations, and its certificate."""
+    drift, a, b = sp.symbols("drift a b", positive=True)
+    bound = formula(drift, "<=", 4 * rho**2, {drift: r"\frac1N\sum_i\mathbb E\|\delta_{i,k}-\delta\|^2"})
+    triangle = require_identity(2 * (a**2 + b**2) - (a + b) ** 2, (a - b) ** 2, "2 (a^2 + b^2) - (a + b)^2")
+    at_most = require_identity(bound.right, 2 * (a**2 + b**2).subs({a: rho, b: rho}), "norms rho")
+    return bound, f"|delta_i - delta|^2 <= 2|delta_i|^2 + 2|delta|^2 <= 4 rho^2: {triangle}; {at_most}"
 
 
 @check("qu22-lemB.1", replay=_replay_b1, figure=figures.drift_against_bound)
@@ -47,14 +68,14 @@ def drift_of_the_perturbation() -> Verdict:
     rho = Fraction(point["rho"])
     left, right = _perturbation_drift([], [Fraction(x) for x in point["offsets"]], rho), 2 * (2 * rho / 8) ** 2
     require(left > right, "left exceeds right")
-    a, b = sp.symbols("a b", nonnegative=True)
-    triangle = require_identity(2 * (a**2 + b**2) - (a + b) ** 2, (a - b) ** 2, "2 (a^2 + b^2) - (a + b)^2")
+    bound, certificate = widest_drift()
+    turned, _ = _own_drift(Fraction(1, 10), Fraction(1, 8), Fraction(2))
     return repaired(
         point,
-        r"$\frac1N\sum_i\mathbb E\|\delta_{i,k}-\delta\|^2\le4\rho^2$ for all step sizes, and no smaller "
-        r"constant is true",
-        f"|delta_i - delta|^2 <= 2|delta_i|^2 + 2|delta|^2 <= 4 rho^2: {triangle}",
+        f"${bound.latex}$ for all step sizes, and no smaller constant is true",
+        certificate,
         ratio(left, right),
+        attained_by_one_client=bound.attained_at({"drift": turned, "rho": 2}),
     )
 
 
@@ -71,18 +92,6 @@ def _replay_own(evidence) -> Replay:
     return Replay(step, left, 2 * 4 * (v["eta"] * v["rho"]) ** 2)
 
 
-def unit_vector_bound() -> str:
-    """|a/|a| - b/|b|| <= 2 |a - b|/(|a| + |b|), by a factorisation."""
-    p, q, c = sp.symbols("p q c", real=True)
-    left = 4 * (p**2 + q**2 - 2 * p * q * c) - (2 - 2 * c) * (p + q) ** 2
-    return (
-        require_identity(
-            left, 2 * (p - q) ** 2 * (1 + c), "4|a - b|^2 - |u - v|^2 (|a| + |b|)^2, p = |a|, q = |b|, c = cos"
-        )
-        + ", which is >= 0 as c >= -1"
-    )
-
-
 @check("qu22-lemB.1-same", replay=_replay_own, figure=figures.turned_perturbation)
 def drift_of_the_own_perturbation() -> Verdict:
     """Drift of a client's own perturbation.
@@ -95,15 +104,23 @@ def drift_of_the_own_perturbation() -> Verdict:
     Verdict: repaired: the drift is controlled by the step relative to the gradient, not by the step alone.
     Reference: Qu et al. 2022, proof of Lemma B.1.
     """
-    eta, rho, start = Fraction(1, 8), Fraction(2), Fraction(1, 10)
-    left, _ = _own_drift(start, eta, rho)
-    require(left == 4 * rho**2, "the perturbation turns round")
+    lr, radius, start = Fraction(1, 8), Fraction(2), Fraction(1, 10)
+    left, _ = _own_drift(start, lr, radius)
+    p, q, moved, turn, c = sp.symbols("p q moved turn c", positive=True)
+    names = {p: r"\|\nabla F_i(w_{i,k})\|", q: r"\|\nabla F_i(w_{i,0})\|", moved: r"\|w_{i,k}-w_{i,0}\|"}
+    names |= {turn: r"\|\delta_{i,k}-\delta_{i,0}\|^2"}
+    widest = formula(turn, "<=", 4 * rho**2, names)
+    bound = formula(turn, "<=", 4 * rho**2 * L**2 * moved**2 / (p + q) ** 2, names)
+    turned = rho**2 * (2 - 2 * c)
+    chord = require_identity(widest.room.subs(turn, turned), 2 * rho**2 * (1 + c), "room of the first")
+    room = bound.room.subs({turn: turned, moved: sp.sqrt(p**2 + q**2 - 2 * p * q * c) / L})
+    factors = require_identity(room, 2 * rho**2 * (p - q) ** 2 * (1 + c) / (p + q) ** 2, "room of the second")
     return repaired(
-        {"start": str(start), "eta": str(eta), "rho": str(rho), "K": 2},
-        r"$\|\delta_{i,k}-\delta_{i,0}\|^2\le4\rho^2\min\big(1,\ L^2\|w_{i,k}-w_{i,0}\|^2/\|\nabla "
-        r"F_i(w_{i,0})\|^2\big)$",
-        unit_vector_bound() + "; |a - b| <= L |w_{i,k} - w_{i,0}| and |a| + |b| >= |grad F_i(w_{i,0})|; |u - v| <= 2",
-        ratio(left, 8 * (eta * rho) ** 2),
+        {"start": str(start), "eta": str(lr), "rho": str(radius), "K": 2},
+        f"${widest.latex}$ and ${bound.latex}$",
+        f"{chord}; {factors}, p = |a|, q = |b|, c = cos >= -1 for the two gradients a and b, |a - b| <= L |w_k - w_0|",
+        ratio(left, 8 * (lr * radius) ** 2),
+        attained=widest.attained_at({"turn": left, "rho": radius}),
         solver=second_certificate("z3", "Dunkl-Williams, p = |a|, q = |b|, c = cosine", dunkl_williams_by_z3),
     )
 
@@ -121,25 +138,32 @@ def tangent_step() -> Verdict:
 
     Statement: the squared angle phi is at most |a - b|^2/|b|^2 up to higher order, for small changes and in general.
     Assumptions: a, b not 0.
-    Method: small changes: with a = b + t e, e orthogonal, the squared angle is t^2/|b|^2 to leading order (series).
-        In general it fails: a = -b has angle pi and relative change 2. The printed equality fails at a = 2b (angle
-        0). Repair: angle <= pi |a - b|/|b|: below pi/2, |a - b| >= |b| sin angle >= |b| 2 angle/pi; above, |a - b| >=
-        |b|.
+    Method: small changes: with |a - b| = t in a direction of sine e, the squared angle is e^2 t^2/|b|^2 to leading
+        order (limit). In general it fails: a = -b has angle pi and relative change 2. The printed equality fails at
+        a = 2b (angle 0). Repair: angle <= pi |a - b|/|b|: below pi/2, |a - b| >= |b| sin angle >= |b| 2 angle/pi;
+        above, |a - b| >= |b|.
     Verdict: repaired.
     Reference: Qu et al. 2022, proof of Lemma B.1, between (8) and (9).
     """
-    t = sp.symbols("t", positive=True)
-    leading = sp.series(sp.atan(t) ** 2, t, 0, 4).removeO()
-    require(sp.simplify(leading - t**2) == 0, "squared angle is t^2 to third order")
-    p, c = sp.symbols("p c", nonnegative=True)
-    obtuse = require_identity(1 + p**2 + 2 * p * c - 1, p * (p + 2 * c), "|a - b|^2 - |b|^2 for cos = -c <= 0, |b| = 1")
+    p, b, c, e, t = sp.symbols("p b c e t", positive=True)
+    angle, apart = sp.symbols("angle apart", positive=True)
+    names = {angle: r"\angle(a,b)", apart: r"\|a-b\|", b: r"\|b\|"}
+    bound = formula(angle**2, "<=", sp.pi**2 * apart**2 / b**2, names)
+    small = formula(angle**2, "<=", apart**2 / b**2, names)
+    turned = bound.room.subs({angle: sp.pi, apart: sp.sqrt(b**2 + p**2 + 2 * p * c * b)})
+    obtuse = require_identity(turned, sp.pi**2 * p * (p + 2 * c * b) / b**2, "room at the angle pi, cos = -c <= 0")
     acute = require_identity(
         1 + p**2 - 2 * p * c - (1 - c**2), (p - c) ** 2, "|a - b|^2 - sin^2(angle), |b| = 1, c = cos"
     )
+    narrow = require_identity(bound.room.subs(apart, b * 2 * angle / sp.pi), 3 * angle**2, "room at 2 angle/pi")
+    bound.holds_at({"angle": sp.pi, "apart": sp.Rational(21, 10), "b": 2})  # a = -b/20
+    tilted = small.room.subs({angle: sp.atan(t * e / (b + t * sp.sqrt(1 - e**2))), apart: t})
+    leading = require_identity(sp.limit(tilted / t**2, t, 0), (1 - e**2) / b**2, "room/t^2, |a - b| = t -> 0")
     return repaired(
         {"a": -1, "b": 1},
-        r"$\angle(a,b)^2\le\pi^2\|a-b\|^2/\|b\|^2$ always, and $\angle^2\le\|a-b\|^2/\|b\|^2$ to leading order",
-        f"{acute}; sin t >= 2t/pi on [0, pi/2] (concave); {obtuse}, and the angle is at most pi",
+        f"${bound.latex}$ always, and ${small.latex}$ to leading order",
+        f"{acute}; sin t >= 2t/pi on [0, pi/2] (concave); {narrow}; {obtuse}, and the angle is at most pi; {leading}, "
+        "e the sine of the direction of a - b",
         float(sp.pi**2 / 4),
     )
 
@@ -161,13 +185,19 @@ def sam_gradient_against_gradient() -> Verdict:
     Verdict: repaired.
     Reference: Qu et al. 2022, proof of Lemma B.1, step (b).
     """
-    d, rho, smooth = sp.symbols("d rho L", positive=True)
-    certificate = require_identity(smooth * (d + rho), smooth * d + smooth * rho, "L |w_{i,k-1} + delta - w_{i,0}|")
+    sharp, first, moved = sp.symbols("sharp first moved", positive=True)
+    names = {sharp: r"\|\tilde g_{i,k-1}\|", first: r"\|\nabla F_i(w_{i,0})\|", moved: r"\|w_{i,k-1}-w_{i,0}\|"}
+    bound = formula(sharp, "<=", first + L * moved + L * rho, names)
+    certificate = require_identity(bound.room.subs(sharp, first + L * (moved + rho)), sp.Integer(0), "room at most")
+    curved, w0, further = quadratic(3, 0), 2, Fraction(1, 2)
     return repaired(
         {"w": "1/100", "rho": "1/2"},
-        r"$\|\tilde g_{i,k-1}\|\le\|\nabla F_i(w_{i,0})\|+L\|w_{i,k-1}-w_{i,0}\|+L\rho$",
+        f"${bound.latex}$",
         "|g~ - grad F_i(w_{i,0})| <= L |w_{i,k-1} + delta - w_{i,0}| <= L (d + rho): " + certificate,
         51.0,
+        attained=bound.attained_at(
+            {"L": 3, "rho": 5, "moved": further, "first": curved(w0), "sharp": curved(w0 + further + 5)}
+        ),
     )
 
 
@@ -181,6 +211,16 @@ def monotone_power() -> str:
 
 def _power(n: int) -> Fraction:
     return Fraction(n + 1, n) ** (n + 1)
+
+
+def _unrolled(allowed: sp.Expr, n: sp.Symbol) -> str:
+    """Certificate of n (y_n - 1) <= allowed for every n."""
+    for m in range(1, 7):
+        require(m * (_power(m) - 1) <= allowed.subs(n, m), f"n (y_n - 1) <= {allowed} at n = {m}")
+    limit = 3
+    text = require(_power(6) < limit, f"y_6 = {_power(6)} < {limit}")
+    tail = nonnegative(allowed - n * (limit - 1))
+    return f"{monotone_power()}; n (y_n - 1) <= {allowed} exactly for n = 1..6, and from n = 6 by {text}; {tail}"
 
 
 def _replay_unrolled(evidence) -> Replay:
@@ -203,19 +243,17 @@ def unrolled_recursion(scale: float = 1.0) -> Verdict:
     Verdict: proved.
     Reference: Qu et al. 2022, proof of Lemma B.1.
     """
-    constant = 2 * Fraction(scale)
+    x, n = sp.Symbol("x_k", nonnegative=True), sp.Symbol("n", positive=True)
+    steps, factor = sp.Symbol("K", integer=True, positive=True), sp.Rational(str(scale))
+    bound = formula(x, "<=", 2 * factor * steps**2 * L**2 * eta**2, {eta: r"\eta"})
+    allowed = sp.cancel(bound.right / (steps * L**2 * eta**2)).subs(steps, n + 1)  # x_K = n (y_n - 1) K L^2 eta^2
     tried = (*range(2, 40), 400)
-    shares = {steps: (steps - 1) * (_power(steps - 1) - 1) / (constant * steps) for steps in tried}
-    for steps, share in shares.items():
+    shares = {k: sp.Rational((k - 1) * (_power(k - 1) - 1)) / allowed.subs(n, k - 1) for k in tried}
+    for count, share in shares.items():
         if share > 1:
-            return refuted({"K": steps, "constant": str(constant)}, float(share))
-    limit = 3
-    for n in range(1, 7):
-        require(_power(n) <= limit + Fraction(2, n), f"y_{n} <= {limit} + 2/{n}")
-    require(_power(6) < limit and constant >= 2, f"y_6 < {limit}")
+            return refuted({"K": count, "constant": str(2 * factor)}, float(share))
     return proved(
-        f"{monotone_power()}; y_n <= {limit} + 2/n exactly for n = 1..6 and y_6 = {_power(6)} < {limit} for n >= 6, "
-        f"and the bound was computed for K = {min(tried)} to {sorted(tried)[-2]} and {max(tried)}",
+        f"${bound.latex}$: {_unrolled(allowed, n)}; computed for K = {min(tried)} to {tried[-2]} and {max(tried)}",
         float(max(shares.values())),
     )
 
@@ -243,14 +281,14 @@ def unrolling_constant(scale: float = 1.0) -> Verdict:
     total = sum(Fraction(steps, steps - 1) ** tau for tau in range(steps))
     if total > constant * steps:
         return refuted({"K": steps, "constant": str(constant)}, float(total / (constant * steps)))
-    least = 2
-    enough = require(constant >= least, f"the constant {constant} is at least {least}")
-    n = sp.symbols("n", positive=True)
+    n, share = sp.Symbol("n", positive=True), sp.Symbol("share", nonnegative=True)
+    bound = formula(share, "<=", 2, {share: r"\frac1K\sum_{\tau<K}(1+\frac1{K-1})^\tau"})
+    enough = require(constant >= bound.right, f"the constant {constant} is at least {bound.right}")
     closed = require_identity(
         n * ((1 + 1 / n) ** (n + 1) - 1) / (n + 1), (1 + 1 / n) ** n - 1 + 1 / (n + 1), "sum/K with n = K - 1"
     )
     return proved(
-        f"geometric sum n (y_n - 1) <= 2K (certificate of qu22-lemB.1-rec: {monotone_power()}); {closed}; {enough}",
+        f"${bound.latex}$: geometric sum n (y_n - 1); {_unrolled(bound.right * (n + 1), n)}; {closed}; {enough}",
         float(total / (constant * steps)),
         best_constant_for_large_K=float(sp.E - 1),
     )
@@ -263,12 +301,11 @@ def _replay_growth(evidence) -> Replay:
     return Replay({"K >= 2": k >= 2, "eta_l = 1/(10KL)": BY_CONSTRUCTION}, left, v["scale"] / (k - 1))
 
 
-def _growth_by_z3(factor: Fraction) -> str:
-    """The inequality for real K and x = K L eta in [0, 1/10], without monotonicity in eta."""
-    k, x = sp.symbols("K x", real=True)
-    left = 1 / (2 * k - 1) + 12 * x**2 / k + 2 * x**2 / k**2
-    limit = sp.Rational(factor.numerator, factor.denominator) / (k - 1)
-    return z3_implies([k >= 2, x >= 0, x <= sp.Rational(1, 10)], left <= limit)
+def _growth_by_z3(bound: Formula) -> str:
+    """The inequality for real n = K - 1 and x = K L eta in [0, 1/10], without monotonicity in eta."""
+    n, x = sp.symbols("n x", real=True)
+    left, right = bound.at({"n": n, eta: x / ((n + 1) * L)})
+    return z3_implies([n >= 1, x >= 0, x <= sp.Rational(1, 10)], left <= right)
 
 
 @check("qu22-lemB.2-step", mutations=((0.5, "refuted"), (2.0, "proved")), replay=_replay_growth)
@@ -277,8 +314,9 @@ def growth_factor_per_step(scale: float = 1.0) -> Verdict:
 
     Statement: 1 + 1/(2K-1) + 12 K eta^2 L^2 + 2 L^2 eta^2 <= 1 + 1/(K-1) for K >= 2 and eta <= 1/(10KL).
     Assumptions: K >= 2; for K = 1 the right side is undefined and no growth occurs.
-    Method: the left side increases with eta; at eta = 1/(10KL) the difference times its positive denominators is a
-        polynomial with positive coefficients in K - 2. z3 decides it again for real K and every admissible eta.
+    Method: 12 and 2 may be 50 and 75, the largest numbers for K -> infinity. The left side increases with eta; at
+        eta = 1/(10KL) the difference times its positive denominators is a polynomial with positive coefficients in K -
+        2. z3 decides it again for real K and every admissible eta.
         ``scale`` multiplies 1/(K-1).
     Verdict: proved.
     Reference: Qu et al. 2022, proof of Lemma B.2, step (a) of the averaging.
@@ -290,17 +328,18 @@ def growth_factor_per_step(scale: float = 1.0) -> Verdict:
         if left > factor / (k - 1):
             return refuted({"K": steps, "scale": str(factor)}, float(left * (k - 1) / factor))
         tested.append({"K": steps, "left": str(left), "right": str(factor / (k - 1))})
-    m = sp.symbols("m", nonnegative=True)
-    k = m + 2
-    difference = sp.Rational(factor.numerator, factor.denominator) / (k - 1) - 1 / (2 * k - 1)
-    difference -= sp.Rational(12, 100) / k + sp.Rational(2, 100) / k**2
-    top, bottom = sp.fraction(sp.together(difference))
+    n, m = sp.Symbol("n", integer=True, positive=True), sp.Symbol("m", nonnegative=True)
+    printed = 1 + 1 / (2 * n + 1) + 12 * (n + 1) * eta**2 * L**2 + 2 * L**2 * eta**2
+    widened = 1 + 1 / (2 * n + 1) + 50 * (n + 1) * eta**2 * L**2 + 75 * L**2 * eta**2
+    bound = formula(widened, "<=", 1 + sp.Rational(str(scale)) / n, {eta: r"\eta", n: "(K-1)"})
+    top, bottom = sp.fraction(sp.together(bound.room.subs(eta, 1 / (10 * (n + 1) * L)).subs(n, m + 1)))
     coefficients = sp.Poly(sp.expand(top), m).all_coeffs() + sp.Poly(sp.expand(bottom), m).all_coeffs()
     require(all(c.is_positive for c in coefficients), "positive coefficients")
     return proved(
-        f"right - left = ({sp.expand(top)})/({sp.expand(bottom)}), m = K - 2 >= 0, all coefficients positive",
+        f"${bound.latex}$: right - left = ({sp.expand(top)})/({sp.expand(bottom)}), m = K - 2 >= 0, all coefficients "
+        f"positive; {nonnegative(bound.left - printed)}",
         tested_at=tested,
-        solver=second_certificate("z3", "the statement for real K, x = K L eta", lambda: _growth_by_z3(factor)),
+        solver=second_certificate("z3", "the statement for real K, x = K L eta", lambda: _growth_by_z3(bound)),
     )
 
 
@@ -345,6 +384,20 @@ def _replay_b2(evidence) -> Replay:
 _NOISY = {"size": 10**4, "rho": "1/2", "eta": "1/20", "K": 2, "w": 1}
 
 
+def _deterministic(measured: sp.Symbol, size: sp.Expr, printed: sp.Expr) -> tuple[Formula, str, sp.Expr]:
+    """Bound of what is at most size ((10/9)(|grad f~| + sigma_g + 2 L rho))^2; certificate; share of the printed."""
+    bound = formula(measured, "<=", sp.Rational(200, 81) * size * (grad2 + 3 * sg**2 + 6 * L**2 * rho**2), NAMES)
+    growth, slope, tilt = sp.Rational(corrected.GROWTH), sp.sqrt(grad2), L * rho
+    room = require_identity(
+        bound.right - size * growth**2 * (slope + sg + 2 * tilt) ** 2,
+        size * growth**2 * ((slope - sg - 2 * tilt) ** 2 + 4 * (sg - tilt) ** 2),
+        "room",
+    )
+    share = sp.cancel(bound.right / printed)
+    text = "G + L rho <= |grad f~| + sigma_g + 2 L rho because |grad F(w)| <= |grad F(w + delta)| + L rho"
+    return bound, f"{text}; {room}; {require(share <= 1, f'{share} of the printed bound')}", share
+
+
 @check("qu22-lemB.2", replay=_replay_b2)
 def client_drift() -> Verdict:
     """Client drift of FedSAM.
@@ -361,14 +414,16 @@ def client_drift() -> Verdict:
     v = instance(_NOISY)
     moments = _noisy_first_step(int(v["size"]), v["rho"], v["eta"])
     require(moments["drift"] > _right_b2(v), "left exceeds right")
-    certificate, share = corrected.drift_bound()
+    bound, certificate, share = _deterministic(E_w, K**2 * eta**2, 5 * K * eta**2 * BRACKET.subs(sl, 0))
+    found = numerics.tested(numerics.drift_ratio)
+    require(found["worst_ratio"] <= share, "the search, in shares of the printed bound")
     return repaired(
         _NOISY,
-        r"the printed bound holds for deterministic gradients ($\sigma_l=0$ and no noise), for all $k\le K$",
-        certificate,
+        f"for deterministic gradients, where the printed bound is wider: ${bound.latex}$ for all $k\\le K$",
+        f"{corrected.drift()}; {certificate}",
         ratio(moments["drift"], _right_b2(v)),
         share_used_without_noise=str(share),
-        test_of_the_repair=numerics.tested(numerics.drift_ratio),
+        test_of_the_repair=found,
     )
 
 
@@ -400,12 +455,12 @@ def squared_directions() -> Verdict:
     v = instance(point)
     moments = _noisy_first_step(int(v["size"]), v["rho"], v["eta"])
     require(moments["direction"] > _right_b8(v), "left exceeds right")
-    certificate, share = corrected.directions_bound()
+    bound, certificate, share = _deterministic(directions, N * K**2, N * K * BRACKET.subs(sl, 0) / 2)
     return repaired(
         point,
-        r"for deterministic gradients: $\sum_i\|\sum_k\nabla F_i(\tilde w_{i,k})\|^2\le3NK^2(3\sigma_g^2+6L^2\rho^2)"
-        r"+3NK^2\|\nabla\tilde f(\tilde w)\|^2$",
-        certificate,
+        f"for deterministic gradients: ${bound.latex}$",
+        f"{corrected.drift()}; |sum_k g~_{{i,k}}|^2 <= K sum_k |g~_{{i,k}}|^2, and the mean-square norm of g~_{{i,k}} "
+        f"is at most G + L a_k + L rho <= (10/9)(G + L rho) since L a_k <= (1/10)(10/9)(G + L rho); {certificate}",
         ratio(moments["direction"], _right_b8(v)),
         share_used_without_noise=str(share),
     )
