@@ -8,11 +8,36 @@ from math import comb
 
 import sympy as sp
 
+from theory.kit.formula import Formula, formula
 from theory.kit.symbolic import MEAN_SQUARE, lagrange
 from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
 from theory.qu2022 import corrected
 from theory.qu2022.common import instance, proved, ratio, refuted, repaired, require, require_identity
 from theory.qu2022.recursions import fedsam_round, quadratic, sign
+
+eta, L, K, N, S, A, x, rho = sp.symbols("eta L K N S A x rho", positive=True)
+E_w, E_delta, grad, gradients = sp.symbols("E_w E_delta grad gradients", nonnegative=True)
+moment, s, q, t, size = sp.symbols("moment s q t inverse_size", nonnegative=True)
+product = sp.Symbol("product")
+NAMES = {
+    eta: r"\eta_l",
+    E_w: r"\mathcal E_w",
+    E_delta: r"\mathcal E_\delta",
+    grad: r"\|\nabla\tilde f\|",
+    gradients: r"\mathbb E\|\sum_{i,k}\nabla f_i(\tilde w_{i,k})\|^2",
+    moment: r"\mathbb E\|\Delta^r\|^2",
+    q: r"\sum_i\|x_i\|^2",
+    t: r"\|\sum_ix_i\|^2",
+    size: r"\mathbb E[1/|S_r|]",
+    product: r"\langle\nabla\tilde f,\mathbb E[\Delta^r+\eta_lK\nabla\tilde f]\rangle",
+}
+
+
+def combination(room: sp.Expr, *slacks: tuple[sp.Expr, sp.Expr, str]) -> str:
+    """Certificate of room >= 0: a sum of multipliers >= 0 times quantities that are >= 0 by what is said of them."""
+    require(all(multiplier.is_nonnegative for multiplier, _, _ in slacks), "signs of the multipliers")
+    text = require_identity(room, sum(multiplier * quantity for multiplier, quantity, _ in slacks), "room as a sum")
+    return f"{text}; " + "; ".join(f"{quantity} >= 0: {why}" for _, quantity, why in slacks)
 
 
 def _replay_inner(evidence) -> Replay:
@@ -38,17 +63,31 @@ def inner_product_bound(scale: float = 1.0) -> Verdict:
     Statement: <grad f~, E[Delta + eta K grad f~]> <= (eta K/2)|grad f~|^2 + K eta L^2 (E_w + E_delta) - eta/(2KN^2)
         E|sum grad f_i(w~_{i,k})|^2.
     Assumptions: E g~_{i,k} = grad f_i(w~_{i,k}); f_i(w~) = F_i(w + delta), so that grad f~ is their mean; A1.
-    Method: polarisation with the mean gradient q; |p - q|^2 <= mean L^2 |w_{i,k} + delta_{i,k} - w - delta|^2 <= 2
-        L^2 (E_w + E_delta). ``scale`` multiplies the last term.
+    Method: right - left is a sum of non-negative terms: Lagrange's identity for the changes d of the gradients, A1 for
+        |d|, 2 |y|^2 + 2 |z|^2 >= |y + z|^2, and E_w, E_delta of the worst k. ``scale`` multiplies the last term.
     Verdict: proved under these assumptions (the first one fails for one shared minibatch, qu22-lemA.4-unbiased).
     Reference: Qu et al. 2022, Lemma B.3.
     """
     point = {"gradient": 1, "eta": "1/10", "scale": str(Fraction(scale))}
     if _replay_inner(point).violated:
         return refuted(point, None)
-    text = polarisation() + "; " + lagrange(MEAN_SQUARE) + "; Jensen over i, k; (eta K/2) 2 L^2 = eta K L^2"
-    text += "; E over the noise of |q|^2 <= E|q|^2 keeps <= with q inside E and eta K/2 |q|^2 = eta/(2 K N^2)|sum|^2"
-    return proved(text, 1.0, tested_at=point)
+    factor = sp.Rational(str(scale))
+    last = factor * eta / (2 * K * N**2) * gradients
+    bound = formula(product, "<=", eta * K / 2 * grad**2 + K * eta * L**2 * (E_w + E_delta) - last, NAMES)
+    p, change, squares, y2, z2, yz = sp.symbols("p D sum_d2 sum_y2 sum_z2 sum_yz")
+    total = N * K * p + change  # sum of the gradients p + d_ik
+    room = bound.room.subs({product: p * (eta * K * p - eta * total / N), grad: p, gradients: total**2})
+    text = combination(
+        room,
+        (eta / (2 * K * N**2), N * K * squares - change**2, "n = N K, x = d"),
+        (eta / (2 * N), L**2 * (y2 + z2 + 2 * yz) - squares, "sum of L^2 (y + z)^2 - d^2, A1, y of w, z of delta"),
+        (eta * L**2 / (2 * N), y2 + z2 - 2 * yz, "sum of (y - z)^2"),
+        (eta * L**2 / N, K * N * E_w - y2, "worst k"),
+        (eta * L**2 / N, K * N * E_delta - z2, "worst k"),
+        ((1 - factor) * eta / (2 * K * N**2), total**2, "a square"),
+    )
+    text += f"; d_ik is the change of the gradient, and its sum D; {lagrange(MEAN_SQUARE)}"
+    return proved(f"${bound.latex}$: {text}; all of it under E over the noise", 1.0, tested_at=point)
 
 
 def _two_steps(curvature: Fraction, noise: Fraction, lr: Fraction) -> dict[str, Fraction]:
@@ -92,12 +131,14 @@ def second_moment_of_the_update() -> Verdict:
     m = _two_steps(Fraction(-1), Fraction(1), Fraction(1, 10))
     right = 2 + m["gradients"]
     require(m["update"] > right, "left exceeds right")
+    bound = formula(moment, "<=", 2 * K * eta**2 / N * s**2 + 2 * eta**2 / N**2 * gradients, NAMES)
+    noise, drift = sp.symbols("Z T")
+    parts = {moment: eta**2 * (noise + drift) ** 2 / N**2, s: noise / sp.sqrt(N * K), gradients: drift**2}
     return repaired(
         _MOMENT,
-        r"$\mathbb E\|\Delta^r\|^2\le\frac{2K\eta_l^2}Ns^2+\frac{2\eta_l^2}{N^2}\mathbb "
-        r"E\|\sum_{i,k}\nabla\tilde f_i\|^2$",
-        lagrange(MEAN_SQUARE) + "; E|sum zeta|^2 = sum E|zeta|^2 <= NK s^2 by qu22-lemA.3 for the noises among "
-        "themselves",
+        f"${bound.latex}$",
+        require_identity(bound.room.subs(parts), eta**2 * (noise - drift) ** 2 / N**2, "room for sums Z and T")
+        + ", and E|Z|^2 = sum E|zeta|^2 <= NK s^2 by qu22-lemA.3 for the noises among themselves",
         ratio(m["update"], right),
         excess_over_the_right_side=str(m["update"] - right),
     )
@@ -120,15 +161,17 @@ def orthogonality_of_noise_and_drift() -> Verdict:
     Verdict: repaired: true for K = 1; for K >= 2 the cross term is of order eta L K^2 s^2.
     Reference: Qu et al. 2022, proof of Lemma B.4, step (b).
     """
-    a, eta, s = sp.symbols("a eta s", positive=True)
-    cross = sum(2 * z * (a * (-eta * z)) for z in (s, -s)) / 2
-    certificate = require_identity(cross, -2 * a * eta * s**2, "cross term for K = 2")
+    a = sp.Symbol("a", positive=True)
+    lacking = formula(sp.Symbol("T"), "==", -2 * a * eta * s**2, NAMES)
+    any_step = _two_steps(a, s, eta)
+    cross = any_step["update"] - any_step["noise"] - any_step["gradients"]
+    certificate = require_identity(cross, lacking.right, "cross term of the enumeration")
     m = _two_steps(Fraction(-1), Fraction(1), Fraction(1, 10))
     require(m["update"] != m["noise"] + m["gradients"], "the identity fails")
     return repaired(
         _MOMENT,
-        r"the identity for $K=1$; for $K=2$ and $F=\frac a2x^2$ it lacks the term $-2a\eta_ls^2$",
-        certificate + "; for K = 1 the gradients are not random given w, and E zeta = 0",
+        f"the identity for a single local step; for two and a quadratic of curvature $a$ it lacks ${lacking.latex}$",
+        certificate + ", two local steps; for K = 1 the gradients are not random given w, and E zeta = 0",
         ratio(m["update"], m["noise"] + m["gradients"]),
         moments={name: str(value) for name, value in m.items()},
     )
@@ -185,7 +228,29 @@ def descent_lemma() -> Verdict:
     run = _crossing(v["w"], v["rho"], v["eta_l"], v["eta_g"])
     right = _right_b5(run["sharp"], run["slope"] ** 2, v["rho"], v["eta_l"], v["eta_g"])
     require(run["sharp_next"] > right, "left exceeds right")
-    return repaired(_CROSSING, corrected.DESCENT, corrected.descent(), ratio(run["sharp_next"], right))
+    value, following, p, q, G, sigma = sp.symbols("F F_next p q G sigma_g")  # G^2 = |grad F|^2 + sigma_g^2
+    names = {grad: r"\|\nabla F(w^r)\|", value: "F(w^r)", following: "F(w^{r+1})"}
+    local, server = formula(x, "<=", sp.Rational(1, 10)), formula(A, "<=", 1 / L)
+    error, tilt = sp.Rational(400, 81) * x**2, L * rho
+    progress = value - A / 2 * (1 - error) * grad**2
+    bound = formula(following, "<=", progress + A / 2 * (error * (sigma**2 + tilt**2) + 2 * tilt**2), names)
+    growth = 1 / (1 - local.right)
+    drift = growth * x * (G + tilt)
+    step = value - A * p * q + L * A**2 / 2 * q**2
+    text = combination(
+        bound.room.subs({following: step, grad: p, sigma: sp.sqrt(G**2 - p**2)}),
+        (A / 2, L * server.room * q**2, "p = grad F, q = gbar"),
+        (A / 2, (drift + tilt) ** 2 - (p - q) ** 2, "|p - q| <= L max a_k + L rho"),
+        (A / 2, (drift - tilt) ** 2, "a square"),
+        (A * growth**2 * x**2, (G - tilt) ** 2, "a square"),
+    )
+    return repaired(
+        _CROSSING,
+        f"${bound.latex}$ with $A=K\\eta_g\\eta_l$, ${server.latex}$, $x=KL\\eta_l$, ${local.latex}$ and "
+        "deterministic gradients",
+        f"{corrected.drift()}; {text}",
+        ratio(run["sharp_next"], right),
+    )
 
 
 def _replay_identity(evidence) -> Replay:
@@ -206,16 +271,22 @@ def perturbed_iterates_move_alike() -> Verdict:
     Verdict: repaired.
     Reference: Qu et al. 2022, first lines of the proof of Lemma B.5.
     """
-    w, following, old, new = sp.symbols("w w_next delta delta_next")
-    certificate = require_identity((following + new) - (w + old), (following - w) + (new - old), "w~ moves by")
+    w, old, new = sp.symbols("w delta delta_next")
+    update, server, moved, turn = sp.symbols("update eta_g moved turn", positive=True)
+    names = {update: r"\Delta^r", old: r"\delta^r", new: r"\delta^{r+1}", moved: r"\tilde w^{r+1}-\tilde w^r"}
+    moves = formula(moved, "==", server * update + new - old, names)
+    widest = formula(turn, "<=", 2 * rho, {turn: r"\|\delta^{r+1}-\delta^r\|"})
+    certificate = require_identity((w + server * update + new) - (w + old), moves.right, "w~ moves by")
+    both = require_identity(widest.right, (old - new).subs({old: rho, new: -rho}), "two perturbations at most apart")
     v = instance(_CROSSING)
     run = _crossing(v["w"], v["rho"], v["eta_l"], v["eta_g"])
     require(run["F_next"] != run["sharp_next"], "F(w) differs from F(w + delta)")
     return repaired(
         _CROSSING,
-        r"$\tilde w^{r+1}-\tilde w^r=\eta_g\Delta^r+(\delta^{r+1}-\delta^r)$ with $\|\delta^{r+1}-\delta^r\|\le2\rho$",
-        certificate,
+        f"${moves.latex}$ with ${widest.latex}$",
+        f"{certificate}; {both}",
         None,
+        attained=widest.attained_at({"turn": v["rho"] * (1 - sign(run["next"])), "rho": v["rho"]}),
     )
 
 
@@ -239,6 +310,15 @@ def _replay_sampling(evidence) -> Replay:
     )
 
 
+def _sampled_moment(m: sp.Expr) -> tuple[Formula, str]:
+    """Second moment when the mean of the cohort's inverse size is m, and its certificate."""
+    bound = formula(moment, "<=", eta**2 * (K * m * s**2 + m * q / N + (1 - m) * t / N**2), NAMES)
+    exact = eta**2 * (K * m * s**2 + m * q / N + (1 - m) * (t - q) / (N * (N - 1)))
+    spread = eta**2 * (1 - m) * (N * q - t) / (N**2 * (N - 1))
+    room = require_identity(bound.room.subs(moment, exact), spread, "right - exact")
+    return bound, f"{room} >= 0 by {lagrange(MEAN_SQUARE)}"
+
+
 @check("qu22-lemB.7", replay=_replay_sampling)
 def second_moment_under_sampling() -> Verdict:
     """Second moment under client sampling.
@@ -251,23 +331,22 @@ def second_moment_under_sampling() -> Verdict:
         -1) has 0 on the left and 1/2 on the right).
     Reference: Qu et al. 2022, Lemma B.7.
     """
-    count, size, q, t = sp.symbols("N S q t", positive=True)  # q = sum|x_i|^2, t = |sum x_i|^2
-    exact = q / (size * count) + (size - 1) / (size * count * (count - 1)) * (t - q)
-    right = q / (size * count) + (size - 1) / (size * count**2) * t
-    certificate = require_identity(
-        right - exact, (size - 1) / (size * count**2 * (count - 1)) * (count * q - t), "right - exact"
-    )
+    bound, certificate = _sampled_moment(1 / S)
     for total in range(2, 6):
         values = [Fraction(3 * i * i - 4) for i in range(total)]
+        known = {"K": 1, "eta": 1, "s": 0, "N": total, "q": sum(x**2 for x in values), "t": sum(values) ** 2}
         for chosen in range(1, total + 1):
-            left, bound = _sampled(values, chosen)
+            left, _ = _sampled(values, chosen)
             weight = Fraction(chosen - 1, chosen * total**2 * (total - 1))
-            gap = weight * (total * sum(x**2 for x in values) - sum(values) ** 2)
-            require(bound - left == gap, f"enumeration N = {total}, S = {chosen}")
+            room = bound.at({**known, "S": chosen})[1] - left
+            require(room == weight * (total * known["q"] - known["t"]), f"enumeration N = {total}, S = {chosen}")
+    equal = {"K": 3, "eta": 2, "s": 5, "N": 4, "q": 36, "t": 144}  # x_i = 3
+    for chosen in (1, 3):
+        bound.attained_at({**equal, "S": chosen, "moment": 4 * (Fraction(75, chosen) + 9)})
     return repaired(
         {"directions": [1, -1], "S": 2, "scale": 1, "relation": "=="},
-        r"$\le$ in place of $=$; equality for $S=1$, for equal $x_i$, or for sampling with replacement",
-        certificate + " >= 0 by " + lagrange(MEAN_SQUARE) + "; enumerated for N = 2..5",
+        f"${bound.latex}$, with equality for a single sampled client, for equal $x_i$, or with replacement",
+        certificate + "; enumerated for N = 2..5",
         None,
     )
 
@@ -306,10 +385,11 @@ def sampling_of_the_experiments() -> Verdict:
     jensen = require_identity(
         (1 / s + 1 / s2) / 2 - 2 / (s + s2), (s - s2) ** 2 / (2 * s * s2 * (s + s2)), "convexity of 1/S"
     )
+    bound, certificate = _sampled_moment(size)
     return repaired(
         {"N": 100, "rate": "1/5"},
-        r"Lemma B.7 with $\frac1S$ replaced by $\mathbb E[1/|S_r|]$ and $\frac{S-1}S$ by $1-\mathbb E[1/|S_r|]$",
-        "given |S_r| the cohort is a uniform subset: average the fixed-size bound over |S_r|; " + jensen,
+        f"${bound.latex}$",
+        f"given |S_r| the cohort is a uniform subset, and both sides are affine in 1/|S_r|: {certificate}; {jensen}",
         float(inverse / fixed),
         expected_inverse_size=float(inverse),
         probability_of_an_empty_round=float(empty),
