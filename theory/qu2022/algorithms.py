@@ -14,11 +14,34 @@ import torch
 
 from artifact.algorithms import build
 from artifact.training.rounds import simulate
+from theory.kit.formula import Formula, formula
 from theory.kit.symbolic import total
 from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
 from theory.qu2022 import figures
 from theory.qu2022.common import compared, instance, proved, ratio, refuted, repaired, require, require_identity
 from theory.qu2022.recursions import fedavg_round, fedcm_round, fedsam_round, mofedsam_round, quadratic
+
+#: symbol -> LaTeX in the rules of the algorithms
+NAMES = {
+    sp.Symbol("w_r"): "w^r",
+    sp.Symbol("w_0"): "w_{i,0}^r",
+    sp.Symbol("w_before"): "w_{i,k-1}^r",
+    sp.Symbol("w_after"): "w_{i,k}^r",
+    sp.Symbol("w_next"): "w^{r+1}",
+    sp.Symbol("sum_moved"): r"\sum_i\Delta_i",
+    sp.Symbol("sum_ends"): r"\sum_iw_{i,K}^r",
+    sp.Symbol("g_i_k"): "g_{i,k-1}^r",
+    sp.Symbol("g_sharp"): r"\tilde{g}_{i,k-1}^r",
+    sp.Symbol("Delta_r"): r"\Delta^r",
+    sp.Symbol("Delta_next"): r"\Delta^{r+1}",
+}
+w, w0, before, after, w_next, moved, ends, g, sharp, Delta, Delta_next = NAMES
+K, N, S, rho, beta, eta_l, eta_g = sp.symbols("K N S rho beta eta_l eta_g", positive=True)
+gradient, unit = sp.Function("g"), sp.Function("u")
+
+
+def _rule(left: sp.Symbol, right: sp.Expr) -> Formula:
+    return formula(left, "==", right, NAMES)
 
 
 def _trajectory(name: str, rounds: int = 12, steps: int = 3, lr: float = 0.05, **hyper) -> torch.Tensor:
@@ -74,27 +97,26 @@ def two_pseudo_codes() -> Verdict:
     Verdict: repaired: w_{i,0}^r = w^r, k = 1..K in Algorithm 3, and Delta^(r+1) in the server step.
     Reference: Qu et al. 2022, Algorithm 1, Algorithm 3, Appendix B.1.
     """
-    rounds, K = 4, 3
+    rounds, steps = 4, 3
     flags = (False, True)
     ends = {f"late update {u}, late start {s}": _literal(rounds, u, s)[-1] for u in flags for s in flags}
     require(len(set(ends.values())) == len(ends), "the literal readings differ")
-    w, rho, lr = sp.symbols("w rho eta", positive=True)
-    gradient, unit = sp.Function("g"), sp.Function("u")
-
-    def step(x: sp.Expr) -> sp.Expr:
-        return x - lr * gradient(x + rho * unit(gradient(x)))
-
-    main, appendix = {0: w}, {0: w}
-    for k in range(K):  # Algorithm 1
-        main[k + 1] = step(main[k])
-    for k in range(1, K + 1):  # Algorithm 3
-        appendix[k] = step(appendix[k - 1])
-    expanded = require(main == appendix, f"w_0 to w_{K} of Algorithm 1, k from 0, are those of Algorithm 3, k from 1")
-    certificate = f"{expanded}; the same map for every k, so w_k agree by induction for any K"
+    start, local = _rule(w0, w), _rule(after, before - eta_l * sharp)
+    server = _rule(w_next, w + eta_g * Delta_next)
+    main = fedsam_round(w, [gradient], rho, eta_l, eta_g, steps, unit)  # Algorithm 1
+    appendix = [start.right]  # Algorithm 3
+    for _ in range(steps):
+        point = appendix[-1]
+        appendix.append(local.right.subs({before: point, sharp: gradient(point + rho * unit(gradient(point)))}))
+    expanded = require(
+        main.iterates == [appendix], f"w_0 to w_{steps} of Algorithm 1, k from 0, are those of Algorithm 3, k from 1"
+    )
+    served = require(main.w == server.right.subs(Delta_next, main.update), "its server step is the rule")
+    certificate = f"{expanded}; the same map for every k, so w_k agree by induction for any K; {served}"
     readings = {name: str(value) for name, value in ends.items()}
     return repaired(
         {"rounds": rounds},
-        r"$w_{i,0}^r=w^r$, $k=1,\dots,K$ in Algorithm 3, $w^{r+1}=w^r+\eta_g\Delta^{r+1}$",
+        f"${start.latex}$, ${local.latex}$ for $k$ from one to $K$ in Algorithm 3, ${server.latex}$",
         certificate,
         None,
         last_iterates=readings,
@@ -120,20 +142,20 @@ def fedsam_without_perturbation(scale: float = 1.0) -> Verdict:
     tried = {**inputs, "fedsam": str(sam), "fedavg": str(plain)}
     if sam != plain:
         return refuted(tried)
-    w, lr, server = sp.symbols("w eta eta_g", positive=True)
-    gradient, unit = sp.Function("g"), sp.Function("u")
-    one = fedsam_round(w, [gradient], 0, lr, 1, 1, unit).w  # eta_g = 1, one client, K = 1: the local step itself
-    step = require_identity(one, w - lr * gradient(w), "local step of FedSAM, delta = 0 u(g) = 0, and of FedAvg, any g")
-    end, ends, N = sp.symbols("w_i_K sum_w_i_K N", positive=True)
-    mean_move = w + server * total(end - w, {end: ends}, N) / N
-    mean_model = (1 - server) * w + server * ends / N
-    last = require_identity(mean_move, mean_model, "both servers from the sum of the last local models, any N")
+    local, server = _rule(after, before - eta_l * g), _rule(w_next, w + eta_g * (ends / N - w))
+    expected = local.right.subs({before: w, g: gradient(w)})
+    one = fedsam_round(w, [gradient], 0, eta_l, 1, 1, unit).w  # eta_g = 1, one client, K = 1: the local step itself
+    step = require_identity(one, expected, "local step of FedSAM, delta = 0 u(g) = 0, and of FedAvg, any g")
+    require(fedavg_round(w, [gradient], eta_l, 1, 1) == expected, "local step of FedAvg, as run")
+    end = sp.Symbol("w_i_K")
+    mean_move = w + eta_g * total(end - w, {end: ends}, N) / N
+    last = require_identity(mean_move, server.right, "both servers from the sum of the last local models, any N")
     equal = torch.equal(_trajectory("fedsam", rho=0.0), _trajectory("fedavg"))
     require(equal, "bitwise equal trajectories in the training core")
     return proved(
-        f"{step}, so the local models agree by induction over k = 0..K-1 in R^d, g the gradient of the client and "
-        f"minibatch of step k; {last}, so the server models agree by "
-        "induction over the rounds; trajectories of the training core agree bit by bit",
+        f"both run ${local.latex}$ and ${server.latex}$: {step}, so the local models agree by induction over "
+        f"k = 0..K-1 in R^d, g the gradient of the client and minibatch of step k; {last}, so the server models agree "
+        "by induction over the rounds; trajectories of the training core agree bit by bit",
         1.0,
         tested_at=tried,
     )
@@ -149,13 +171,18 @@ def _replay_ascent(evidence) -> Replay:
     return Replay(step, run.w**2 / 2, v["w"] ** 2 / 2)
 
 
-def _schur() -> str:
-    """Stability of (w, Delta) -> w' = w - eta_g Delta', Delta' = beta a w + (1 - beta) Delta on a quadratic."""
-    a, beta, step = sp.symbols("a beta eta_g", positive=True)
-    matrix = sp.Matrix([[1 - step * beta * a, -step * (1 - beta)], [beta * a, 1 - beta]])
+def _schur(momentum: Formula, server: Formula) -> tuple[Formula, str]:
+    """Stability of the two rules, K = 1, on a quadratic of curvature a, where v = beta a w + (1 - beta) Delta."""
+    a, v = sp.Symbol("a", positive=True), sp.Symbol("v")
+    stable = formula(eta_g * beta * a, "<", 2 * (2 - beta))
+    mean = momentum.right.subs(moved, -eta_l * K * S * v)
+    average = require_identity(mean, v, "Delta^(r+1) from sum Delta_i = -eta_l K S v, v the mean direction")
+    following = mean.subs(v, beta * a * w + (1 - beta) * Delta)
+    matrix = sp.Matrix([server.right.subs(Delta_next, following), following]).jacobian([w, Delta])
+    room = require_identity(1 + matrix.det() + matrix.trace(), stable.room, "1 + determinant + trace")
+    other = require_identity(1 + matrix.det() - matrix.trace(), stable.left, "1 + determinant - trace")
     determinant = require_identity(matrix.det(), 1 - beta, "determinant")
-    trace = require_identity(matrix.trace(), 2 - beta - step * beta * a, "trace")
-    return f"{determinant}; {trace}; Schur-Cohn: |trace| < 1 + det = 2 - beta iff 0 < eta_g beta a < 2 (2 - beta)"
+    return stable, f"{average}; {determinant}; {room}; {other}; Schur-Cohn: stable iff the last two are > 0"
 
 
 @check("qu22-alg2-sign", replay=_replay_ascent, figure=figures.sign_pairs)
@@ -171,18 +198,21 @@ def signs_of_algorithm_2() -> Verdict:
         ~ +grad F, and it is stable on quadratics for eta_g beta L < 2 (2 - beta).
     Reference: Qu et al. 2022, Algorithm 2 lines 12-13, eq. (6), Appendix D.1.
     """
-    beta, step, radii = 0.1, 0.5, {}
+    share, step, radii = 0.1, 0.5, {}
     for s1 in (1, -1):
         for s2 in (1, -1):
             # Delta' = -s1 (beta w + (1 - beta) Delta), w' = w + s2 eta_g Delta'
-            row = [-s1 * beta, -s1 * (1 - beta)]
+            row = [-s1 * share, -s1 * (1 - share)]
             matrix = np.array([[1 + s2 * step * row[0], s2 * step * row[1]], row])
             radii[f"({s1:+d}, {s2:+d})"] = float(np.abs(np.linalg.eigvals(matrix)).max())
+    momentum, server = _rule(Delta_next, -moved / (eta_l * K * S)), _rule(w_next, w - eta_g * Delta_next)
+    stable, certificate = _schur(momentum, server)
     require(radii["(-1, -1)"] < 1 < min(radii["(-1, +1)"], radii["(+1, -1)"]), "stability of the pairs")
     return repaired(
         {"w": 1, "rho": 0, "beta": "1/10", "eta_l": "1/10", "eta_g": "1/2", "signs": "(-1, +1)"},
-        r"$\Delta^{r+1}=-\frac1{\eta_lKS}\sum_i\Delta_i$, $w^{r+1}=w^r-\eta_g\Delta^{r+1}$",
-        _schur(),
+        f"${momentum.latex}$, ${server.latex}$; without perturbation and with one local step this contracts on a "
+        f"quadratic of curvature $a$ if and only if ${stable.latex}$",
+        certificate,
         None,
         spectral_radius=radii,
         note="(+1, +1) also contracts on this example, but its Delta points along -grad F and the momentum "
@@ -218,19 +248,21 @@ def mofedsam_without_momentum() -> Verdict:
     tenth = Fraction(1, 10)
     mo, fed = _one_round(tenth, 5, Fraction(1), Fraction(1))
     require(mo != fed, "(a) differs")
-    matched, default = _one_round(tenth, 5, Fraction(1), tenth * 5), _one_round(tenth, 10, Fraction(1), Fraction(1))
-    require(matched[0] == matched[1] and default[0] == default[1], "(b) and (c) agree exactly")
+    of_mo, of_fed = sp.symbols("eta_g_Mo eta_g_Fed", positive=True)
+    matched = formula(of_mo, "==", K * eta_l * of_fed, {of_mo: r"\eta_g^{Mo}", of_fed: r"\eta_g^{Fed}"})
+    for steps in (5, 10):  # the second is the default, where both rates are 1
+        mo_rate = matched.right.subs({K: steps, eta_l: sp.Rational(1, 10), of_fed: 1})
+        pair = _one_round(tenth, steps, Fraction(1), Fraction(str(mo_rate)))
+        require(pair[0] == pair[1] and (steps == 5 or mo_rate == 1), "(b) and (c) agree exactly")
     equal = torch.equal(_trajectory("mofedsam", rho=0.3, beta=1.0), _trajectory("fedsam", rho=0.3))
     require(equal, "bitwise equal in the training core")
-    w, update, lr, server, steps = sp.symbols("w Dbar eta_l eta_g K", positive=True)
+    update = sp.Symbol("Dbar")
     certificate = require_identity(
-        w - lr * steps * server * (-update / (lr * steps)),
-        w + server * update,
-        "server step with eta_g^Mo = K eta_l eta_g",
+        w - matched.right * (-update / (eta_l * K)), w + of_fed * update, "server step with the matched eta_g^Mo"
     )
     return repaired(
         {"eta_l": "1/10", "K": 5, "eta_g": 1},
-        r"for $\beta=1$ MoFedSAM with $\eta_g^{Mo}=K\eta_l\,\eta_g^{Fed}$ is FedSAM",
+        f"without momentum, $\\beta$ being one, MoFedSAM with ${matched.latex}$ is FedSAM",
         certificate,
         None,
         same_eta_g={"mofedsam": str(mo), "fedsam": str(fed)},
@@ -256,20 +288,20 @@ def mofedsam_without_perturbation(scale: float = 1.0) -> Verdict:
     tried = {**inputs, "mofedsam": str(mo), "fedcm": str(cm)}
     if mo != cm:
         return refuted(tried)
-    w, momentum, beta, lr, server = sp.symbols("w Delta beta eta_l eta_g", positive=True)
-    clients, unit = [sp.Function("g")], sp.Function("u")
-    (ours,) = mofedsam_round(w, momentum, clients, 0, beta, lr, server, 1, unit).iterates
-    (theirs,) = fedcm_round(w, momentum, clients, beta, lr, server, 1).iterates
+    local = _rule(after, before - eta_l * (beta * g + (1 - beta) * Delta))
+    momentum = _rule(Delta_next, (S * w - ends) / (eta_l * K * S))
+    (ours,) = mofedsam_round(w, Delta, [gradient], 0, beta, eta_l, eta_g, 1, unit).iterates
+    (theirs,) = fedcm_round(w, Delta, [gradient], beta, eta_l, eta_g, 1).iterates
     step = require_identity(ours[-1], theirs[-1], "local step of MoFedSAM, delta = 0 u(g) = 0, and of FedCM, any g")
-    end, ends, K, S = sp.symbols("w_i_K sum_w_i_K K S", positive=True)
-    delta = -total(end - w, {end: ends}, S) / S / (lr * K)
-    theirs_delta = total(w - end, {end: ends}, S) / (lr * K * S)
-    last = require_identity(delta, theirs_delta, "Delta^(r+1) from the sum of the last local models, any K and S")
+    require_identity(local.right.subs({before: w, g: gradient(w)}), theirs[-1], "the rule of FedCM")
+    end = sp.Symbol("w_i_K")
+    delta = -total(end - w, {end: ends}, S) / S / (eta_l * K)
+    last = require_identity(delta, momentum.right, "Delta^(r+1) from the sum of the last local models, any K and S")
     require(torch.equal(_trajectory("mofedsam", rho=0.0), _trajectory("fedcm")), "bitwise equal in the training core")
     return proved(
-        f"{step}, so the local models agree by induction over k = 0..K-1 in R^d, g the gradient of the client and "
-        f"minibatch of step k; {last}; both servers then take w - eta_g "
-        "Delta: (w, Delta) agree by induction over the rounds; the training core agrees bit by bit",
+        f"both run ${local.latex}$ and ${momentum.latex}$: {step}, so the local models agree by induction over "
+        f"k = 0..K-1 in R^d, g the gradient of the client and minibatch of step k; {last}; both servers then take "
+        "w - eta_g Delta: (w, Delta) agree by induction over the rounds; the training core agrees bit by bit",
         1.0,
         tested_at=tried,
     )
@@ -334,18 +366,20 @@ def memory_of_the_momentum(scale: float = 1.0) -> Verdict:
     Verdict: proved, for every K, with gbar the mean of the local SAM gradients.
     Reference: Qu et al. 2022, Section 4.1.
     """
-    beta, count = sp.symbols("beta n", positive=True)
-    g, gradients, before, power = sp.symbols("g sum_g Delta q")
-    one_round = total(beta * g + (1 - beta) * before, {g: gradients}, count) / count
+    count, j = sp.Symbol("n", positive=True), sp.Symbol("j", integer=True, nonnegative=True)
+    gradients, weight = sp.symbols("sum_g c_j")
+    weights = _rule(weight, beta * (1 - beta) ** j)
+    one_round = total(beta * g + (1 - beta) * Delta, {g: gradients}, count) / count
     label = "Delta^(r+1) = mean of v = beta g + (1 - beta) Delta^r over the n = K S steps and clients of a round, any n"
-    step = require_identity(one_round, beta * gradients / count + (1 - beta) * before, label)
-    label = "so the round's mean gradient gets weight beta, and an older weight beta q, q = (1 - beta)^j, becomes"
-    aged = require_identity(((1 - beta) * before).subs(before, beta * power), beta * power * (1 - beta), label)
+    newest = weights.right.subs(j, 0) * gradients / count
+    step = require_identity(one_round, newest + (1 - beta) * Delta, label)
+    label = "so the round's mean gradient gets the weight of j = 0, and an older weight is multiplied by 1 - beta, to"
+    aged = require_identity((1 - beta) * weights.right, weights.right.subs(j, j + 1), label)
     point = {"beta": "1/2", "scale": str(Fraction(scale))}
     if _replay_memory(point).violated:
         return refuted(point, scale)
     text = f"the weight for j + 1: induction over the rounds from Delta^0 = 0; played at beta = {point['beta']}"
-    return proved(f"{step}; {aged}, {text}", 1.0)
+    return proved(f"${weights.latex}$: {step}; {aged}, {text}", 1.0)
 
 
 def _replay_memory(evidence) -> Replay:
