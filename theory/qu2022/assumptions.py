@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import sympy as sp
 
 from theory.kit.exact import mp
+from theory.kit.formula import Formula, formula
 from theory.kit.symbolic import total
 from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
 from theory.qu2022.common import instance, proved, refuted, repaired, require, require_identity
@@ -32,15 +34,18 @@ def dissimilarity_of_quadratics(scale: float = 1.0) -> Verdict:
     slope = difference.subs(equal).coeff(t)
     if slope != 0:
         return refuted({"H": [1, 1], "c": [0, 0], "slope": str(slope)})
+    names = {slopes: r"\sum_ja_j", shifts: r"\sum_jb_j"}
+    rule = formula(sp.Symbol("D_i"), "==", t * (a - slopes / N) - (b - shifts / N), names)
     affine = require_identity(
         difference,
-        t * (a - slopes / N) - (b - shifts / N),
+        rule.right,
         "coordinate of grad F_i - grad F at w = t v, any v, N and d, a_i and b_i those of H_i v and H_i c_i",
     )
-    constant = require_identity(difference.subs(slopes, N * a), shifts / N - b, "with equal H_i, so sum_a = N a_i")
+    constant = require_identity(rule.right.subs(slopes, N * a), shifts / N - b, "with equal H_i, so sum_a = N a_i")
     return proved(
-        f"{affine}; bounded in t only if a_i = sum_a/N, for every coordinate, v and i: H_i v = Hbar v, so all H_i agree"
-        f"; conversely {constant}, the coordinate of -H (c_i - cbar): constant, with sigma_g = max_i |H (c_i - cbar)|",
+        f"${rule.latex}$: {affine}; bounded in t only if a_i = sum_a/N, for every coordinate, v and i: "
+        f"H_i v = Hbar v, so all H_i agree; "
+        f"conversely {constant}, the coordinate of -H (c_i - cbar): constant, with sigma_g = max_i |H (c_i - cbar)|",
         tested_at={str(symbol): value for symbol, value in equal.items()},
     )
 
@@ -51,13 +56,33 @@ def _replay_chord(evidence) -> Replay:
     return Replay({"unit vectors": BY_CONSTRUCTION, "angle at most pi": BY_CONSTRUCTION}, mp.mpf(4), scale * mp.pi**2)
 
 
+APART, ANGLE = sp.symbols("apart t", nonnegative=True)
+
+
+def _unit_vectors(right: Any) -> Formula:
+    return formula(APART, "<=", right, {APART: r"\|u-v\|^2", ANGLE: r"\angle(u,v)"})
+
+
 def chord_below_arc() -> str:
-    """|u - v| = 2 sin(t/2) <= t for unit vectors at angle t in [0, pi]."""
-    t = sp.symbols("t", nonnegative=True)
-    require_identity(sp.expand_trig(2 - 2 * sp.cos(2 * t)), 4 * sp.sin(t) ** 2, "2 - 2 cos 2t = 4 sin^2 t")
-    slope = sp.diff(t - 2 * sp.sin(t / 2), t)
-    require(sp.simplify(slope - (1 - sp.cos(t / 2))) == 0, "derivative of t - 2 sin(t/2)")
-    return "|u - v|^2 = 2 - 2 cos t = 4 sin^2(t/2); t - 2 sin(t/2) is 0 at 0 and has the derivative 1 - cos(t/2) >= 0"
+    """|u - v|^2 <= t^2 for unit vectors at angle t in [0, pi]: the bound and its certificate."""
+    bound, chord = _unit_vectors(ANGLE**2), 2 * sp.sin(ANGLE / 2)
+    require_identity(sp.expand_trig(2 - 2 * sp.cos(2 * ANGLE)), (chord**2).subs(ANGLE, 2 * ANGLE), "2 - 2 cos 2t")
+    gap = sp.sqrt(bound.right) - chord
+    require(gap.subs(ANGLE, 0) == 0, "arc and chord are 0 at the angle 0")
+    require(sp.simplify(sp.diff(gap, ANGLE) - (1 - sp.cos(ANGLE / 2))) == 0, "derivative of t - 2 sin(t/2)")
+    return (
+        f"${bound.latex}$: |u - v|^2 = 2 - 2 cos t = 4 sin^2(t/2); t - 2 sin(t/2) is 0 at 0 and has the derivative "
+        "1 - cos(t/2) >= 0"
+    )
+
+
+def largest_chord() -> tuple[Formula, str]:
+    """|u - v|^2 <= 4 for unit vectors, and its certificate."""
+    bound, c = _unit_vectors(4), sp.Symbol("c")  # cosine
+    apart = 2 - 2 * c
+    room = require_identity(bound.room.subs(APART, apart), 2 * (1 + c), f"room of ${bound.latex}$ at {apart}, c = cos")
+    bound.attained_at({"apart": apart.subs(c, -1)})
+    return bound, f"{room}, which is >= 0, and 0 at v = -u"
 
 
 @check("qu22-ass3-pi", mutations=((0.4, "refuted"), (0.41, "proved"), (2.0, "proved")), replay=_replay_chord)
@@ -71,13 +96,13 @@ def variance_of_unit_vectors(scale: float = 1.0) -> Verdict:
     Verdict: proved; sigma_l^2 = 4 always satisfies Assumption 3, which therefore excludes no gradient noise.
     Reference: Qu et al. 2022, Assumption 3 and the text below it.
     """
-    certificate, chord, arc = chord_below_arc(), 4, sp.pi**2 * Fraction(scale)
+    bound, room = largest_chord()
+    chord, arc = bound.right, sp.pi**2 * Fraction(scale)
     worst = float(chord / arc)
     if worst > 1:
         return refuted({"u": [1], "v": [-1], "scale": str(Fraction(scale))}, worst)
     enough = require(arc > chord, f"{chord} < {arc}")
-    reason = f"{certificate}; the maximum {chord} sin^2(pi/2) is attained at v = -u; {enough}"
-    return proved(reason, worst, smallest_constant=chord)
+    return proved(f"{chord_below_arc()}; {room}; {enough}", worst, smallest_constant=int(chord))
 
 
 @check("qu22-lemB.1-arc", mutations=((0.4, "refuted"), (2.0, "proved")), replay=_replay_chord)
@@ -128,10 +153,11 @@ def assumption_3_against_bounded_variance() -> Verdict:
     require(variance > bound, "variance above the claimed bound")
     s = sp.symbols("s", positive=True)
     certificate = require_identity((4 * s) ** 2 / 4 - s**2, 3 * s**2, "variance at w = 4s minus s^2")
+    largest, room = largest_chord()
     return repaired(
         {"factors": ["1/2", "3/2"], "w": str(w), "claimed_s2": str(bound)},
-        r"Assumption 3 holds with $\sigma_l^2=4$ for every stochastic gradient; bounded variance implies it and "
-        r"is not implied",
-        f"|u - v|^2 <= (|u| + |v|)^2 = 4 for unit vectors; {certificate} > 0 for every s > 0, with sigma_l = 0",
+        f"${largest.latex}$ for unit vectors, so A3 holds with this constant for every stochastic gradient; bounded "
+        "variance implies it and is not implied",
+        f"{room}; {certificate} > 0 for every s > 0, with sigma_l = 0",
         float(variance / bound),
     )
