@@ -9,9 +9,10 @@ import sympy as sp
 
 from theory.inexact import statements
 from theory.kit.exact import fractions_of, mp, mpf
+from theory.kit.formula import formula
 from theory.kit.search import worst_ratio
 from theory.kit.statement import backing, corrected
-from theory.kit.symbolic import identity
+from theory.kit.symbolic import exponent_of, identity
 from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, always, check
 from theory.yashwanth2023.common import Array, exact, refuted, repaired
 
@@ -50,21 +51,23 @@ def smoothness() -> Verdict:
     exp(-v relu(w))) at w = 0), so no ball that contains such a point has one.
     Reference: Yashwanth et al. 2024, Sec. 3.2.5, A1.
     """
-    w1, w2 = sp.symbols("w1 w2", real=True)
+    w1, w2 = sp.symbols("w1 w2", positive=True)  # absolute values
     penalty = w1**2 + w1**2 * w2**2
     H = sp.hessian(penalty, (w1, w2))
-    B = sp.Symbol("B", positive=True)
+    B, smooth = sp.symbols("B beta", positive=True)
+    bound = formula(smooth, "<=", 2 + 4 * B**2, {B: r"\tilde B", smooth: r"\beta(L^{act})"})
+    limit = bound.right.subs(B, sp.sqrt(w1**2 + w2**2))
     kink = sp.limit(sp.diff(sp.log(1 + sp.exp(-B * w1)), w1), w1, 0, "+")
     return repaired(
         {"w1": Q(2), "w1_other": Q(1), "w2": Q(3000), "output_weight": Q(0), "zeta": Q(1, 10), "beta": Q(10**6)},
-        r"On $\|\theta\|\le\tilde B$ and for $C^2$ activations $f_k$ is Lipschitz smooth with a constant that "
-        r"depends on $\tilde B$ "
-        r"(for the chain of two linear units $\beta(L^{act})\le2+4\tilde B^2$); globally, or across ReLU kinks, it "
-        r"is not.",
+        r"On $\|\theta\|\le\tilde B$ and for twice continuously differentiable activations $f_k$ is Lipschitz smooth "
+        r"with a constant that depends on $\tilde B$ "
+        f"(for the chain of two linear units ${bound.latex}$); globally, or across ReLU kinks, it is not.",
         "a continuous Hessian is bounded on the compact convex ball and the gradient difference is its integral",
-        identity(H[0, 0], 2 + 2 * w2**2, label="second derivative in w1"),
-        identity(2 * w1**2 + 2 * w2**2 - 4 * w1 * w2, 2 * (w1 - w2) ** 2, label="4|w1 w2| <= 2 w1^2 + 2 w2^2")
-        + ", so Gershgorin gives 2 + 2 w2^2 + 4|w1 w2| <= 2 + 4 B^2 and 2 w1^2 + 4|w1 w2| <= 4 B^2 on the ball",
+        identity(limit - H[0, 0] - H[0, 1], 2 * (w1 - w2) ** 2 + 2 * w1**2, label="bound minus first row")
+        + "; "
+        + identity(limit - H[1, 1] - H[1, 0], 2 * (w1 - w2) ** 2 + 2 * w2**2 + 2, label="bound minus second row")
+        + ", w1 and w2 in absolute value: Gershgorin",
         margin=float(2 * Q(1, 10) * (1 + 3000**2) / 10**6),
         relu_gradient_jump=str(kink),
     )
@@ -97,17 +100,20 @@ def bounded_variance() -> Verdict:
     gradient noise, and its two sides have different units.
     Reference: Yashwanth et al. 2024, Sec. 3.2.5, A3.
     """
-    g, noise, eta, beta, sigma = sp.symbols("g xi eta beta sigma", real=True)
+    g, noise, eta, beta = sp.symbols("g xi eta beta", real=True)
+    sigma, variance = sp.symbols("sigma variance", nonnegative=True)
+    measured = r"\mathbb E\|\nabla f_k(w;(x,y))-\nabla f_k(w)\|^2"
+    bound = formula(variance, "<=", sigma**2, {variance: measured})
+    bound.attained_at({"variance": 9, "sigma": 3})  # noise of +-3
     step = -eta * g * (g + noise) + beta * eta**2 * (g + noise) ** 2 / 2
     two_point = (step.subs(noise, sigma) + step.subs(noise, -sigma)) / 2
     return repaired(
         {"turns": 1000, "sigma_squared": 1, "value_deviation": 0, "gradient_variance": "8000 pi"},
-        r"$\mathbb E\|\nabla f_k(w;(x,y))-\nabla f_k(w)\|^2\le\sigma^2$ for all $k,w$: the second moment of the "
-        r"gradient noise "
-        r"is what one step of the descent lemma contains.",
+        f"${bound.latex}$ for all $k,w$: the second moment of the gradient noise is what one step of the descent lemma "
+        "contains.",
         identity(
             sp.expand(two_point),
-            -eta * g**2 + beta * eta**2 * (g**2 + sigma**2) / 2,
+            -eta * g**2 + beta * eta**2 * (g**2 + bound.right) / 2,
             label="expected right side of the descent lemma, gradient noise +-sigma",
         ),
         margin=float(8000 * np.pi),
@@ -129,11 +135,14 @@ PRINTED_TERMS = (
     {"beta": Q(1, 3), "F": Q(2, 3), "G": Q(2, 3)},
     {"beta": Q(1), "B": Q(2), "F": Q(1)},
 )
+RATE_SYMBOLS = beta_, M_, G_, F_, B_, R_, L_, S_ = sp.symbols("beta M G F B R L S", positive=True)
+#: corrected terms, without constants: what is tested and printed
 REPAIRED_TERMS = (
-    {"M": Q(1), "beta": Q(1, 2), "F": Q(1, 2)},
-    {"beta": Q(2, 3), "F": Q(2, 3), "G": Q(2, 3)},
-    {"beta": Q(1), "B": Q(2), "F": Q(1)},
+    M_ * sp.sqrt(beta_ * F_) / sp.sqrt(R_ * L_ * S_),
+    (beta_ * F_ * G_) ** sp.Rational(2, 3) / (R_ + 1) ** sp.Rational(2, 3),
+    beta_ * B_**2 * F_ / R_,
 )
+rate = sp.lambdify(RATE_SYMBOLS, sum(REPAIRED_TERMS))
 
 
 def best_sgd(beta: Q, start_squared: Q, noise: Q, rounds: int) -> Q:
@@ -151,7 +160,8 @@ def _proposition_sides(c) -> tuple[Q, Q, Q]:
     beta, start, M = s**2, 2 / s**2, s * root  # F = beta w0^2/2 = 1, M^2 = sigma^2 = s^2 R
     left = best_sgd(beta, start, M**2, R)
     printed = constant * (beta * M / root + beta / R)
-    corrected = M * s / root + beta / R
+    values = {beta_: beta, M_: M, G_: 0, F_: 1, B_: 1, R_: R, L_: 1, S_: 1}
+    corrected = Q(str(sum(REPAIRED_TERMS).subs(values)))
     return left, printed, corrected
 
 
@@ -211,8 +221,7 @@ class FedAvgQuadratics:
         if k is None:
             return np.nan
         beta, gap, R = k["h"].max(), 0.5 * k["h"].mean() * (k["w0"] - k["best"]) ** 2, k["rounds"]
-        right = k["sigma"] * np.sqrt(beta * gap / (R * k["steps"] * self.clients))
-        right += (beta * gap * k["G"]) ** (2 / 3) / (R + 1) ** (2 / 3) + 2 * beta * gap / R
+        right = rate(beta, k["sigma"], k["G"], gap, np.sqrt(2), R, k["steps"], self.clients)
         return self.left(k) / right if right > 1e-12 else np.nan
 
 
@@ -240,7 +249,10 @@ def proposition_one(scale: float = 1.0) -> Verdict:
     units = {
         "left": UNITS["left"],
         "printed": list(map(term_units, PRINTED_TERMS)),
-        "repaired": list(map(term_units, REPAIRED_TERMS)),
+        "repaired": [
+            term_units({str(x): Q(str(exponent_of(term, x))) for x in RATE_SYMBOLS if str(x) in UNITS})
+            for term in REPAIRED_TERMS
+        ],
     }
     if any(tuple(u) != UNITS["left"] for u in units["repaired"]):
         raise ValueError("a corrected term has the wrong unit")
@@ -266,9 +278,8 @@ def proposition_one(scale: float = 1.0) -> Verdict:
         {**example, "left": float(left), "printed_right": float(printed)},
         f"{corrected(theorem)} "
         r"FedAvg+MAN is its case $\rho=0$ with $F_k=f_k=L_k+\zeta L_k^{act}$ and $\sigma_g=G$ (A2 with $B=1$). "
-        r"With the best $A$ it has the order of $O\Big(\frac{M\sqrt{\beta F}}{\sqrt{RLS}}+"
-        r"\frac{(\beta FG)^{2/3}}{(R+1)^{2/3}}+\frac{\beta B^2F}{R}\Big)$, $F=f(w^0)-\inf f$, which is "
-        "tested and not proved.",
+        f"With the best $A$ it has the order of ${sp.latex(sum(REPAIRED_TERMS))}$, $F=f(w^0)-\\inf f$, which is tested "
+        "and not proved.",
         repair=backing(theorem),
         best_steps=identity(
             (1 - eta * beta) ** 2 * e + eta**2 * noise - e * noise / (noise + beta**2 * e),
@@ -315,22 +326,28 @@ def rounds_needed() -> Verdict:
     where that of f is arbitrarily small, and which is not differentiable where eigenvalues cross.
     Reference: Yashwanth et al. 2024, Sec. 3.2.5, last paragraph.
     """
-    T, eps, w, v, s = sp.symbols("T epsilon w v s", positive=True)
+    T1, T2, T3, eps, w, v, s, gradient = sp.symbols("T_1 T_2 T_3 epsilon w v s gradient", positive=True)
+    target = formula(gradient, "<=", eps, {gradient: r"\mathbb E\|\nabla f(w^R)\|^2"})
+    first, second, third = (
+        formula(sp.Symbol(name), "==", rounds)
+        for name, rounds in (
+            ("R_1", 9 * T1**2 / eps**2),
+            ("R_2", (3 * T2 / eps) ** sp.Rational(3, 2)),
+            ("R_3", 3 * T3 / eps),
+        )
+    )
+    terms = T1 / sp.sqrt(first.right), T2 / second.right ** sp.Rational(2, 3), T3 / third.right
     u = sp.Symbol("u", positive=True)
     phi = sp.Rational(3, 4) * sp.log(1 + sp.exp(-u)) + sp.Rational(1, 4) * sp.log(1 + sp.exp(u))
-    second = sp.simplify(sp.diff(phi, u, 2).subs(u, sp.log(3)))
+    curvature = sp.simplify(sp.diff(phi, u, 2).subs(u, sp.log(3)))
     return repaired(
         {"w": Q(1, 10**4), "zeta": Q(15, 100), "epsilon": Q(1, 10**6)},
-        r"$O(1/\epsilon^2)$ rounds suffice for $\mathbb E\|\nabla f(w^R)\|^2\le\epsilon$ with $f=l+\zeta L^{act}$.",
-        identity((T / sp.sqrt(s)).subs(s, 9 * T**2 / eps**2), eps / 3, label="first term, R = 9 T^2/eps^2"),
-        identity(
-            (T / s ** sp.Rational(2, 3)).subs(s, (3 * T / eps) ** sp.Rational(3, 2)),
-            eps / 3,
-            label="second, R + 1 = (3T/eps)^(3/2)",
-        ),
-        identity((T / s).subs(s, 3 * T / eps), eps / 3, label="third, R = 3T/eps"),
+        f"${target.latex}$ with $f=l+\\zeta L^{{act}}$ as soon as $R\\ge\\max(R_1,R_2,R_3)$, ${first.latex}$, "
+        f"${second.latex}$, ${third.latex}$, $T_j$ being the numerator of the $j$-th term of the rate; for small "
+        "$\\epsilon$ the first is the largest.",
+        *(identity(term, target.right / 3, label=f"term {j}, R = R_{j}") for j, term in enumerate(terms, 1)),
         "the largest of eps^-2, eps^-3/2, eps^-1 as eps -> 0 is eps^-2",
-        identity(second, sp.Rational(3, 16), label="phi''(log 3) = p(1-p), p = 3/4"),
+        identity(curvature, sp.Rational(3, 16), label="phi''(log 3) = p(1-p), p = 3/4"),
         margin=None,
         scaling_derivative=identity(
             sp.diff((s * w) ** 2 + (v / s) ** 2, s).subs(s, 1), 2 * w**2 - 2 * v**2, label="of w^2 + v^2"

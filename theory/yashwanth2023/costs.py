@@ -7,6 +7,7 @@ from itertools import product
 
 import sympy as sp
 
+from theory.kit.formula import formula
 from theory.kit.symbolic import identity
 from theory.kit.verdict import Verdict, check
 from theory.yashwanth2023.common import agreement, exact, proved, refuted
@@ -36,19 +37,32 @@ def multiplication_counts(scale: float = 1.0) -> Verdict:
     Verdict: proved. The division by the number of units and the factor zeta add one multiplication per layer.
     Reference: Yashwanth et al. 2024, Table 3, Sec. 6.
     """
+    N, Co, Ho, Wo, Ci, K, di, do = sp.symbols("N_b C_o H_o W_o C_i K d_i d_o", positive=True)
+    units = N * Co * Ho * Wo
+    forward = formula(sp.Symbol("F_conv"), "==", sp.Rational(str(scale)) * units * Ci * K**2)
+    squares, total = (
+        formula(sp.Symbol("P_conv"), "==", units),
+        formula(sp.Symbol("TC_conv"), "==", units * (1 + Ci * K**2)),
+    )
+    forward_fc, squares_fc = formula(sp.Symbol("F_fc"), "==", N * di * do), formula(sp.Symbol("P_fc"), "==", N * do)
+    total_fc = formula(sp.Symbol("TC_fc"), "==", N * do * (1 + di))
     counts = []
     for shape in ((2, 3, 4, 6, 3), (1, 1, 2, 5, 5), (3, 2, 2, 4, 2)):
         batch, inputs, outputs, side, kernel = shape
         counted, out = count_convolution(*shape), side - kernel + 1
-        printed = exact(scale) * batch * outputs * out * out * inputs * kernel**2
-        if counted["forward"] != printed or counted["squares"] != batch * outputs * out * out:
-            return refuted({"shape": list(shape), "counted": counted["forward"], "scaled_formula": printed})
+        values = {"N_b": batch, "C_o": outputs, "H_o": out, "W_o": out, "C_i": inputs, "K": kernel}
+        (_, printed), (_, kept) = forward.at(values), squares.at(values)
+        if counted["forward"] != printed or counted["squares"] != kept:
+            return refuted({"shape": list(shape), "counted": counted["forward"], "scaled_formula": exact(printed)})
         counts.append({"shape": list(shape), **counted})
-    N, Co, Ho, Wo, Ci, K, di, do = sp.symbols("N_b C_o H_o W_o C_i K d_i d_o", positive=True)
+    connected, values = count_convolution(2, 3, 5, 1, 1), {"N_b": 2, "d_i": 3, "d_o": 5}
+    forward_fc.holds_at({**values, "F_fc": connected["forward"]})
+    squares_fc.holds_at({**values, "P_fc": connected["squares"]})
     return proved(
-        identity(N * Co * Ho * Wo * Ci * K**2 + N * Ho * Wo * Co, N * Co * Ho * Wo * (1 + Ci * K**2), label="TC_conv"),
-        identity(N * di * do + N * do, N * do * (1 + di), label="TC_fc"),
-        "loop counts of three convolutions equal the formula; a fully connected layer is the case H = W = K = 1",
+        identity(forward.right + squares.right, total.right, label=f"${total.latex}$"),
+        identity(forward_fc.right + squares_fc.right, total_fc.right, label=f"${total_fc.latex}$"),
+        f"loop counts of three convolutions equal ${forward.latex}$ and ${squares.latex}$; a fully connected layer is "
+        f"the case H = W = K = 1, ${forward_fc.latex}$ and ${squares_fc.latex}$",
         margin=1.0,
         tested_at=counts,
     )
