@@ -271,8 +271,8 @@ def unrolling_constant(scale: float = 1.0) -> Verdict:
 
     Statement: sum_{tau < K} (1 + 1/(K-1))^tau <= 5K for K >= 2.
     Assumptions: K >= 2.
-    Method: the sum is n (y_n - 1), n = K - 1, at most 2K by qu22-lemB.1-rec. Divided by K it is (1 + 1/n)^n - 1 +
-        1/(n+1), with limit e - 1. ``scale`` multiplies 5.
+    Method: the sum is n (y_n - 1), n = K - 1, at most 2K - 1 as in qu22-lemB.1-rec. Divided by K it is (1 + 1/n)^n -
+        1 + 1/(n+1), with limit e - 1. ``scale`` multiplies 5.
     Verdict: proved; 5 can be 2 (and e - 1 = 1.718 is what large K needs).
     Reference: Qu et al. 2022, proof of Lemma B.2, step (b).
     """
@@ -281,14 +281,16 @@ def unrolling_constant(scale: float = 1.0) -> Verdict:
     total = sum(Fraction(steps, steps - 1) ** tau for tau in range(steps))
     if total > constant * steps:
         return refuted({"K": steps, "constant": str(constant)}, float(total / (constant * steps)))
-    n, share = sp.Symbol("n", positive=True), sp.Symbol("share", nonnegative=True)
-    bound = formula(share, "<=", 2, {share: r"\frac1K\sum_{\tau<K}(1+\frac1{K-1})^\tau"})
-    enough = require(constant >= bound.right, f"the constant {constant} is at least {bound.right}")
-    closed = require_identity(
-        n * ((1 + 1 / n) ** (n + 1) - 1) / (n + 1), (1 + 1 / n) ** n - 1 + 1 / (n + 1), "sum/K with n = K - 1"
-    )
+    n = sp.Symbol("n", integer=True, positive=True)
+    bound = formula(n * ((1 + 1 / n) ** (n + 1) - 1), "<=", 2 * n + 1, {n: "(K-1)"})
+    for k in (2, 3, 5):
+        summed = sum(Fraction(k, k - 1) ** tau for tau in range(k))
+        require(bound.left.subs(n, k - 1) == summed, f"geometric sum, K = {k}")
+    enough = nonnegative(sp.Rational(constant) * (n + 1) - bound.right)
+    closed = require_identity(bound.left / (n + 1), (1 + 1 / n) ** n - 1 + 1 / (n + 1), "sum/K with n = K - 1")
     return proved(
-        f"${bound.latex}$: geometric sum n (y_n - 1); {_unrolled(bound.right * (n + 1), n)}; {closed}; {enough}",
+        f"${bound.latex}$: geometric sum n (y_n - 1); {_unrolled(bound.right, n)}; {closed}; below {constant} K: "
+        f"{enough}",
         float(total / (constant * steps)),
         best_constant_for_large_K=float(sp.E - 1),
     )

@@ -12,7 +12,7 @@ from theory.kit.exact import fractions_of, mp, mpf
 from theory.kit.formula import formula
 from theory.kit.search import worst_ratio
 from theory.kit.statement import backing, corrected
-from theory.kit.symbolic import exponent_of, identity
+from theory.kit.symbolic import exponent_of, identity, nonnegative
 from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, always, check
 from theory.yashwanth2023.common import Array, exact, refuted, repaired
 
@@ -51,12 +51,15 @@ def smoothness() -> Verdict:
     exp(-v relu(w))) at w = 0), so no ball that contains such a point has one.
     Reference: Yashwanth et al. 2024, Sec. 3.2.5, A1.
     """
-    w1, w2 = sp.symbols("w1 w2", positive=True)  # absolute values
+    w1, w2 = sp.symbols("w1 w2", real=True)
     penalty = w1**2 + w1**2 * w2**2
     H = sp.hessian(penalty, (w1, w2))
     B, smooth = sp.symbols("B beta", positive=True)
-    bound = formula(smooth, "<=", 2 + 4 * B**2, {B: r"\tilde B", smooth: r"\beta(L^{act})"})
-    limit = bound.right.subs(B, sp.sqrt(w1**2 + w2**2))
+    bound = formula(smooth, "<=", 2 + 3 * B**2, {B: r"\tilde B", smooth: r"\beta(L^{act})"})
+    bound.attained_at({"beta": H[0, 0].subs(w2, 0), "B": 0})
+    along = H.subs({w1: 10, w2: 10})
+    bound.holds_at({"beta": sum(along) / 2, "B": sp.sqrt(200)})  # in the direction (1, 1)
+    limit = bound.right.subs(B, sp.sqrt(w1**2 + w2**2)) * sp.eye(2)
     kink = sp.limit(sp.diff(sp.log(1 + sp.exp(-B * w1)), w1), w1, 0, "+")
     return repaired(
         {"w1": Q(2), "w1_other": Q(1), "w2": Q(3000), "output_weight": Q(0), "zeta": Q(1, 10), "beta": Q(10**6)},
@@ -64,10 +67,9 @@ def smoothness() -> Verdict:
         r"with a constant that depends on $\tilde B$ "
         f"(for the chain of two linear units ${bound.latex}$); globally, or across ReLU kinks, it is not.",
         "a continuous Hessian is bounded on the compact convex ball and the gradient difference is its integral",
-        identity(limit - H[0, 0] - H[0, 1], 2 * (w1 - w2) ** 2 + 2 * w1**2, label="bound minus first row")
-        + "; "
-        + identity(limit - H[1, 1] - H[1, 0], 2 * (w1 - w2) ** 2 + 2 * w2**2 + 2, label="bound minus second row")
-        + ", w1 and w2 in absolute value: Gershgorin",
+        identity((limit - H).det(), 6 * w1**2 + 2 * w2**2 + 3 * (w1**2 - w2**2) ** 2, label="det(bound I - H)"),
+        identity((limit - H).trace(), 2 + 4 * w1**2 + 4 * w2**2, label="trace(bound I - H)"),
+        nonnegative((limit + H).det()) + ", in w1^2 and w2^2; so -bound I <= H <= bound I on the ball",
         margin=float(2 * Q(1, 10) * (1 + 3000**2) / 10**6),
         relu_gradient_jump=str(kink),
     )
