@@ -282,7 +282,7 @@ def noise_term_of_d3() -> Verdict:
     """
     quotient = _equal(T, beta * L**3 * eta_g * rho**2 * sl**2 / (2 * K * N))
     return correct_identity(
-        _NOISE_PRINTED, _NOISE_DERIVED, quotient.right, _values(_NOISE_PRINTED), f"${quotient.latex}$"
+        _NOISE_PRINTED, _NOISE_DERIVED, quotient.right, _values(_NOISE_PRINTED), f"the term ${quotient.latex}$"
     )
 
 

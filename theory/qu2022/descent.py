@@ -170,7 +170,8 @@ def orthogonality_of_noise_and_drift() -> Verdict:
     require(m["update"] != m["noise"] + m["gradients"], "the identity fails")
     return repaired(
         _MOMENT,
-        f"the identity for a single local step; for two and a quadratic of curvature $a$ it lacks ${lacking.latex}$",
+        "the identity for a single local step; for two and a quadratic of curvature $a$ it lacks the term "
+        f"${lacking.latex}$",
         certificate + ", two local steps; for K = 1 the gradients are not random given w, and E zeta = 0",
         ratio(m["update"], m["noise"] + m["gradients"]),
         moments={name: str(value) for name, value in m.items()},
@@ -388,7 +389,7 @@ def sampling_of_the_experiments() -> Verdict:
     bound, certificate = _sampled_moment(size)
     return repaired(
         {"N": 100, "rate": "1/5"},
-        f"${bound.latex}$",
+        f"Lemma B.7 with the mean of the inverse cohort size: ${bound.latex}$",
         f"given |S_r| the cohort is a uniform subset, and both sides are affine in 1/|S_r|: {certificate}; {jensen}",
         float(inverse / fixed),
         expected_inverse_size=float(inverse),
