@@ -182,7 +182,7 @@ def _schur(momentum: Formula, server: Formula) -> tuple[Formula, str]:
     room = require_identity(1 + matrix.det() + matrix.trace(), stable.room, "1 + determinant + trace")
     other = require_identity(1 + matrix.det() - matrix.trace(), stable.left, "1 + determinant - trace")
     determinant = require_identity(matrix.det(), 1 - beta, "determinant")
-    return stable, f"{average}; {determinant}; {room}; {other}; Schur-Cohn: stable iff the last two are > 0"
+    return stable, f"{average}; {determinant}; {room}; {other}; Schur-Cohn: a contraction iff the last two are > 0"
 
 
 @check("qu22-alg2-sign", replay=_replay_ascent, figure=figures.sign_pairs)
