@@ -10,6 +10,7 @@ import sympy as sp
 from theory.kakoun2024 import drawings
 from theory.kakoun2024.common import Statement, decide
 from theory.kakoun2024.methods import run_quadratics
+from theory.kit.formula import Formula, formula
 from theory.kit.symbolic import MEAN_SQUARE, identity, lagrange
 from theory.kit.verdict import Verdict, check
 
@@ -35,14 +36,23 @@ def bounded_gradient_and_strong_convexity() -> Verdict:
         the heterogeneity.
     Reference: Al Kakoun 2024, Assumption 2 with the strong convexity of Theorem 1.
     """
-    mu, G = sp.symbols("mu G", positive=True)
+    mu, G, near, other, length, inner, apart = sp.symbols("mu G d_x d_y g i diameter", positive=True)
+    reach = formula(near, "<=", G / mu, {near: r"\|x-\theta_k^*\|"})
+    diameter = formula(apart, "<=", 2 * G / mu, {apart: r"\|x-y\|"})
+    steep = {mu: 2, G: 6}  # F = x^2 on [-3, 3]
+    attained = [reach.attained_at({**steep, near: 3}), diameter.attained_at({**steep, apart: 6})]
+    label = "d_x = |x-theta_k*|, g = |grad F_k(x)|, i = <grad F_k(x), x-theta_k*>"
+    slacks = (inner - mu * near**2) + (length * near - inner) + (G - length) * near
     text = (
-        "mu|x-y|^2 <= <grad F(x)-grad F(y), x-y> <= |grad F(x)-grad F(y)||x-y|; with y = theta_k*: "
-        "mu|x-theta_k*| <= |grad F(x)|"
-        f" <= G; {identity(G / mu + G / mu, 2 * G / mu, label='diameter')}"
+        f"{identity(mu * near * reach.room, slacks, label=label)}: strong monotonicity, Cauchy-Schwarz and A2; "
+        f"{identity(diameter.room, (near + other - apart) + reach.room + (reach.right - other), label='diameter')}: "
+        "triangle inequality, twice the first bound"
     )
-    statement = "mu-strongly convex and |grad F_k| <= G on a set imply |x - theta_k*| <= G/mu there; diameter <= 2G/mu"
-    return decide(GRADIENT, points=[{"mu": 1, "G": 1, "x": 2}], repair=(statement, text))
+    statement = (
+        rf"$\mu$-strongly convex and $\|\nabla F_k\|\le G$ on a set imply ${reach.latex}$ and ${diameter.latex}$ there."
+    )
+    points = [{"mu": 1, "G": 1, "x": 2}]
+    return decide(GRADIENT, points=points, repair=(statement, text), attained_by_x_squared=attained)
 
 
 def _perturbed_gradient(L, theta, rho):
@@ -68,17 +78,27 @@ def bounds_at_perturbed_points(scale: float = 1.0) -> Verdict:
     noise = identity(
         (c * (x + r)) ** 2 - (c * x) ** 2, c**2 * r * (2 * x + r), label="batches (1 +- c) x^2/2: growth of sigma^2 > 0"
     )
-    text = (
-        f"Minkowski: sqrt E|X+D|^2 <= sqrt E|X|^2 + sqrt E|D|^2, |D| <= L|v| = L rho; centring D only shortens "
-        f"it; {noise}"
-    )
+    L, G, rho, sigma, a, b = sp.symbols("L G rho_k sigma_k a b", nonnegative=True)
+    second, variance, mixed = sp.symbols("M V m", real=True)
+    gradient = r"\nabla F_k(\theta_k+v;\mathcal B)"
+    names = {second: rf"\mathbb E\|{gradient}\|^2", variance: rf"\mathbb E\|{gradient}-\nabla F_k(\theta_k+v)\|^2"}
+    bounds = [formula(second, "<=", (G + L * rho) ** 2, names), formula(variance, "<=", (sigma + L * rho) ** 2, names)]
+    moved = {L: 2, rho: sp.Rational(1, 4), G: 6, sigma: 6}  # L x^2/2, or batches +-L x^2/2, at theta_k = 3
+    attained = [bound.attained_at({**moved, bound.left: sp.Rational(13, 2) ** 2}) for bound in bounds]
+    label = "a^2 = E|X|^2, b^2 = E|D|^2, m = E<X,D>, |D| <= L|v| = L rho_k"
+    text = ""
+    for bound, size in zip(bounds, (G, sigma), strict=True):
+        slacks = 2 * (a * b - mixed) + ((size - a) + (L * rho - b)) * (size + L * rho + a + b)
+        text += f"{identity(bound.room.subs(bound.left, a**2 + 2 * mixed + b**2), slacks, label=label)}; "
+    text += f"m <= a b by Cauchy-Schwarz, a is at most G or sigma_k; centring D only shortens it; {noise}"
     return decide(
         PERTURBED,
         scale,
         points=[{"L": 1, "theta": 1, "rho": "1/4"}],
         box=((0.1, 1, 0.01), (10, 1, 0.25)),
         function_class="quadratics L/2 x^2, L <= 10, radii within A4",
-        repair=("E|grad F_k(theta_k+v;B)|^2 <= (G + L rho_k)^2, variance <= (sigma_k + L rho_k)^2", text),
+        repair=(f"With per-batch $L$-smooth losses ${bounds[0].latex}$ and ${bounds[1].latex}$.", text),
+        attained_by_quadratics=attained,
     )
 
 
@@ -128,14 +148,18 @@ def feasibility_of_assumption4() -> Verdict:
         |grad F| <= L|theta - theta*|; not for later local steps, and a constant radius violates it near theta*.
     Reference: Al Kakoun 2024, Assumption 4.
     """
-    L, d, rho = sp.symbols("L d rho", positive=True)
-    text = identity(
-        d / 4 - rho * L * d, d * (1 - 4 * rho * L) / 4, label="d/4 - rho|r_k| >= d/4 - rho L d, >= 0 for 4 rho L <= 1"
-    )
+    L, d, rho, r = sp.symbols("L d rho r", positive=True)
+    small = formula(rho, "<=", 1 / (4 * L))
+    near = formula(rho * r, "<=", d / 4, {r: "|r_k|", d: r"\|\theta_k-\theta^*\|"})
+    attained = near.attained_at({L: 3, d: 5, r: 15, rho: small.right.subs(L, 3)})  # one client 3/2 x^2 at 5
+    label = "r = |r_k| <= |grad F| <= L d, d = |theta_k - theta*|"
+    text = identity(near.room, L * d * small.room + rho * (L * d - r), label=label)
+    statement = rf"For $\rho_k=\rho r_k$ and $\theta_k=\bar\theta$ A4 holds, ${near.latex}$, if ${small.latex}$."
     return decide(
         FEASIBLE,
         points=[{"rho": "1/4", "eta": "1/6", "t": "4/19"}],
-        repair=("A4 holds at theta_k = thetabar for rho_k = rho r_k with rho <= 1/(4L)", text),
+        repair=(statement, text),
+        attained_by_one_quadratic=attained,
         share_of_local_steps_that_violate={
             "rho=1/4, E=5": share_of_violations(0.25),
             "rho=1/100, E=5": share_of_violations(0.01),
@@ -156,25 +180,26 @@ def need_of_assumption4() -> Verdict:
     Reference: Al Kakoun 2024, Section 4.1, text after Assumption 4.
     """
     x, a1, a2, c, rho, eta, L = sp.symbols("x a_1 a_2 c rho eta L", positive=True)
+    left, off, size = sp.symbols("Delta_1 Delta_limit cycle", real=True)
+    names = {left: r"\theta^1-\theta^*", off: r"\theta^\infty-\theta^*", size: r"|\theta^\infty-\theta^*|"}
+    first = formula(left, "==", eta * rho * (a1 - a2) / 2, names)
+    last = formula(off, "==", rho * (a1 - a2) / (a1 + a2), names)
+    cycle = formula(size, "==", eta * L * rho / (2 - eta * L), names)
     optimum = c * (a1 - a2) / (a1 + a2)
     step = x - eta * (a1 * (x - c - rho) + a2 * (x + c + rho)) / 2
-    limit = optimum + rho * (a1 - a2) / (a1 + a2)
-    cycle = eta * L * rho / (2 - eta * L)
+    limit = optimum + last.right
     text = "; ".join(
         (
-            identity(
-                step.subs(x, optimum) - optimum,
-                eta * rho * (a1 - a2) / 2,
-                label="first round from theta*, client optima +-c",
-            ),
+            identity(step.subs(x, optimum) - optimum, first.right, label="first round from theta*, client optima +-c"),
             identity(step - limit, (1 - eta * (a1 + a2) / 2) * (x - limit), label="contraction to another point"),
-            identity(cycle - eta * L * (cycle + rho), -cycle, label="one client: two-cycle"),
+            identity(cycle.right - eta * L * (cycle.right + rho), -cycle.right, label="one client: two-cycle"),
         )
     )
     shown = (0, 1, 200)
     path = run_quadratics("fedsam", [[[1.0]], [[3.0]]], [[1.0], [-1.0]], [-0.5], shown[-1], lr=0.1, rho=0.2)[:, 0]
     distances = {str(t): float(abs(path[t] + 0.5)) for t in shown}
-    return Verdict("proved", {"certificate": text, "distance_to_theta_star_by_round": distances, "closed_form": 0.1})
+    closed = float(abs(last.right.subs({a1: 1, a2: 3, rho: sp.Rational(1, 5)})))
+    return Verdict("proved", {"certificate": text, "distance_to_theta_star_by_round": distances, "closed_form": closed})
 
 
 def _pathwise(L, rho, q, coefficient):
@@ -184,25 +209,38 @@ def _pathwise(L, rho, q, coefficient):
 
 
 LEMMA2 = Statement(("L", "rho", "q"), lambda L, rho, q: _pathwise(L, rho, q, 2 * L))
-LEMMA2_SHARP = Statement(("L", "rho", "q"), lambda L, rho, q: _pathwise(L, rho, q, 4 * L * L))
 
 
-def lemma2_certificate() -> str:
-    """Proof of both constants: 4 L^2 pathwise, L^2 in expectation."""
-    q, L, r = sp.symbols("q L rho", positive=True)
-    second = q * (2 * L * r * (1 - q)) ** 2 + (1 - q) * (2 * L * r * q) ** 2
-    return "; ".join(
+def lemma2_bounds() -> tuple[Formula, Formula, str]:
+    """Both constants, pathwise and in expectation, and their proof with two opposite directions as sharp instances.
+
+    x_k is the difference of client k's gradients, so that sum_k p_k x_k is bounded; c_k the cosine of two directions.
+    """
+    K, L, S, C, D, Q = sp.symbols("K L S C D Q", positive=True)
+    noise, mean = sp.symbols("pathwise mean", nonnegative=True)
+    deviation = r"\|\tilde{\mathbf g}-\mathbf g\|^2"
+    names = {S: r"\sum_kp_k^2\rho_k^2", noise: deviation, mean: rf"\mathbb E{deviation}"}
+    pathwise, expected = formula(noise, "<=", 4 * K * L**2 * S, names), formula(mean, "<=", K * L**2 * S, names)
+    q, rho = sp.symbols("q rho", positive=True)
+    draws = (2 * L * rho * (1 - q)) ** 2, (2 * L * rho * q) ** 2
+    second = q * draws[0] + (1 - q) * draws[1]
+    alike = {K: 3, L: 5, S: sp.Rational(4, 3), rho: 2}  # p_k = 1/3, all clients draw the same batch
+    pathwise.attained_at({**alike, noise: draws[0].subs({**alike, q: 0})})  # approached as q tends to 0
+    expected.attained_at({**alike, mean: second.subs({**alike, q: sp.Rational(1, 2)})})
+    label = "D = |sum p_k x_k|^2, Q = sum p_k^2 |x_k|^2, S = sum p_k^2 rho_k^2, C = sum p_k^2 rho_k^2 c_k"
+    turned = (K * Q - D) + K * (L**2 * (2 * S - 2 * C) - Q) + 2 * K * L**2 * (S + C)
+    text = "; ".join(
         (
-            "pathwise: |gtilde_k-g_k| <= E_B'|grad F_k(theta+v;B-) - grad F_k(theta+v';B-)| <= L rho_k |u-u'| <= "
-            "2 L rho_k",
-            "in expectation: E|gtilde_k-g_k|^2 <= E|gtilde_k - grad F_k(theta;B-)|^2 <= L^2 rho_k^2",
-            identity(
-                second,
-                4 * q * (1 - q) * L**2 * r**2,
-                label="two opposite directions: exact value, L^2 rho^2 at q = 1/2",
-            ),
+            "D <= K Q by Cauchy-Schwarz",
+            "pathwise: |x_k| <= E_B'|grad F_k(theta+v;B-) - grad F_k(theta+v';B-)| <= L rho_k |u-u'|, whose square has "
+            "the mean L^2 rho_k^2 (2-2c_k)",
+            f"{identity(pathwise.room.subs(noise, D), turned, label=label)}, all three >= 0",
+            "in expectation: E|x_k|^2 = E|gtilde_k-g_k|^2 <= E|gtilde_k - grad F_k(theta;B-)|^2 <= L^2 rho_k^2",
+            f"{identity(expected.room.subs(mean, D), (K * Q - D) + K * (L**2 * S - Q), label=label)}, both >= 0",
+            identity(second, 4 * q * (1 - q) * L**2 * rho**2, label="two opposite directions, L^2 rho^2 at q = 1/2"),
         )
     )
+    return pathwise, expected, text
 
 
 @check(
@@ -222,6 +260,7 @@ def lemma2(scale: float = 1.0) -> Verdict:
         in expectation, for one client, only if L <= 2.
     Reference: Al Kakoun 2024, Lemma 2.
     """
+    pathwise, expected, text = lemma2_bounds()
     table = {
         str(L): [float(4 * L * L * Fraction(81, 100)), float(2 * L)]
         for L in map(Fraction, ("1/10", "1/2", "1", "2", "10"))
@@ -232,10 +271,7 @@ def lemma2(scale: float = 1.0) -> Verdict:
         points=[{"L": 2, "rho": 1, "q": "1/10"}],
         box=((0.1, 1, 0.001), (4, 1, 0.999)),
         function_class="equal clients that draw alike, quadratic batches of curvature L <= 4, two ascent directions",
-        repair=(
-            "|gtilde-g|^2 <= K sum 4L^2 p_k^2 rho_k^2 and E|gtilde-g|^2 <= K sum L^2 p_k^2 rho_k^2",
-            lemma2_certificate(),
-        ),
+        repair=(f"${pathwise.latex}$ and ${expected.latex}$.", text),
         value_and_bound_by_L_at_q_one_tenth=table,
     )
 
@@ -253,6 +289,12 @@ def lemma2_constants(scale: float = 1.0) -> Verdict:
         sum p_k^2, equal only for equal weights.
     Reference: Al Kakoun 2024, proof of Lemma 2.
     """
+    pathwise, _, text = lemma2_bounds()
+    K, squares = sp.symbols("K P", positive=True)
+    worse = formula(1, "<=", K * squares, {squares: r"\sum_kp_k^2"})
     jensen = f"x_k here p_k, n here K: {lagrange(MEAN_SQUARE)}"
+    constant = sp.lambdify(sp.Symbol("L", positive=True), pathwise.at({"K": 1, "S": 1})[1])
+    statement = Statement(LEMMA2.names, lambda L, rho, q: _pathwise(L, rho, q, constant(L)))
     point = {"L": 3, "rho": 1, "q": "1/1000"}
-    return decide(LEMMA2_SHARP, scale, points=[point], proof=f"{lemma2_certificate()}; {jensen}")
+    equal = worse.attained_at({K: 3, squares: sp.Rational(1, 3)})
+    return decide(statement, scale, points=[point], proof=f"{text}; {jensen}", equal_weights=equal)
