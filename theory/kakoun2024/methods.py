@@ -17,6 +17,7 @@ from theory.kakoun2024 import drawings
 from theory.kakoun2024.common import Statement, decide, dot, weighted
 from theory.kakoun2024.runs import direction_cosines
 from theory.kit.exact import fractions_of, is_positive_semidefinite, matvec, plain
+from theory.kit.formula import formula
 from theory.kit.search import worst_ratio
 from theory.kit.symbolic import decide_identity, identity, total
 from theory.kit.verdict import Replay, Verdict, always, check
@@ -52,18 +53,29 @@ def aggregation_sides(instance) -> Replay:
     )
 
 
-def _aggregation(instance: dict, evidence: dict, statement: str) -> Verdict:
+def _aggregation(instance: dict, evidence: dict, *averages: tuple[str, str]) -> Verdict:
+    """averages: names of what the server computes and of the sum over C that it divides by sum_{j in C} p_j."""
     found = aggregation_sides(instance)
-    p, weights, active, theta = sp.symbols("p_k sum_p n theta", positive=True)
+    p, weights, active, theta, average, whole = sp.symbols("p_k sum_p n theta average whole", positive=True)
     label = "sum_{k in C} (p_k/sum_p) theta, sum_p = sum_{j in C} p_j, any cohort C"
-    certificate = identity(total(p * theta / weights, {p: weights}, active), theta, label=label)
+    rules = [
+        formula(average, "==", whole / weights, {average: left, whole: numerator, weights: r"\sum_{j\in C}p_j"})
+        for left, numerator in averages
+    ]
+    equal = total(p * theta, {p: weights}, active)
+    certificate = "; ".join(identity(rule.right.subs(whole, equal), theta, label=label) for rule in rules)
     counterexample = {**instance, "left": plain(found.left), "right": plain(found.right)}
     return Verdict(
         "repaired",
         {"counterexample": counterexample, "repair": {"certificate": certificate}, **evidence},
         margin=float(found.left / found.right),
-        repaired=statement,
+        repaired=" and ".join(f"${rule.latex}$" for rule in rules) + ".",
     )
+
+
+#: the server's model and the sum that it divides
+MODEL = r"\theta^{t+1}", r"\sum_{k\in C}p_k\theta_k"
+RATIO = r"r_k", r"\sum_{j\in C}p_j\|g_j\|\cos\beta_{jk}"
 
 
 def shrinkage(name: str, switch: str, rounds: int = 10) -> list[float]:
@@ -95,7 +107,7 @@ def fedavg_weights() -> Verdict:
     """
     instance = {"p": ["1/4"] * 4, "cohort": [0, 1, 2, 3], "theta": 1, "extra": 4}
     evidence = {"model_after_10_rounds_printed_repaired": shrinkage("fedavg", "AVG-1")}
-    return _aggregation(instance, evidence, "theta^{t+1} = sum_{k in C} p_k theta_k / sum_{j in C} p_j")
+    return _aggregation(instance, evidence, MODEL)
 
 
 @check("thesis-alg23-weights", replay=lambda evidence: aggregation_sides(evidence["counterexample"]))
@@ -112,7 +124,7 @@ def partial_participation_weights() -> Verdict:
     """
     instance = {"p": ["1/10"] * 10, "cohort": [3], "theta": 1, "extra": 1}
     evidence = {"model_after_10_rounds_printed_repaired": shrinkage("globalfedsam", "GSAM-2"), "factor_on_r_k": 0.1}
-    return _aggregation(instance, evidence, "sum_{k in C} p_k theta_k / sum_{j in C} p_j, and the same weights in r_k")
+    return _aggregation(instance, evidence, MODEL, RATIO)
 
 
 def expansion_inner(h: Sequence, g1: Sequence, g2: Sequence):
@@ -168,18 +180,28 @@ def direction_of_algorithm3() -> Verdict:
         at the price of one model, gives exactly half the gradient of (3.9) in every dimension.
     Reference: Al Kakoun 2024, eq. (3.9) against Algorithm 3.
     """
-    p, lam, inner, n = sp.symbols("p_k lambda_k i_k n_k", real=True)
-    label = "H_k = lambda_k I: summand k of <first-order term, grad F>, i_k = <grad F,g_k>, n_k = |g_k|, r_k = i_k/n_k"
+    lam, inner, n, moved, full, term = sp.symbols("lambda_k i_k n_k D G T", real=True)
+    names = {term: r"r_k\langle H_ku_k,\nabla F\rangle", inner: r"\langle\nabla F,g_k\rangle", n: r"\|g_k\|"}
+    own = formula(term, "==", lam * inner**2 / n**2, names)
+    common = formula(moved, "==", full / 2, {moved: r"H\,\nabla F", full: r"\nabla(\|\nabla F\|^2)"})
+    x, y = sp.symbols("x y", real=True)
+    F = sp.Function("F")(x, y)
+    squares, pushed = F.diff(x) ** 2 + F.diff(y) ** 2, F.diff(x, x) * F.diff(x) + F.diff(x, y) * F.diff(y)
+    label = "H_k = lambda_k I: summand k of <first-order term, grad F>, r_k = i_k/n_k"
     text = "; ".join(
         (
-            identity(p * (inner / n) * lam * (inner / n), p * lam * (inner / n) ** 2, label=label),
+            identity((inner / n) * lam * (inner / n), own.right, label=label),
             ">= 0, and so is the sum over k; 2 (sum p_k H_k) grad F is then 2 sum p_k lambda_k >= 0 times grad F",
             "on the line r_k u_k = grad F u_k^2 = grad F, and for K = 1 r u = |g| g/|g| = grad F; with grad F in place "
             "of r_k u_k the term is H grad F, H = sum p_k H_k, and <H grad F, 2 H grad F> = 2 |H grad F|^2 >= 0",
+            identity(pushed, common.right.subs(full, squares.diff(x)), label="a coordinate of H grad F, two of them"),
         )
     )
     more = {"search": worst_cosine(), "random_cosines_median_min_share_below_0": direction_cosines()}
-    statement = "the inner product is >= 0 for d = 1, K = 1 or H_k = lambda_k I; with v_k = rho grad F it holds always"
+    statement = (
+        rf"For $H_k=\lambda_kI$ no summand is negative, ${own.latex}$. On the line, for one client, and if all are "
+        rf"perturbed by $\rho\nabla F$, the direction is ${common.latex}$."
+    )
     return decide(EXPANSION, points=[{"hx": -1, "hy": 1, "b": 6}], repair=(statement, text), **more)
 
 
@@ -221,20 +243,22 @@ def limits_of_algorithm3() -> Verdict:
     )
     if max(gaps.values()) > 1e-12:
         raise ArithmeticError(f"trajectories differ: {gaps}")
-    theta, eta, rho, r, n = sp.symbols("theta eta rho r n", positive=True)
+    theta, eta, rho, r, n = sp.symbols("theta eta rho r_k n", positive=True)
     gradient, direction = sp.Function("g"), sp.Function("u")
-    step = theta - eta * gradient(theta + rho * r * direction(theta))
+    step, inner = sp.symbols("step inner", real=True)
+    names = {step: r"\theta_{k,e+1}", theta: r"\theta_{k,e}", n: r"\|g_k\|", inner: r"\sum_jp_j\langle g_j,g_k\rangle"}
+    update = formula(step, "==", theta - eta * gradient(theta + rho * r * direction(theta)), names)
+    ratio = formula(r, "==", inner / n, names)
+
+    def descent(radius: sp.Expr) -> sp.Expr:
+        return theta - eta * gradient(theta + radius * direction(theta))
+
     text = "; ".join(
         (
-            identity(
-                step.subs(rho, 0), theta - eta * gradient(theta), label="rho = 0 in the displayed update: FedAvg's step"
-            ),
-            identity(
-                step.subs(r, 1),
-                theta - eta * gradient(theta + rho * direction(theta)),
-                label="r = 1: Algorithm 2's step",
-            ),
-            identity(n**2 / n, n, label="K = 1: r = <g,g>/|g|, n = |g|"),
+            identity(update.right.subs(rho, 0), descent(0), label="rho = 0 in the displayed update: FedAvg's step"),
+            identity(update.right.subs(r, 1), descent(rho), label="r = 1: Algorithm 2's step"),
+            identity(ratio.right.subs(inner, n**2), n, label="K = 1: r = <g,g>/|g|, n = |g|"),
+            identity(update.right.subs(r, n), descent(rho * n), label="K = 1: SAM's step with radius rho |grad F|"),
         )
     )
     return Verdict("proved", {"certificate": text, "largest_trajectory_gap": gaps, "equal_clients": same})
@@ -323,27 +347,27 @@ def fixed_points() -> Verdict:
         with constant rho has another limit, off by rho |p_1 a_1 - p_2 a_2|/abar on the line.
     Reference: Al Kakoun 2024, Algorithm 3.
     """
-    x, a, eta, rho, star = sp.symbols("x a eta rho theta_star", real=True)
+    x, a, eta, rho, star, after = sp.symbols("x a eta rho theta_star x_next", real=True)
+    L, norm2, form = sp.symbols("L v2 q", real=True)
+    names = {star: r"\theta^*", after: r"\theta^{t+1}-\theta^*", x: r"\theta^t", a: r"\bar a"}
+    line = formula(after, "==", (1 - eta * a * (1 + rho * a)) * (x - star), names)
+    near = formula(rho * L, "<", 1)
     slope = a * (x - star)
+    label = "v2 = |v|^2, q = <v, M v> >= -L v2: <v, (I + rho M)v>"
     text = "; ".join(
         (
-            identity(
-                x - eta * (slope + rho * a * slope) - star, (1 - eta * a * (1 + rho * a)) * (x - star), label="line"
-            ),
+            identity(x - eta * (slope + rho * a * slope) - star, line.right, label="line"),
             "linearised round map at theta*: I - eta (I + rho M) H with |M| <= L; (I + rho M)H is similar to "
             "H^(1/2)(I + rho M)H^(1/2), whose symmetric part is positive definite for rho L < 1",
+            identity(norm2 + rho * form, norm2 * near.room + rho * (form + L * norm2), label=label),
         )
     )
     statement = (
-        "fixed points: all stationary points; theta* is locally attracting for small eta if rho L < 1 (d = 1: any rho)"
+        "Every stationary point is a fixed point. For small steps $\\theta^*$ attracts nearby models if "
+        rf"${near.latex}$, and on the line for any $\rho$, where ${line.latex}$."
     )
-    return decide(
-        GROWTH,
-        points=[{"eps": "1/10", "rho": 6, "eta": "1/50"}],
-        repair=(statement, text),
-        simulation=saddle_run(),
-        limits_on_the_line=line_limits(),
-    )
+    more = {"simulation": saddle_run(), "limits_on_the_line": line_limits()}
+    return decide(GROWTH, points=[{"eps": "1/10", "rho": 6, "eta": "1/50"}], repair=(statement, text), **more)
 
 
 def saddle_run(rounds: int = 1200) -> dict[str, list[float]]:
@@ -384,14 +408,19 @@ def stability(scale: float = 1.0) -> Verdict:
     Reference: Al Kakoun 2024, Algorithm 3.
     """
     x, L, eta, rho = sp.symbols("x L eta rho", positive=True)
+    after, lam = sp.symbols("x_next lambda", positive=True)
     step = x - eta * L * (x + rho * (L * x) * 1)
-    claimed = (1 - eta * L * (1 + sp.Rational(str(scale)) * rho * L)) * x
-    lam = (sp.sqrt(1 + 8 * rho / eta) - 1) / (2 * rho)
-    threshold = identity(sp.expand(eta * lam * (1 + rho * lam)), 2, label="threshold curvature")
+    claimed = formula(after, "==", (1 - eta * L * (1 + rho * L)) * x, {after: r"x^+"})
+    stable = formula(eta * L * (1 + rho * L), "<", 2)
+    largest = formula(lam, "==", (sp.sqrt(1 + 8 * rho / eta) - 1) / (2 * rho), {lam: r"\lambda_{\max}"})
+    factor = claimed.right / x
+    threshold = identity(1 - factor**2, stable.left * stable.room, label="stable, |factor| < 1")
+    threshold += "; " + identity(stable.room.subs(L, largest.right), 0, label="threshold curvature")
     ends = [
         float(run_quadratics("globalfedsam", [[[h]]], [[0.0]], [1.0], 200, lr=0.1, rho=0.5)[-1, 0]) for h in (5.3, 5.5)
     ]
-    return decide_identity(step, claimed, label="one round", threshold=threshold, after_200_rounds_below_and_above=ends)
+    changed = claimed.right.subs(rho, sp.Rational(str(scale)) * rho)
+    return decide_identity(step, changed, label="one round", threshold=threshold, after_200_rounds_below_and_above=ends)
 
 
 def traffic(name: str, d: int = 7) -> list[float]:
