@@ -7,8 +7,9 @@ from fractions import Fraction
 import sympy as sp
 
 from theory.kakoun2024.common import Statement, decide
+from theory.kit.formula import Formula, formula
 from theory.kit.losses import Well, Wells
-from theory.kit.symbolic import decide_identity, identity, lagrange
+from theory.kit.symbolic import decide_identity, identity, lagrange, total
 from theory.kit.verdict import Verdict, always, check
 
 
@@ -23,13 +24,15 @@ def weighted_objective(scale: float = 1.0) -> Verdict:
     Reference: Al Kakoun 2024, eq. (3.1).
     """
     size, everyone = sp.symbols("N_k N", positive=True)
-    loss, before = sp.symbols("S_k S", real=True)
+    loss, before, mean, losses = sp.symbols("S_k S mean losses", real=True)
+    pooled = formula(mean, "==", losses / everyone, {mean: r"\sum_kp_kF_k", losses: r"\sum_kS_k"})
     label = (
         "sum p_k F_k = (sum S_k)/N for any number of clients, p_k = N_k/N, F_k = S_k/N_k, N the size of all clients, "
         "by induction: both are 0 without a client; S: sum of the S_k so far, one more client"
     )
-    grown = before / everyone + (size / everyone) * (loss / size)
-    return decide_identity(grown, sp.Rational(str(scale)) * (before + loss) / everyone, label=label)
+    grown = pooled.right.subs(losses, before) + (size / everyone) * (loss / size)
+    claimed = sp.Rational(str(scale)) * pooled.right.subs(losses, before + loss)
+    return decide_identity(grown, claimed, label=label)
 
 
 def _two_quadratics(a, rho):
@@ -53,8 +56,14 @@ def global_against_local(scale: float = 1.0) -> Verdict:
     Reference: Al Kakoun 2024, eqs. (3.2), (3.3).
     """
     a, rho = sp.symbols("a rho", nonnegative=True)
-    gap = identity((a + rho) ** 2 / 2 - (a**2 + rho**2) / 2, a * rho, label="gap of the two quadratics")
-    text = f"right - left = sum p_k [max F_k(theta+.) - F_k(theta+v)], each bracket >= 0 because |v| <= rho; {gap}"
+    p, top, here, joint, apart, lost = sp.symbols("p_k M_k F_k joint apart gap", real=True)
+    names = {joint: r"\max_{\|v\|\le\rho}\sum_kp_kF_k(\theta+v)", apart: r"\sum_kp_k\max_{\|v\|\le\rho}F_k(\theta+v)"}
+    bound = formula(joint, "<=", apart, names)
+    gap = formula(lost, "==", a * rho, {lost: f"{names[apart]}-{names[joint]}"})
+    brackets = total(p * (top - here), {p * top: apart, p * here: joint})
+    quadratics = identity((a + rho) ** 2 / 2 - (a**2 + rho**2) / 2, gap.right, label="gap of the two quadratics")
+    room = identity(bound.room, brackets, label="sum p_k [max F_k(theta+.) - F_k(theta+v)]")
+    text = f"{room}, each bracket >= 0 because |v| <= rho; {quadratics}"
     return decide(MAXIMA, scale, points=[{"a": 0, "rho": 1}, {"a": 3, "rho": 1}], proof=text)
 
 
@@ -100,10 +109,13 @@ def maximiser(scale: float = 1.0) -> Verdict:
     Reference: Al Kakoun 2024, eq. (3.6).
     """
     rho, n = sp.symbols("rho n", positive=True)
+    g, v = sp.symbols("g_i v_i", real=True)
+    best = formula(v, "==", rho * g / n, {v: "v_i^*", g: r"(\nabla F)_i", n: r"\|\nabla F\|"})
     steps = (
         f"{linear_in_v()}, so the objective is sum p_k F_k + <v,g>, g = grad F",
         lagrange("with a = v, b = g it is |v|^2|g|^2 - <v,g>^2, so <v,g> <= |v||g| <= rho|g|"),
-        identity(rho / n * n**2, rho * n, label="attained: <v*,g> with v* = (rho/n) g, n = |g|, |v*| = rho"),
+        identity(total(best.right * g, {g**2: n**2}), rho * n, label="attained: <v*,g>, n = |g|"),
+        identity(total(best.right**2, {g**2: n**2}), rho**2, label="|v*|^2"),
     )
     point = {"v1": "3/5", "v2": "4/5", "g1": 3, "g2": 4, "rho": 1}
     return decide(LINEAR, scale, points=[point], proof="; ".join(steps))
@@ -121,8 +133,11 @@ def linearised_value(scale: float = 1.0) -> Verdict:
     Reference: Al Kakoun 2024, eqs. (3.7), (3.8).
     """
     rho, n = sp.symbols("rho n", positive=True)
-    label = "<v*,grad F>, v* = (rho/n) grad F, n = |grad F|"
-    value = decide_identity(rho / n * n**2, sp.Rational(str(scale)) * rho * n, label=label)
+    F, g, most = sp.symbols("F g_i maximum", real=True)
+    penalised = formula(most, "==", F + rho * n, {most: r"\max_v(F+\langle v,\nabla F\rangle)", n: r"\|\nabla F\|"})
+    label = "F + <v*,grad F>, v* = (rho/n) grad F, n = |grad F|"
+    attained = F + total(rho / n * g * g, {g**2: n**2})
+    value = decide_identity(attained, sp.Rational(str(scale)) * penalised.right, label=label)
     if value.verdict == "refuted":
         return value
     steps = (
@@ -147,10 +162,11 @@ def squared_penalty() -> Verdict:
     """
     x, y = sp.symbols("x y", real=True)
     F = sp.Function("F")(x, y)
+    slope, product = sp.symbols("slope product", real=True)
+    chain = formula(slope, "==", 2 * product, {slope: r"\nabla\|\nabla F\|^2", product: r"\nabla^2F\,\nabla F"})
     label = "d(dF/dx_j)^2/dx_i = 2 d^2F/dx_i dx_j dF/dx_j, generic F, x_i = x"
-    terms = [
-        identity((F.diff(z) ** 2).diff(x), 2 * F.diff(x, z) * F.diff(z), label=f"{label}, x_j = {z}") for z in (x, y)
-    ]
+    summands = [(z, chain.right.subs(product, F.diff(x, z) * F.diff(z))) for z in (x, y)]
+    terms = [identity((F.diff(z) ** 2).diff(x), right, label=f"{label}, x_j = {z}") for z, right in summands]
     sided = [sp.limit((sp.Abs(x) - 0) / x, x, 0, side) for side in "+-"]
     if sided[0] == sided[1]:
         raise ArithmeticError(f"{sided}")
@@ -209,8 +225,20 @@ def penalty_and_sharpness() -> Verdict:
         f"for the two wells {exact}; an interval of length 2 around any point that meets the narrow well (width "
         f"1) leaves it"
     )
-    statement = "(3.8) and (3.9) have exactly the minimisers of F; the exact objective (3.2) can prefer the flat well"
+    statement = "(3.8) and (3.9) have exactly the minimisers of $F$; the exact objective (3.2) can prefer the flat well"
     return decide(PENALISED, points=[{"rho": 1, "power": 1}, {"rho": 1, "power": 2}], repair=(statement, text))
+
+
+#: |grad F|
+NORM = sp.Symbol("n", positive=True)
+
+
+def _decomposed(penalty: sp.Expr, ratio: str, reached: sp.Expr) -> tuple[Formula, str]:
+    """F + rho penalty = sum p_k (F_k + rho ratio |g_k|), where the sum of the p_k ratio |g_k| is shown to be reached."""
+    F, rho, losses, aligned = sp.symbols("F rho losses aligned", real=True)
+    names = {NORM: r"\|\nabla F\|", losses: r"\sum_kp_kF_k", aligned: rf"\sum_kp_k{ratio}\|g_k\|"}
+    lemma = formula(F + rho * penalty, "==", losses + rho * aligned, names)
+    return lemma, identity(lemma.left, lemma.right, substitute={F: losses, aligned: reached}, label="n = |grad F|")
 
 
 def _decomposition(g1, g2, p, rho):
@@ -235,11 +263,9 @@ def lemma1() -> Verdict:
         (3.9).
     Reference: Al Kakoun 2024, Lemma 1, eqs. (3.7), (3.10)-(3.12).
     """
-    text = (
-        f"with v = grad F: {linear_in_v()}, hence sum p_k <grad F,g_k> = |grad F|^2; divided by |grad F|: "
-        "sum p_k |g_k| cos(grad F, g_k) = |grad F|"
-    )
-    statement = "F + rho|grad F| = sum p_k (F_k + rho cos(grad F, g_k) |g_k|)"
+    lemma, text = _decomposed(NORM, r"\cos(\nabla F,g_k)", NORM**2 / NORM)
+    text = f"with v = grad F: {linear_in_v()}, hence sum p_k <grad F,g_k> = |grad F|^2; divided by |grad F|: {text}"
+    statement = f"${lemma.latex}$."
     return decide(LEMMA1, points=[{"g1": 2, "g2": 2, "p": "1/2", "rho": 1}], repair=(statement, text))
 
 
@@ -253,7 +279,11 @@ def lemma1_squared(scale: float = 1.0) -> Verdict:
     Verdict: proved; this is what the proof of Lemma 1 shows.
     Reference: Al Kakoun 2024, proof of Lemma 1.
     """
-    return double_sum_grows(scale)
+    _, text = _decomposed(NORM**2, "r_k", NORM**2)
+    grown = double_sum_grows(scale)
+    if grown.verdict == "refuted":
+        return grown
+    return Verdict("proved", {"certificate": f"{grown.evidence['certificate']}; {text}"})
 
 
 @check("thesis-lem1-double")
@@ -267,8 +297,10 @@ def double_sum() -> Verdict:
         and is not a local objective. Without the inner sum H_k = F_k + r_k rho|g_k| is local once r_k is known.
     Reference: Al Kakoun 2024, eqs. (3.10), (3.11).
     """
-    weights, S = sp.symbols("sum_p_k S", real=True)
-    return Verdict("proved", {"certificate": identity(weights * S, S, substitute={weights: 1}, label="sum p_k S")})
+    weights, S, H = sp.symbols("sum_p_k S H", real=True)
+    literal = formula(H, "==", S, {H: r"\sum_kp_kH_k"})
+    text = identity(weights * S, literal.right, substitute={weights: 1}, label="sum p_k S")
+    return Verdict("proved", {"certificate": text})
 
 
 @check("thesis-alg2-perturb", mutations=((0.9, "refuted"), (1.1, "refuted")))
@@ -283,21 +315,25 @@ def local_step_is_penalised_descent(scale: float = 1.0) -> Verdict:
     Verdict: proved.
     Reference: Al Kakoun 2024, Section 3.4 and Algorithm 2.
     """
-    t, Hg_i, F, v = (*sp.symbols("t Hg_i", real=True), sp.Function("F"), sp.Symbol("v_j", real=True))
-    norm, factor = sp.Symbol("norm", positive=True), sp.Rational(str(scale))
+    t, Hg_i, hj, gj, v, left = sp.symbols("t Hg_i H_ij g_j v_j slope", real=True)
+    F, norm, factor = sp.Function("F"), sp.Symbol("norm", positive=True), sp.Rational(str(scale))
+    names = {left: r"\partial_i\|\nabla F\|", Hg_i: r"(\nabla^2F\,\nabla F)_i", norm: r"\|\nabla F\|"}
+    change = formula(left, "==", Hg_i / norm, names)
     squares = norm**2 + 2 * t * Hg_i  # |grad F|^2 at theta + t e_i to first order: 2 (H g)_i by thesis-eq3.9-smooth
     label = (
         "any d, norm = |g|, Hg_i = sum_j H_ij g_j: the sum of H_ij g_j/norm over j against d|grad F|/dtheta_i, from "
         "d|grad F|^2/dtheta_i = 2 Hg_i (thesis-eq3.9-smooth)"
     )
-    first_order = decide_identity(Hg_i / norm, factor * sp.diff(sp.sqrt(squares), t).subs(t, 0), label=label)
+    first_order = decide_identity(change.right, factor * sp.diff(sp.sqrt(squares), t).subs(t, 0), label=label)
     if first_order.verdict == "refuted":
         return first_order
     x, y = sp.symbols("theta_i theta_j", real=True)
     slope = sp.diff(sp.diff(F(x, y), x).subs(y, y + t * v), t).subs(t, 0).doit()
     label = "term j of d/drho of component i of grad F(theta + rho v) at rho = 0 (chain rule), v = g/norm"
     term = identity(slope, sp.diff(F(x, y), x, y) * v, label=label)
-    return Verdict("proved", {"certificate": f"{term}; {first_order.evidence['certificate']}; {_plane_quadratic()}"})
+    summed = identity(total(hj * gj / norm, {hj * gj: Hg_i}), change.right, label="sum over j of H_ij v_j")
+    steps = (term, summed, first_order.evidence["certificate"], _plane_quadratic())
+    return Verdict("proved", {"certificate": "; ".join(steps)})
 
 
 def _plane_quadratic() -> str:
@@ -368,7 +404,9 @@ def gradient_as_sharpness(scale: float = 1.0) -> Verdict:
         distances; with r_k of (3.12) the radius is large far from a minimum, whatever the curvature, and 0 at it.
     Reference: Al Kakoun 2024, Section 3.3 after eq. (3.8) and Section 3.5, first paragraph.
     """
-    h1, h2, d = sp.symbols("h_1 h_2 d", positive=True)
+    h1, h2, d, x, more = sp.symbols("h_1 h_2 d x difference", positive=True)
+    rises = formula(more, "==", d * (h2 - h1), {more: r"\|\nabla F_2\|-\|\nabla F_1\|"})
+    norms = [sp.diff(h * x**2 / 2, x).subs(x, d) for h in (h1, h2)]
     return decide(
         SHARPNESS,
         scale,
@@ -376,7 +414,7 @@ def gradient_as_sharpness(scale: float = 1.0) -> Verdict:
         box=((0.1, 1, 0.1, 0.1), (1, 10, 1, 1)),
         function_class="quadratics with curvatures in [0.1, 1] and [1, 10], distances in [0.1, 1]",
         repair=(
-            "at equal distance d the quadratic with the larger curvature has the larger gradient norm",
-            identity(h2 * d - h1 * d, (h2 - h1) * d, label="h_2 d - h_1 d, > 0 for h_2 > h_1"),
+            f"At equal distance $d$ the larger curvature, $h_2>h_1$, has the larger gradient: ${rises.latex}$.",
+            identity(norms[1] - norms[0], rises.right, label="slopes of h x^2/2 at d, > 0 for h_2 > h_1"),
         ),
     )
