@@ -234,7 +234,7 @@ NORM = sp.Symbol("n", positive=True)
 
 
 def _decomposed(penalty: sp.Expr, ratio: str, reached: sp.Expr) -> tuple[Formula, str]:
-    """F + rho penalty = sum p_k (F_k + rho ratio |g_k|), where the sum of the p_k ratio |g_k| is shown to be reached."""
+    """F + rho penalty = sum p_k (F_k + rho ratio |g_k|), where the sum of the p_k ratio |g_k| is reached."""
     F, rho, losses, aligned = sp.symbols("F rho losses aligned", real=True)
     names = {NORM: r"\|\nabla F\|", losses: r"\sum_kp_kF_k", aligned: rf"\sum_kp_k{ratio}\|g_k\|"}
     lemma = formula(F + rho * penalty, "==", losses + rho * aligned, names)

@@ -9,6 +9,7 @@ import numpy as np
 import sympy as sp
 
 from theory.kit.exact import fractions_of
+from theory.kit.formula import Formula, formula
 from theory.kit.symbolic import decide_identity, identity, total
 from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
 from theory.yashwanth2023.common import (
@@ -36,12 +37,16 @@ def penalised_form() -> Verdict:
     1/3).
     Reference: Yashwanth et al. 2024, Sec. 3.2.1, eqs. (4)-(5).
     """
-    loss, best, h, h_star, zeta = sp.symbols("l l_star h h_star zeta", real=True)
+    loss, best, h, h_star, zeta, total_loss = sp.symbols("l l_star h h_star zeta l_hat", real=True)
+    names = {loss: "l(w)", best: "l(w^*)", total_loss: r"\hat l(w)", h: r"\lambda_{\max}(H(l(w)))"}
+    penalised = formula(total_loss, "==", loss + zeta * h, names)
+    smallest = formula(best, "<=", loss, names)
+    at_best = penalised.right.subs({loss: best, h: h_star}, simultaneous=True)
     exchange = identity(
-        loss - best, ((loss + zeta * h) - (best + zeta * h_star)) + zeta * (h_star - h), label="l(w) - l(w*)"
+        smallest.room, (penalised.right - at_best) + zeta * (h_star - h), label="l(w) - l(w*), h the top eigenvalue"
     )
     models = [[0, 4], [2, 3], [3, 0]]  # loss and penalty: sharp, in the middle, flat
-    sharp, middle, flat = (one + zeta * other for one, other in models)
+    sharp, middle, flat = (penalised.right.subs({loss: one, h: other}) for one, other in models)
     beats_flat, beats_sharp = (sp.solveset(middle <= other, zeta, sp.S.Reals) for other in (flat, sharp))
     gap = sp.Intersection(beats_flat, beats_sharp)
     if gap != sp.S.EmptySet:
@@ -75,11 +80,13 @@ def hessian_of_average(scale: float = 1.0) -> Verdict:
     n, t, value, slope, form, values, slopes, forms = sp.symbols("n t f_k g_k h_k sum_f sum_g sum_h", real=True)
     taylor = value + slope * t + form * t**2 / 2  # of L_k(w + t u), h_k = u.H(L_k)u
     mean = total(taylor, {value: values, slope: slopes, form: forms}, n) / n  # of l(w + t u): n remainders o(t^2)
+    whole = sp.Symbol("u.H(l)u", real=True)
+    average = formula(whole, "==", forms / n, {whole: "u^TH(l)u", forms: r"\sum_ku^TH(L_k)u"})
     label = (
         "u.H(l)u = mean of h_k = u.H(L_k)u for any n, d and u: second derivative at t = 0 of l(w + t u), the mean of "
         "L_k(w + t u) = f_k + g_k t + h_k t^2/2 + o(t^2), sums over k by linearity; u.H u for all u determines H"
     )
-    return decide_identity(sp.diff(mean, t, 2), sp.Rational(str(scale)) * forms / n, label=label)
+    return decide_identity(sp.diff(mean, t, 2), sp.Rational(str(scale)) * average.right, label=label)
 
 
 def _largest_diagonal(case) -> tuple[Q, Q]:
@@ -91,6 +98,14 @@ EIGENVALUE_CASES = (
     {"S1_diagonal": [Q(1), Q(0)], "S2_diagonal": [Q(1), Q(0)]},
     {"S1_diagonal": [Q(-1), Q(-1)], "S2_diagonal": [Q(-1), Q(-1)]},
 )
+
+
+def _average_of_tops() -> tuple[Formula, sp.Symbol, sp.Symbol, sp.Symbol]:
+    """Eq. (7), with its sum of the clients' top eigenvalues, the top eigenvalue of the mean, and n."""
+    tops, top = sp.symbols("sum_t t", real=True)
+    n = sp.Symbol("n", positive=True)
+    names = {tops: r"\sum_k\lambda_{\max}(H(L_k))", top: r"\lambda_{\max}(H(l))"}
+    return formula(top, "<=", tops / n, names), tops, top, n
 
 
 def _draw_gap(axes, evidence) -> None:
@@ -141,7 +156,10 @@ def top_eigenvalue_subadditive(scale: float = 1.0) -> Verdict:
     violation = first_violation(EIGENVALUE_CASES, _largest_diagonal, scale)
     if violation is not None:
         return refuted(violation)
-    a, b, x, y, t1, t2, square, form1, form2 = sp.symbols("a_ij b_ij x_i x_j t1 t2 x2 q1 q2", real=True)
+    a, b, x, y, t1, t2, square, form1, form2, joint = sp.symbols("a_ij b_ij x_i x_j t1 t2 x2 q1 q2 joint", real=True)
+    names = {one: rf"\lambda_{{\max}}({of})" for one, of in ((joint, "S_1+S_2"), (t1, "S_1"), (t2, "S_2"))}
+    bound, (average, tops, _, n) = formula(joint, "<=", t1 + t2, names), _average_of_tops()
+    t_k, form, forms = sp.symbols("t_k q_k sum_q", real=True)
     rows = [client_gap(delta, seed) for delta in (0.1, 100.0) for seed in range(4)]
     return proved(
         identity(
@@ -150,12 +168,16 @@ def top_eigenvalue_subadditive(scale: float = 1.0) -> Verdict:
             label="term (i, j) of x.(S1 + S2)x = x.S1 x + x.S2 x, to be summed over i, j = 1..d, a = S1, b = S2",
         ),
         identity(
-            (t1 + t2) * square - (form1 + form2),
+            bound.right * square - (form1 + form2),
             (t1 * square - form1) + (t2 * square - form2),
             label="(t1 + t2)|x|^2 - x.(S1 + S2)x with x2 = |x|^2, q_i = x.S_i x",
         ),
         "with t_i = lambda_max(S_i) both terms on the right are >= 0 for every x, so t1 + t2 bounds x.(S1 + S2)x",
-        "induction over n with S1 the sum of the Hessians so far and S2 one more, then division by n, gives eq. (7)",
+        identity(
+            average.right * square - forms / n,
+            total(t_k * square - form, {t_k: tops, form: forms}, n) / n,
+            label="eq. (7), x.H(l)x the mean of q_k = x.H(L_k)x, t_k = lambda_max(H(L_k)): the mean of t_k|x|^2 - q_k",
+        ),
         margin=max(row["top_of_mean"] / row["mean_of_tops"] for row in rows),
         dirichlet=rows,
     )
@@ -180,12 +202,12 @@ def upper_bound_of_objective(scale: float = 1.0) -> Verdict:
     violation = first_violation(cases, sides, scale)
     if violation is not None:
         return refuted(violation)
-    n, loss, top, losses, tops, t, zeta = sp.symbols("n L_k t_k sum_L sum_t t zeta", real=True)
-    gap = identity(
-        total(loss + zeta * top, {loss: losses, top: tops}, n) / n - (losses / n + zeta * t),
-        zeta * (tops / n - t),
-        label="gap, any n, t_k = lambda_max(H(L_k)), t = lambda_max(H(l)), sums over k by linearity",
-    )
+    average, tops, top, n = _average_of_tops()
+    loss, own, losses, mean, zeta = sp.symbols("L_k t_k sum_L l zeta", real=True)
+    clients = total(loss + zeta * own, {loss: losses, own: tops}, n) / n
+    bound = formula(mean + zeta * top, "<=", clients, {**average.names, losses: r"\sum_kL_k"})
+    label = "gap, any n, t_k = lambda_max(H(L_k)), t = lambda_max(H(l)), sums over k by linearity"
+    gap = identity(bound.room, zeta * average.room, substitute={mean: losses / n}, label=label)
     return proved(gap, "sum_t/n >= t by eq. (7) and zeta > 0", tested_at=tested(cases, sides))
 
 
@@ -259,16 +281,20 @@ def minimising_the_bound() -> Verdict:
         "objective_at_minimiser_of_bound": Q(1, 10) * bound["top_of_mean"],
         "objective_at_better_point": Q(1, 10) * truth["top_of_mean"],
     }
-    a, b, c, d = sp.symbols("a b c d", nonnegative=True)
+    average, tops, top, n = _average_of_tops()
+    least, value, upper, losses, zeta, g = sp.symbols("least value upper sum_L zeta g", real=True)
+    names = {least: r"\min\hat l", value: r"\hat l(\tilde w)", upper: r"\min\tilde l"}
+    gap = formula(g, "==", average.room, {**average.names, g: "g(w)"})
+    below = formula(value, "<=", upper, names)
+    above = formula(upper, "<=", least + zeta * g, {**names, g: r"g(\hat w)"})
+    small, large = losses / n + zeta * top, (losses + zeta * tops) / n  # l^ and l~ at one model
     return repaired(
         example,
-        r"Minimising $\tilde l$ bounds the optimum: for $\tilde w\in\arg\min\tilde l$, $\min\hat l\le\hat l(\tilde "
-        r"w)\le"
-        r"\min\tilde l\le\min\hat l+\zeta\,g(\hat w)$ with the gap "
-        r"$g(w)=\frac1n\sum_k\lambda_{\max}(H(L_k))-\lambda_{\max}"
-        r"(H(l))$ at a minimiser $\hat w$ of $\hat l$; the two problems agree where $g=0$, always for $d=1$.",
-        "l^ <= l~ (man-eq8) at w~ gives the first two inequalities; min l~ <= l~(w^) = l^(w^) + zeta g(w^)",
-        identity((a + b) - (c + d), (a - c) + (b - d), label="l~ - l^ splits into loss and curvature parts"),
+        r"Minimising $\tilde l$ bounds the optimum: for $\tilde w\in\arg\min\tilde l$ and a minimiser $\hat w$ of "
+        rf"$\hat l$, $\min\hat l\le{below.latex}$ and ${above.latex}$ with the gap ${gap.latex}$; the two problems "
+        "agree where the gap is zero, always in one dimension.",
+        identity(below.room.subs({value: small, upper: large}), zeta * gap.right, label="l~ - l^ at w~, >= 0"),
+        identity(above.room.subs({least: small, g: gap.right}), large - upper, label="l~(w^) - min l~, >= 0"),
         margin=float(bound["top_of_mean"] / truth["top_of_mean"]),
         lower_bound_of_bound=[curvature, curvature_2],
     )
@@ -310,22 +336,34 @@ def flat_clients_flat_global() -> Verdict:
     Lipschitz constant of the Hessians times the distance between the models.
     Reference: Yashwanth et al. 2024, Abstract, Secs. 1 and 7.
     """
+    average, there, joint, n = _average_of_tops()
+    tops, moves, t_k, o_k, c_k, m_k = sp.symbols("tops moves t_k o_k c_k m_k", real=True)
+    names = {joint: r"\lambda_{\max}(H(l)(\bar w))", tops: r"\sum_k\lambda_{\max}(H(L_k)(w_k))"}
+    names |= {moves: r"\sum_kM_k\|\bar w-w_k\|"}
+    bound = formula(joint, "<=", (tops + moves) / n, names)
+    clients = ((5, 2, -1), (7, 4, 3))  # h, M, w_k of H(L_k) = h + M |w - w_k|, w_bar = 1
+    curved, moved = sum(h for h, _, _ in clients), sum(M * abs(1 - w) for _, M, w in clients)
+    grown = sum(h + M * abs(1 - w) for h, M, w in clients)
+    attained = bound.attained_at({n: 2, tops: curved, moves: moved, joint: grown / sp.Integer(2)})
+    slacks = total((o_k + c_k - t_k) + (m_k - c_k), {o_k: tops, t_k: there, m_k: moves})
+    label = "t_k, o_k, c_k = lambda_max of A, B, A - B for client k, m_k = M_k ||w_bar - w_k||, sums over k"
+    room = identity(bound.room, average.room + slacks / n, label=label)
     w, a = sp.symbols("w a", positive=True)
     quartic = sp.diff(((w + a) ** 4 + (w - a) ** 4) / 2, w, 2)
     at_zero = identity(quartic.subs(w, 0), 12 * a**2, label="l''(0)")
     third = identity(sp.diff((w + a) ** 4, w, 3).subs(w, 0), 24 * a, label="largest |L_1'''| on [-a, 0]")
-    slack = identity(24 * a * a - 12 * a**2, 12 * a**2, label="repaired bound 0 + 24a * a minus l''(0)")
+    left = bound.room.subs({n: 2, tops: 0, moves: 2 * 24 * a * a, joint: quartic.subs(w, 0)})
+    slack = identity(left, 12 * a**2, label="repaired bound 0 + 24a * a minus l''(0)")
     return repaired(
         {"offset": Q(3), "client_solutions": [Q(-3), Q(3)], "flatness": Q(1, 1000), "global_curvature": Q(108)},
-        r"$\lambda_{\max}(H(l)(\bar w))\le\frac1n\sum_k\big[\lambda_{\max}(H(L_k)(w_k))+M_k\|\bar w-w_k\|\big]$ with "
-        r"$M_k$ the "
-        r"Lipschitz constant of $H(L_k)$ between $w_k$ and $\bar w$: flat clients give a flat average only if they "
-        r"stay close.",
-        "eq. (7) at the common point w_bar, then lambda_max(A) <= lambda_max(B) + lambda_max(A - B) (the identity of "
-        "man-eq7) "
+        rf"${bound.latex}$ with $M_k$ the Lipschitz constant of $H(L_k)$ between $w_k$ and $\bar w$: flat clients "
+        "give a flat average only if they stay close.",
+        "eq. (7) at the common point w_bar, then lambda_max(A) <= lambda_max(B) + lambda_max(A - B) (man-eq7) "
         "with A = H(L_k)(w_bar), B = H(L_k)(w_k) and lambda_max(A - B) <= ||A - B|| <= M_k ||w_bar - w_k||",
+        room,
         at_zero,
         third,
         slack,
         margin=108 / 0.001,
+        attained_by_growing_curvature=attained,
     )
