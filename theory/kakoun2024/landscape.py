@@ -11,12 +11,18 @@ import sympy as sp
 
 from theory.kakoun2024 import drawings
 from theory.kit.exact import mp, mpf, plain
+from theory.kit.formula import Formula, Violated, formula
 from theory.kit.losses import flat_clients_sharp_average, thesis_pair
 from theory.kit.symbolic import identity
 from theory.kit.verdict import Replay, Verdict, check
 
 JOIN_1, JOIN_2 = "4.283", "-12.8"
 FLAT = "0.14"
+
+
+def branches(x: Any) -> tuple[sp.Expr, sp.Expr]:
+    """Both branches of F_1 as expressions in x."""
+    return sp.Rational(7, 100) * x**2, -9 * sp.sin(sp.Rational(-7, 10) * x)
 
 
 def client(x: Any, shift: Any, join: Any, order: int = 0) -> Any:
@@ -36,6 +42,15 @@ def average(x: Any, order: int = 0) -> Any:
 def root(function: Any, low: float, high: float) -> Any:
     """Root of a function that changes sign on [low, high], 50 digits."""
     return mp.findroot(function, (mpf(low), mpf(high)), solver="anderson")
+
+
+def root_at(printed: Formula, function: Any, unit: str) -> Any:
+    """Root of a function that changes sign within a unit of the number that a formula prints. Raises Violated."""
+    ends = [mpf(str(printed.right)) + side * mpf(unit) for side in (-1, 1)]
+    values = [function(end) for end in ends]
+    if not values[0] * values[1] < 0:
+        raise Violated(f"{printed.latex}: values {values} a unit left and right")
+    return root(function, *ends)
 
 
 def minima_of_average(low: float = -30.0, high: float = 40.0) -> list[tuple[Any, Any]]:
@@ -95,16 +110,16 @@ def shifted_landscape() -> Verdict:
         more at the flat minimum.
     Reference: Al Kakoun 2024, Figure 1.1 and its caption.
     """
-    s, x, h, k, M = sp.symbols("s x h k M", positive=True)
+    s, x, h, k, M, rise = sp.symbols("s x h k M gap", positive=True)
+    names = {rise: "F(x-s)-F(x)", s: "|s|", h: "h_s", k: "h_f"}
+    gap = formula(rise, "==", h * s**2 / 2, {**names, h: "h"})
+    near = formula(s, "<", 3 * (h - k) / (2 * M), names)
     second = [sp.diff(quartic(x), x, 2).subs(x, c) for c in (4, 0)]
     series = [sp.series(quartic(c - s) - quartic(sp.Integer(c)), s, 0, 3).removeO() for c in (4, 0)]
+    certain = gap.right - gap.right.subs(h, k) - 2 * M * s**3 / 6  # both remainders are at most M s^3/6
     text = "; ".join(
-        [identity(term, value * s**2 / 2, label="quartic") for term, value in zip(series, second, strict=True)]
-        + [
-            identity(
-                (h - k) / 2 * s**2 - M * s**3 / 3, s**2 / 6 * (3 * (h - k) - 2 * M * s), label="gap_s - gap_f >= this"
-            )
-        ]
+        [identity(term, gap.right.subs(h, value), label="quartic") for term, value in zip(series, second, strict=True)]
+        + [identity(certain, s**2 * M / 3 * near.room, label="gap_s - gap_f >= this")]
     )
     gaps = [
         {"shift": t / 4, "flat": float(quartic(4 - t / 4) - quartic(4)), "sharp": float(quartic(-t / 4) - quartic(0))}
@@ -127,7 +142,7 @@ def plotted_points() -> Verdict:
     Reference: Al Kakoun 2024, Figure 3.1.
     """
     x = sp.Symbol("x")
-    found = [sp.solve(sp.diff(sp.Rational(7, 100) * (x + shift) ** 2, x), x)[0] for shift in (0, 17)]
+    found = [sp.solve(sp.diff(branches(x + shift)[0], x), x)[0] for shift in (0, 17)]
     derived = [float(v) for v in (*found, sum(found) / 2)]
     jumps = {join: float(_jump(shift, join)) for shift, join in ((0, JOIN_1), (17, JOIN_2))}
     printed = [0.0, -17.0, -8.5]
@@ -159,13 +174,20 @@ def continuity() -> Verdict:
         relation fails on (-12.8, -12.717), because -12.8 + 17 = 4.2, not 4.283.
     Reference: Al Kakoun 2024, Section 3.1 and Figure 3.1.
     """
-    bracket = ("4.28", "4.29")
-    difference = [_jump(0, value) for value in bracket]
-    if not difference[0] > 0 > difference[1]:
-        raise ArithmeticError(f"no sign change: {difference}")
-    x0 = root(lambda t: 9 * mp.sin(mpf("0.7") * t) - mpf("0.07") * t**2, *map(float, bracket))
-    signs = " and ".join(f"{mp.nstr(value, 8)} at {t}" for value, t in zip(difference, bracket, strict=True))
-    text = f"9 sin(0.7x) - 0.07x^2 is {signs}; root {plain(x0)}"
+    x, y, meet, other = sp.symbols("x y x_0 x_1", real=True)
+    first, second = formula(meet, "==", sp.Float("4.2834273")), formula(other, "==", meet - 17)
+    moved = formula(y, "==", x + 17)
+    x0 = root_at(first, lambda t: _jump(0, t), "5e-8")
+    join = mpf(str(second.right.subs(meet, sp.Float(x0, 50))))
+    if abs(x0 - mpf(JOIN_1)) > mpf("5e-4") or abs(_jump(17, join)) > mpf("1e-40"):
+        raise Violated(f"{x0} does not round to {JOIN_1}, or F_2 jumps at {join}")
+    for at in (-25, -13, -12, 3):
+        if client(at, 17, join) != client(str(moved.right.subs(x, at)), 0, x0):
+            raise Violated(f"F_2({at}) is not F_1 at {moved.right.subs(x, at)}")
+    text = (
+        f"9 sin(0.7x) - 0.07x^2 changes sign within 5e-8 of {first.right}; root {plain(x0)}, which rounds to {JOIN_1}, "
+        f"and 17 less for F_2; both branches of F_2 hold y = x + 17"
+    )
     instance = {"join": JOIN_2, "shift": 17}
     found = join_replay({"counterexample": instance})
     evidence = {
@@ -173,11 +195,8 @@ def continuity() -> Verdict:
         "repair": {"certificate": text},
         "jumps": {"F_1 at 4.283": float(_jump(0, JOIN_1)), "F_2 at -12.8": float(_jump(17, JOIN_2))},
     }
-    return Verdict(
-        "repaired",
-        evidence,
-        repaired=f"join F_1 at x_0 = {mp.nstr(x0, 8)} and F_2 at x_0 - 17; then F_2(x) = F_1(x+17)",
-    )
+    joins = f"Join $F_1$ at ${first.latex}$ and $F_2$ at ${second.latex}$"
+    return Verdict("repaired", evidence, repaired=f"{joins}; then $F_2(x)=F_1(y)$ with ${moved.latex}$.")
 
 
 @check("thesis-fig3.1-flat")
@@ -191,17 +210,24 @@ def flat_minima() -> Verdict:
         >= 6.73 with curvature 4.41, 31.5 times as sharp.
     Reference: Al Kakoun 2024, Section 3.1.
     """
-    x = sp.Symbol("x", real=True)
-    branch = sp.Rational(7, 100) * x**2
+    x, low, flat, sharp = sp.symbols("x lowest flat sharp", real=True)
+    names = {low: r"\inf F_1", flat: "F_1''(0)", sharp: r"F_1''(15\pi/7)"}
+    curvature = formula(flat, "==", sp.Rational(7, 50), names)
+    lowest, bent = formula(low, "==", -9, names), formula(sharp, "==", 63 * flat / 2, names)
+    (quadratic, sine), place = branches(x), 15 * sp.pi / 7
+    slope, second = sp.diff(sine, x).subs(x, place), sp.diff(sine, x, 2).subs(x, place)
     text = "; ".join(
         (
-            identity(sp.diff(branch, x).subs(x, 0), 0, label="F_1'(0)"),
-            identity(sp.diff(branch, x, 2), sp.Rational(14, 100), label="F_1''"),
+            identity(sp.diff(quadratic, x).subs(x, 0), 0, label="F_1'(0)"),
+            identity(sp.diff(quadratic, x, 2), curvature.right, label="F_1''"),
             "0 < 4.283 and -17 < -12.8: both points lie inside the quadratic branch",
+            identity(slope, 0, label="F_1'(15 pi/7)"),
+            identity(sine.subs(x, place), lowest.right, label="F_1(15 pi/7)"),
+            identity(second, bent.right, substitute={flat: curvature.right}, label="F_1''(15 pi/7)"),
         )
     )
-    sharp = {"inf": -9, "attained_at": float(3 * mp.pi / 2 / mpf("0.7")), "curvature": float(9 * Fraction(49, 100))}
-    return Verdict("proved", {"certificate": text, "global_minimum_of_F_1": sharp})
+    numbers = {"inf": int(lowest.right), "attained_at": float(place), "curvature": float(second)}
+    return Verdict("proved", {"certificate": text, "global_minimum_of_F_1": numbers})
 
 
 def sam_replay(evidence: Mapping[str, Any]) -> Replay:
@@ -242,24 +268,31 @@ def local_sam_reaches_flat_minima() -> Verdict:
         4.28); below, the objective is lowest at a sharp minimum, so only iterations started near 0 end there.
     Reference: Al Kakoun 2024, Figure 3.1, caption.
     """
-    bracket = (2.2, 2.4)
-    threshold = root(lambda r: -9 * mp.cos(mpf("0.7") * r) - mpf("0.07") * r**2, *bracket)
+    rho, x = sp.symbols("rho x", positive=True)
+    quadratic, sine = branches(x)
+    bound = formula(sp.Rational(7, 100) * rho**2, "<=", -9 * sp.cos(sp.Rational(7, 10) * rho))
+    least, most = formula(rho, ">=", sp.Float("2.30294")), formula(rho, "<=", sp.Float(JOIN_1))
+    most.attained_at({rho: sp.Float(JOIN_1)})
+    threshold = root_at(least, lambda r: mpf(str(sp.N(bound.room.subs(rho, sp.Float(r, 60)), 50))), "1e-5")
+    ends = ", ".join(bound.holds_at({rho: end.right}) for end in (least, most))
     instance = {"rho": 1}
     found = sam_replay({"counterexample": instance})
     text = (
-        f"-9 cos(0.7 r) - 0.07 r^2 changes sign in {bracket} at r = {plain(threshold)} and is positive up to 4.283; "
-        "for such r "
-        f"every interval "
-        "[x-r, x+r] contains x+r or x-r with larger quadratic value, or the join (value 1.284 >= 0.07 r^2), or "
-        "lies in the sine "
-        "branch, where an interval of length 2r has maximum >= -9 cos(0.7 r)"
+        f"{identity(bound.left, quadratic.subs(x, rho), label='SAM objective at 0')}; "
+        f"{identity(bound.right, sine.subs(x, 15 * sp.pi / 7 + rho), label='at a sharp minimum')}; their difference is "
+        f"concave where cos(0.7 r) < 0, 0 at {plain(threshold)}, and {ends} at both ends of the range; for such r any "
+        "interval [x-r, x+r] contains x+r or x-r with larger quadratic value, or the join (value 1.284 >= 0.07 r^2), "
+        "or lies in the sine branch, where an interval of length 2r has maximum >= -9 cos(0.7 r)"
     )
     evidence = {
         "counterexample": {**instance, "left": plain(found.left), "right": plain(found.right)},
         "repair": {"certificate": text},
         "share_of_starts_that_reach_0": {str(r): basin_of_local_sam(r) for r in (0.05, 0.5, 1.0, 2.0, 4.0)},
     }
-    statement = f"0 minimises the SAM objective of F_1 over the line for {mp.nstr(threshold, 6)} <= rho <= 4.28"
+    statement = (
+        f"For ${most.latex}$, where its ball stays left of the join, the flat minimum minimises the SAM objective of "
+        f"$F_1$ over the line exactly if ${bound.latex}$, which holds for ${least.latex}$."
+    )
     return Verdict("repaired", evidence, repaired=statement)
 
 
@@ -281,16 +314,21 @@ def averaged_point() -> Verdict:
         minimum at -9.95 with f'' = 2.22, 15.9 times 0.14.
     Reference: Al Kakoun 2024, Figure 3.1, caption.
     """
-    limit = root(lambda t: average(t, 1), -11, -9.5)
+    x, last, bend = sp.symbols("x x_limit curvature", real=True)
+    ends = formula(last, "==", sp.Float("-9.949525981"), {last: r"x_\infty"})
+    curved = formula(bend, "==", sp.Float("2.2204"), {bend: r"f''(x_\infty)"})
+    limit = root_at(ends, lambda t: average(t, 1), "5e-10")
     curvature = average(limit, 2)
-    # f'' = 0.07 - 2.205 sin(0.7 (x + 17)); the sine is negative while 0.7 (x + 17) lies in (pi, 2 pi)
+    if abs(curvature - mpf(str(curved.right))) > mpf("5e-5"):
+        raise Violated(f"{curved.latex}: it is {curvature}")
+    second = sp.diff((branches(x)[0] + branches(x + 17)[1]) / 2, x, 2)
+    # the sine in f'' is negative while 0.7 (x + 17) lies in (pi, 2 pi)
     angles = [mpf("0.7") * (x + 17) for x in (limit, mpf("-8.5"))]
     if not (mp.pi < angles[0] < angles[1] < 2 * mp.pi and curvature > mpf("0.14") * 15):
         raise ArithmeticError(f"unexpected basin {angles}, {curvature}")
     text = (
         f"f'({plain(limit)}) = 0, f'' there {mp.nstr(curvature, 12)}; on [limit, -8.5] 0.7(x+17) lies in (pi, 2 "
-        f"pi), so "
-        "f'' = 0.07 - 2.205 sin(0.7(x+17)) > 0 and f' > 0 right of the limit: descent from -8.5 converges to it"
+        f"pi), so f'' = {second} > 0 and f' > 0 right of the limit: descent from -8.5 converges to it"
     )
     instance = {"x": "-17/2"}
     found = average_replay({"counterexample": instance})
@@ -300,11 +338,8 @@ def averaged_point() -> Verdict:
         "f_f1_f2_at_average": [float(average("-8.5", k)) for k in range(3)],
         "descent_limit_and_curvature": [float(limit), float(curvature)],
     }
-    return Verdict(
-        "repaired",
-        evidence,
-        repaired=f"descent on f from -8.5 ends at {mp.nstr(limit, 10)}, curvature {mp.nstr(curvature, 5)}",
-    )
+    statement = f"Descent on $f$ from the averaged minima ends at ${ends.latex}$, where ${curved.latex}$."
+    return Verdict("repaired", evidence, repaired=statement)
 
 
 def flattest_replay(evidence: Mapping[str, Any]) -> Replay:
@@ -317,6 +352,20 @@ def flattest_replay(evidence: Mapping[str, Any]) -> Replay:
         min(curvatures),
         mpf("0.28"),
     )
+
+
+def wells_at(places: list[Fraction]) -> tuple[list[list[Any]], list[Any]]:
+    """Exact values, slopes and curvatures of the pair's average at places, and both clients' curvatures at their ends.
+
+    Raises ArithmeticError where the average is not stationary, or a client at its end.
+    """
+    clients = flat_clients_sharp_average().clients
+    rows = [[client.exact([x]) for client in clients] for x in places]
+    own = [rows[0][0], rows[-1][1]]
+    average = [[sum(terms) / 2 for terms in zip(*((f, g[0], h[0][0]) for f, g, h in row), strict=True)] for row in rows]
+    if any(gradient[0] for _, gradient, _ in own) or any(slope for _, slope, _ in average):
+        raise ArithmeticError(f"not stationary: clients {own}, average {average}")
+    return [list(numbers) for numbers in zip(*average, strict=True)], [hessian[0][0] for _, _, hessian in own]
 
 
 @check("thesis-fig3.1-flatglobal", replay=flattest_replay, figure=drawings.minima_of_the_printed_average)
@@ -334,21 +383,29 @@ def flat_global_minimum() -> Verdict:
     found = minima_of_average()
     stored = {"minima": [plain(x) for x, _ in found]}
     replay = flattest_replay({"counterexample": stored})
-    pair = flat_clients_sharp_average()
-    places = [Fraction(x) for x in (0, 3, 6)]
-    flat = [sum(c.exact([x])[2][0][0] for c in pair.clients) / len(pair.clients) for x in places]
-    slopes = [sum(c.exact([x])[1][0] for c in pair.clients) / len(pair.clients) for x in places]
-    if any(slopes):
-        raise ArithmeticError(f"the repaired pair is not stationary: {slopes}")
+    x1, x2, own, middle, common = sp.symbols("x_1 x_2 own middle common", real=True)
+    names = {own: "F_k''(x_k)", middle: r"f''(\frac{x_1+x_2}2)", common: "f''(x_k)"}
+    first, second = formula(x1, "==", 0), formula(x2, "==", 6)
+    flat, sharp = formula(own, "==", sp.Rational(3, 2), names), formula(middle, "==", 48, names)
+    low = formula(common, "==", sp.Rational(21, 16), names)
+    places = [Fraction(str(place)) for place in (first.right, (first.right + second.right) / 2, second.right)]
+    (values, slopes, curvatures), alone = wells_at(places)
+    for k in (0, 1):
+        flat.attained_at({own: alone[k]})
+        low.attained_at({common: curvatures[2 * k]})
+    sharp.attained_at({middle: curvatures[1]})
     evidence = {
         "counterexample": {**stored, "left": plain(replay.left), "right": "0.28"},
         "repair": {
-            "certificate": f"sums of wells, exact: f' = {[str(s) for s in slopes]}, "
-            f"f'' = {[str(h) for h in flat]} at {', '.join(map(str, places))}"
+            "certificate": f"sums of wells, exact: f = {[str(f) for f in values]}, f' = {[str(s) for s in slopes]}, "
+            f"f'' = {[str(h) for h in curvatures]} at {', '.join(map(str, places))}"
         },
         "minima_and_curvatures": [[float(x), float(h)] for x, h in found],
     }
-    statement = "the pair of wells has flat clients' minima 0 and 6, sharp average 3 and flat global minima 0 and 6"
+    statement = (
+        f"The pair of wells has flat clients' minima ${first.latex}$ and ${second.latex}$, ${flat.latex}$, the sharp "
+        f"average ${sharp.latex}$, and flat global minima at both, ${low.latex}$."
+    )
     return Verdict("repaired", evidence, margin=float(replay.left / replay.right), repaired=statement)
 
 
@@ -364,16 +421,16 @@ def local_flatness_is_not_global_flatness() -> Verdict:
         curvature 48.
     Reference: Al Kakoun 2024, Sections 3.1 and 3.2.
     """
-    pair = flat_clients_sharp_average()
-    ends = [pair.clients[k].exact([x]) for k, x in enumerate((Fraction(0), Fraction(6)))]
-    middle = [c.exact([Fraction(3)]) for c in pair.clients]
-    slope, curvature = (sum(row[i][0] if i == 1 else row[i][0][0] for row in middle) / 2 for i in (1, 2))
-    own, other = (h[0][0] for _, _, h in ends)
+    (_, slopes, (_, curvature, _)), (own, other) = wells_at([Fraction(0), Fraction(3), Fraction(6)])
     ratio = curvature / max(own, other)
-    if slope != 0 or any(g[0] for _, g, _ in ends) or ratio < 10:
-        raise ArithmeticError(f"slope {slope}, ratio {ratio}")
+    joint, alone = sp.symbols("average own", positive=True)
+    sharper = formula(joint, ">=", 32 * alone, {joint: r"f''(\frac{x_1+x_2}2)", alone: "F_i''(x_i)"})
+    for at_end in (own, other):
+        sharper.attained_at({joint: curvature, alone: at_end})
+    if ratio < 10:
+        raise ArithmeticError(f"ratio {ratio}")
     text = (
-        f"exact: F_1'(0) = F_2'(6) = 0, F_1''(0) = {own}, F_2''(6) = {other}; f'(3) = {slope}, "
+        f"exact: F_1'(0) = F_2'(6) = 0, F_1''(0) = {own}, F_2''(6) = {other}; f'(3) = {slopes[1]}, "
         f"f''(3) = {curvature}, ratio {ratio}; (1-u)^3 wells are C^2"
     )
     return Verdict("proved", {"certificate": text, "ratio": float(ratio)}, margin=None)
