@@ -49,7 +49,8 @@ def bounded_gradient_and_strong_convexity() -> Verdict:
         "triangle inequality, twice the first bound"
     )
     statement = (
-        rf"$\mu$-strongly convex and $\|\nabla F_k\|\le G$ on a set imply ${reach.latex}$ and ${diameter.latex}$ there."
+        r"If $F_k$ is $\mu$-strongly convex and $\|\nabla F_k\|\le G$ on a set, then "
+        rf"${reach.latex}$ and ${diameter.latex}$ there."
     )
     points = [{"mu": 1, "G": 1, "x": 2}]
     return decide(GRADIENT, points=points, repair=(statement, text), attained_by_x_squared=attained)

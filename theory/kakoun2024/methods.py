@@ -342,29 +342,34 @@ def fixed_points() -> Verdict:
     Method: r_k = <grad F, u_k> = 0 where grad F = 0. On the line the round map contracts to theta* if eta abar(1+rho
         abar) < 2. In the plane three quadratics make theta* a saddle of the round map; run with the project's
         simulator.
-    Verdict: repaired: the first part is true. The second holds on the line, and locally in every dimension if rho L <
-        1; for rho = 6 and L = 5.1 the instance drives the iterates away from theta* for every step size. Local FedSAM
-        with constant rho has another limit, off by rho |p_1 a_1 - p_2 a_2|/abar on the line.
+    Verdict: repaired: the first part is true. The second holds on the line, and in every dimension for steps below
+        2 (1 - rho L)/(L (1 + rho L)^2), as <w, H w> falls, w = theta - theta*; for rho = 6 and L = 5.1 the instance
+        drives the iterates away from theta* for every step size. Local FedSAM with constant rho has another limit, off
+        by rho |p_1 a_1 - p_2 a_2|/abar on the line.
     Reference: Al Kakoun 2024, Algorithm 3.
     """
     x, a, eta, rho, star, after = sp.symbols("x a eta rho theta_star x_next", real=True)
-    L, norm2, form = sp.symbols("L v2 q", real=True)
+    L, square, form, bent = sp.symbols("L n q s", positive=True)
     names = {star: r"\theta^*", after: r"\theta^{t+1}-\theta^*", x: r"\theta^t", a: r"\bar a"}
     line = formula(after, "==", (1 - eta * a * (1 + rho * a)) * (x - star), names)
-    near = formula(rho * L, "<", 1)
+    small = formula(eta, "<", 2 / L * (1 - rho * L) / (1 + rho * L) ** 2)
     slope = a * (x - star)
-    label = "v2 = |v|^2, q = <v, M v> >= -L v2: <v, (I + rho M)v>"
+    slacks = 2 * eta * (rho * form + rho * L * square) + eta**2 * (L * (1 + rho * L) ** 2 * square - bent)
+    label = "fall of <w,Hw>, w -> w - eta(I + rho M)d, d = Hw, n = |d|^2, q = <d,Md>, s = <(I + rho M)d, H(I + rho M)d>"
     text = "; ".join(
         (
             identity(x - eta * (slope + rho * a * slope) - star, line.right, label="line"),
-            "linearised round map at theta*: I - eta (I + rho M) H with |M| <= L; (I + rho M)H is similar to "
-            "H^(1/2)(I + rho M)H^(1/2), whose symmetric part is positive definite for rho L < 1",
-            identity(norm2 + rho * form, norm2 * near.room + rho * (form + L * norm2), label=label),
+            "M = sum p_k H_k u_k u_k^T, |M| <= L, so q >= -L n and s <= L (1 + rho L)^2 n",
+            identity(
+                2 * eta * (square + rho * form) - eta**2 * bent,
+                eta * L * (1 + rho * L) ** 2 * square * small.room + slacks,
+                label=label,
+            ),
         )
     )
     statement = (
-        "Every stationary point is a fixed point. For small steps $\\theta^*$ attracts nearby models if "
-        rf"${near.latex}$, and on the line for any $\rho$, where ${line.latex}$."
+        r"Every stationary point is a fixed point. On strongly convex quadratics the models converge to $\theta^*$ for "
+        rf"steps ${small.latex}$, and on the line, for any $\rho$, ${line.latex}$."
     )
     more = {"simulation": saddle_run(), "limits_on_the_line": line_limits()}
     return decide(GROWTH, points=[{"eps": "1/10", "rho": 6, "eta": "1/50"}], repair=(statement, text), **more)
