@@ -60,6 +60,7 @@ def global_against_local(scale: float = 1.0) -> Verdict:
     names = {joint: r"\max_{\|v\|\le\rho}\sum_kp_kF_k(\theta+v)", apart: r"\sum_kp_k\max_{\|v\|\le\rho}F_k(\theta+v)"}
     bound = formula(joint, "<=", apart, names)
     gap = formula(lost, "==", a * rho, {lost: f"{names[apart]}-{names[joint]}"})
+    bound.attained_at({joint: 8, apart: 8})  # equal clients (x - 3)^2/2 at 0, rho = 1
     brackets = total(p * (top - here), {p * top: apart, p * here: joint})
     quadratics = identity((a + rho) ** 2 / 2 - (a**2 + rho**2) / 2, gap.right, label="gap of the two quadratics")
     room = identity(bound.room, brackets, label="sum p_k [max F_k(theta+.) - F_k(theta+v)]")

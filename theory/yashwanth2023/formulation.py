@@ -101,11 +101,16 @@ EIGENVALUE_CASES = (
 
 
 def _average_of_tops() -> tuple[Formula, sp.Symbol, sp.Symbol, sp.Symbol]:
-    """Eq. (7), with its sum of the clients' top eigenvalues, the top eigenvalue of the mean, and n."""
+    """Eq. (7), with its sum of the clients' top eigenvalues, the top eigenvalue of the mean, and n.
+
+    Raises Violated where three clients on the line do not attain it, curvatures 2, 6 and 7.
+    """
     tops, top = sp.symbols("sum_t t", real=True)
     n = sp.Symbol("n", positive=True)
     names = {tops: r"\sum_k\lambda_{\max}(H(L_k))", top: r"\lambda_{\max}(H(l))"}
-    return formula(top, "<=", tops / n, names), tops, top, n
+    average = formula(top, "<=", tops / n, names)
+    average.attained_at({n: 3, tops: 2 + 6 + 7, top: 5})
+    return average, tops, top, n
 
 
 def _draw_gap(axes, evidence) -> None:
@@ -159,6 +164,7 @@ def top_eigenvalue_subadditive(scale: float = 1.0) -> Verdict:
     a, b, x, y, t1, t2, square, form1, form2, joint = sp.symbols("a_ij b_ij x_i x_j t1 t2 x2 q1 q2 joint", real=True)
     names = {one: rf"\lambda_{{\max}}({of})" for one, of in ((joint, "S_1+S_2"), (t1, "S_1"), (t2, "S_2"))}
     bound, (average, tops, _, n) = formula(joint, "<=", t1 + t2, names), _average_of_tops()
+    bound.attained_at({joint: 12, t1: 5, t2: 7})  # with a common top eigenvector
     t_k, form, forms = sp.symbols("t_k q_k sum_q", real=True)
     rows = [client_gap(delta, seed) for delta in (0.1, 100.0) for seed in range(4)]
     return proved(
@@ -206,6 +212,8 @@ def upper_bound_of_objective(scale: float = 1.0) -> Verdict:
     loss, own, losses, mean, zeta = sp.symbols("L_k t_k sum_L l zeta", real=True)
     clients = total(loss + zeta * own, {loss: losses, own: tops}, n) / n
     bound = formula(mean + zeta * top, "<=", clients, {**average.names, losses: r"\sum_kL_k"})
+    # on the line at losses 1, 2, 3 with curvatures 2, 6, 7
+    bound.attained_at({n: 3, losses: 6, mean: 2, tops: 15, top: 5, zeta: sp.Rational(1, 2)})
     label = "gap, any n, t_k = lambda_max(H(L_k)), t = lambda_max(H(l)), sums over k by linearity"
     gap = identity(bound.room, zeta * average.room, substitute={mean: losses / n}, label=label)
     return proved(gap, "sum_t/n >= t by eq. (7) and zeta > 0", tested_at=tested(cases, sides))
@@ -287,6 +295,9 @@ def minimising_the_bound() -> Verdict:
     gap = formula(g, "==", average.room, {**average.names, g: "g(w)"})
     below = formula(value, "<=", upper, names)
     above = formula(upper, "<=", least + zeta * g, {**names, g: r"g(\hat w)"})
+    below.attained_at({value: example["objective_at_minimiser_of_bound"], upper: Q(1, 10) * bound["mean_of_tops"]})
+    # quadratics with the Hessians diag(6, 0) and diag(0, 6), zeta = 2/3
+    above.attained_at({upper: 4, least: 2, zeta: sp.Rational(2, 3), g: 6 - 3})
     small, large = losses / n + zeta * top, (losses + zeta * tops) / n  # l^ and l~ at one model
     return repaired(
         example,
