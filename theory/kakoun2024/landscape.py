@@ -10,7 +10,7 @@ import numpy as np
 import sympy as sp
 
 from theory.kakoun2024 import drawings
-from theory.kit.exact import mp, mpf, plain
+from theory.kit.exact import DIGITS, mp, mpf, plain
 from theory.kit.formula import Formula, Violated, formula
 from theory.kit.losses import flat_clients_sharp_average, thesis_pair
 from theory.kit.symbolic import identity
@@ -51,6 +51,12 @@ def root_at(printed: Formula, function: Any, unit: str) -> Any:
     if not values[0] * values[1] < 0:
         raise Violated(f"{printed.latex}: values {values} a unit left and right")
     return root(function, *ends)
+
+
+def evaluated(expression: sp.Expr, values: Mapping[sp.Symbol, Any]) -> Any:
+    """Value of an expression with 50 digits."""
+    precise = {symbol: sp.Float(value, DIGITS) for symbol, value in values.items()}
+    return mpf(str(sp.N(expression.subs(precise), DIGITS)))
 
 
 def minima_of_average(low: float = -30.0, high: float = 40.0) -> list[tuple[Any, Any]]:
@@ -178,15 +184,15 @@ def continuity() -> Verdict:
     first, second = formula(meet, "==", sp.Float("4.2834273")), formula(other, "==", meet - 17)
     moved = formula(y, "==", x + 17)
     x0 = root_at(first, lambda t: _jump(0, t), "5e-8")
-    join = mpf(str(second.right.subs(meet, sp.Float(x0, 50))))
+    join, points = evaluated(second.right, {meet: x0}), (-25, -13, -12, 3)
     if abs(x0 - mpf(JOIN_1)) > mpf("5e-4") or abs(_jump(17, join)) > mpf("1e-40"):
         raise Violated(f"{x0} does not round to {JOIN_1}, or F_2 jumps at {join}")
-    for at in (-25, -13, -12, 3):
+    for at in points:
         if client(at, 17, join) != client(str(moved.right.subs(x, at)), 0, x0):
             raise Violated(f"F_2({at}) is not F_1 at {moved.right.subs(x, at)}")
     text = (
         f"9 sin(0.7x) - 0.07x^2 changes sign within 5e-8 of {first.right}; root {plain(x0)}, which rounds to {JOIN_1}, "
-        f"and 17 less for F_2; both branches of F_2 hold y = x + 17"
+        f"and 17 less for F_2; both branches of F_2 hold y = x + 17, tried at {points}"
     )
     instance = {"join": JOIN_2, "shift": 17}
     found = join_replay({"counterexample": instance})
@@ -273,7 +279,7 @@ def local_sam_reaches_flat_minima() -> Verdict:
     bound = formula(sp.Rational(7, 100) * rho**2, "<=", -9 * sp.cos(sp.Rational(7, 10) * rho))
     least, most = formula(rho, ">=", sp.Float("2.30294")), formula(rho, "<=", sp.Float(JOIN_1))
     most.attained_at({rho: sp.Float(JOIN_1)})
-    threshold = root_at(least, lambda r: mpf(str(sp.N(bound.room.subs(rho, sp.Float(r, 60)), 50))), "1e-5")
+    threshold = root_at(least, lambda r: evaluated(bound.room, {rho: r}), "1e-5")
     ends = ", ".join(bound.holds_at({rho: end.right}) for end in (least, most))
     instance = {"rho": 1}
     found = sam_replay({"counterexample": instance})

@@ -213,10 +213,10 @@ def upper_bound_of_objective(scale: float = 1.0) -> Verdict:
     clients = total(loss + zeta * own, {loss: losses, own: tops}, n) / n
     bound = formula(mean + zeta * top, "<=", clients, {**average.names, losses: r"\sum_kL_k"})
     # on the line at losses 1, 2, 3 with curvatures 2, 6, 7
-    bound.attained_at({n: 3, losses: 6, mean: 2, tops: 15, top: 5, zeta: sp.Rational(1, 2)})
+    equal = bound.attained_at({n: 3, losses: 6, mean: 2, tops: 15, top: 5, zeta: sp.Rational(1, 2)})
     label = "gap, any n, t_k = lambda_max(H(L_k)), t = lambda_max(H(l)), sums over k by linearity"
     gap = identity(bound.room, zeta * average.room, substitute={mean: losses / n}, label=label)
-    return proved(gap, "sum_t/n >= t by eq. (7) and zeta > 0", tested_at=tested(cases, sides))
+    return proved(gap, "sum_t/n >= t by eq. (7) and zeta > 0", tested_at=tested(cases, sides), on_the_line=equal)
 
 
 def _valley_client(first: bool) -> tuple[sp.Expr, tuple[sp.Symbol, ...]]:
