@@ -7,12 +7,60 @@ from fractions import Fraction
 import numpy as np
 import sympy as sp
 
-from theory.kakoun2024.common import Statement, decide, dot
+from theory.kakoun2024.common import Statement, decide, dot, weighted
 from theory.kakoun2024.formulation import double_sum_grows, linear_in_v
 from theory.kakoun2024.runs import radii_in_training, radii_of_run
 from theory.kit.exact import plain
-from theory.kit.symbolic import decide_identity, identity, lagrange
+from theory.kit.formula import Formula, formula
+from theory.kit.symbolic import decide_identity, identity, lagrange, total
 from theory.kit.verdict import Replay, Verdict, always, check
+
+radius, inner, total_sum, own, other = sp.symbols("r_k inner S own other", real=True)
+size, length, whole, p_k, beta = sp.symbols("size length n p_k beta_k", positive=True)
+cosine = sp.Symbol("cosine", real=True)
+NAMES = {radius: r"r_k=\sum_jp_j\|g_j\|\cos\beta_{jk}", inner: r"\langle\nabla F(\theta),g_k\rangle"}
+NAMES |= {length: r"\|g_k\|", whole: r"\|\nabla F(\theta)\|", size: "|r_k|", total_sum: r"\sum_kp_kr_k\|g_k\|"}
+NAMES |= {own: r"\partial r_k/\partial\|g_k\|", other: r"\partial r_j/\partial\|g_k\|", cosine: r"\cos\beta_{jk}"}
+GRADIENTS, WEIGHTS = [(3, 4), (-8, 6), (5, 12)], [sp.Rational(1, n) for n in (2, 3, 6)]
+
+
+def radii(gradients: list[tuple[int, ...]], weights: list[sp.Rational]) -> list[dict[sp.Symbol, sp.Expr]]:
+    """r_k of eq. (3.12) with what its formulas measure, exactly, for every client."""
+    norms, mean = [sp.sqrt(dot(g, g)) for g in gradients], weighted(weights, gradients)
+    found = []
+    for norm, g in zip(norms, gradients, strict=True):
+        cosines = [dot(x, g) / (n * norm) for n, x in zip(norms, gradients, strict=True)]
+        r = sum(p * n * cosine for p, n, cosine in zip(weights, norms, cosines, strict=True))
+        found.append({radius: r, inner: dot(mean, g), length: norm, whole: sp.sqrt(dot(mean, mean))})
+    return found
+
+
+def projected(scale: float = 1.0) -> tuple[Formula, Formula, Verdict]:
+    """r_k as a projection, its bound, and the verdict on both."""
+    rule = formula(radius, "==", sp.Rational(str(scale)) * inner / length, NAMES)
+    bound = formula(size, "<=", whole, NAMES)
+    for client in radii(GRADIENTS, WEIGHTS) if scale == 1 else ():
+        rule.attained_at(client)
+    before, p, g, own = sp.symbols("M p_j g_j g_k", real=True)
+    label = (
+        "|g_k| r_k = sum_j p_j <g_j,g_k> = <grad F,g_k> per coordinate and for any number of clients by induction: "
+        "both are 0 without a client; M: coordinate of the sum of the p_j g_j so far, one more client"
+    )
+    product = (rule.right * length).subs(inner, (before + p * g) * own)
+    verdict = decide_identity(before * own + p * (g * own), product, label=label)
+    if verdict.verdict == "refuted":
+        return rule, bound, verdict
+    along = radii([(3, 4), (6, 8)], [WEIGHTS[1], 2 * WEIGHTS[1]])[0]
+    bound.attained_at({whole: along[whole], size: abs(along[radius])})
+    squares = (bound.right**2 - rule.right**2) * length**2
+    text = "; ".join(
+        (
+            f"{verdict.evidence['certificate']}; divided by |g_k|",
+            identity(squares, whole**2 * length**2 - inner**2, label="|g_k|^2 (right^2 - r_k^2), inner = <grad F,g_k>"),
+            lagrange("with a = grad F, b = g_k it gives |<grad F,g_k>| <= |grad F||g_k|, hence |r_k| <= |grad F|"),
+        )
+    )
+    return rule, bound, Verdict("proved", {"certificate": text})
 
 
 def share_of_negative_radii(clients: int, dimension: int, common: float, seed: int = 0, draws: int = 400) -> float:
@@ -45,24 +93,11 @@ def projection(scale: float = 1.0) -> Verdict:
         sum of r_k|g_k| is |grad F|^2, so not all r_k are negative.
     Reference: Al Kakoun 2024, eq. (3.12).
     """
-    before, p, g, own = sp.symbols("M p_j g_j g_k", real=True)
-    label = (
-        "|g_k| r_k = sum_j p_j <g_j,g_k> = <grad F,g_k> per coordinate and for any number of clients by induction: "
-        "both are 0 without a client; M: coordinate of the sum of the p_j g_j so far, one more client"
-    )
-    right = sp.Rational(str(scale)) * (before + p * g) * own
-    projection = decide_identity(before * own + p * (g * own), right, label=label)
-    if projection.verdict == "refuted":
-        return projection
-    bound = lagrange("with a = grad F, b = g_k it gives |<grad F,g_k>| <= |grad F||g_k|, hence |r_k| <= |grad F|")
-    return Verdict(
-        "proved",
-        {
-            "certificate": f"{projection.evidence['certificate']}; divided by |g_k|; {bound}",
-            "r_over_norm_along_across_against": [1, 0, -1],
-            "project_run": identity_along_a_run(),
-        },
-    )
+    decided = projected(scale)[2]
+    if decided.verdict == "refuted":
+        return decided
+    extreme = {"r_over_norm_along_across_against": [1, 0, -1], "project_run": identity_along_a_run()}
+    return Verdict("proved", {**decided.evidence, **extreme})
 
 
 def _sign(g1, g2, p):
@@ -86,17 +121,19 @@ def radius_can_be_negative() -> Verdict:
         perturbation descends the client's loss: the step is SAM turned round, it rewards sharp directions.
     Reference: Al Kakoun 2024, Section 3.5 and Algorithm 3.
     """
-    text = "; ".join(
-        (
-            lagrange("with a = grad F, b = g_k it gives |r_k| <= |grad F|"),
-            f"with v = grad F: {linear_in_v()}, hence sum p_k r_k|g_k| = |grad F|^2 >= 0",
-        )
-    )
+    rule, bound, decided = projected()
+    positive = formula(total_sum, "==", whole**2, NAMES)
+    clients = radii(GRADIENTS, WEIGHTS)
+    found = sum(p * one[radius] * one[length] for p, one in zip(WEIGHTS, clients, strict=True))
+    positive.attained_at({total_sum: found, whole: clients[0][whole]})
+    p, g, v = sp.symbols("p_k g_k v", real=True)
+    mean = identity(total(p * v * g, {p * g: v}), positive.right.subs(whole, v), label="v a coordinate of grad F")
+    text = f"{decided.evidence['certificate']}; with v = grad F: {linear_in_v()}; {mean}"
     shares = {
         f"K={K}, d={d}, common={c}": share_of_negative_radii(K, d, c)
         for K, d, c in ((2, 1, 0.0), (10, 2, 0.0), (10, 100, 0.0), (10, 100, 3.0))
     }
-    statement = "-|grad F| <= r_k <= |grad F|, and sum p_k r_k |g_k| = |grad F|^2, so at least one r_k >= 0"
+    statement = f"${bound.latex}$, where ${rule.latex}$, and ${positive.latex}$, so at least one $r_k$ is not negative"
     return decide(
         SIGN,
         points=[{"g1": 3, "g2": -1, "p": "1/2"}],
@@ -117,9 +154,10 @@ def equal_gradients(scale: float = 1.0) -> Verdict:
         matches the initial value r_k = 1 only in the normalised form r_k = cos(grad F, g_k).
     Reference: Al Kakoun 2024, Section 3.3, text after Lemma 1.
     """
-    weights, square = sp.symbols("sum_p_j g2", positive=True)
-    label = "|g| r_k = sum_j p_j <g,g> = |g|^2 for every k, g2 = |g|^2, any number of clients"
-    return decide_identity(weights * square, sp.Rational(str(scale)) * square, substitute={weights: 1}, label=label)
+    weights = sp.Symbol("sum_p_j", positive=True)
+    rule = formula(radius, "==", sp.Rational(str(scale)) * length, {length: r"\|g\|"})
+    label = "|g| r_k = sum_j p_j <g,g> = |g|^2 for every k, length = |g|, any number of clients"
+    return decide_identity(weights * length**2, rule.right * length, substitute={weights: 1}, label=label)
 
 
 def _dissimilar(big, small):
@@ -148,16 +186,20 @@ def dissimilar_clients(scale: float = 1.0) -> Verdict:
     Verdict: repaired: r_k decreases in the angle to grad F at fixed |grad F|; not in the angles to the other clients.
     Reference: Al Kakoun 2024, Section 3.3, last paragraph; Chapter 1.
     """
-    n, b = sp.symbols("n beta", positive=True)
-    derivative = sp.diff(n * sp.cos(b), b)
-    text = f"r_k = n cos(beta), n = |grad F|: d r_k/d beta = {derivative} < 0 for 0 < beta < pi"
+    rule = formula(radius, "==", whole * sp.cos(beta), {whole: NAMES[whole]})
+    for one in radii(GRADIENTS, WEIGHTS):
+        rule.attained_at({**one, beta: sp.acos(one[inner] / (one[whole] * one[length]))})
+    falls = identity(sp.diff(rule.right, beta), -whole * sp.sin(beta), label="d r_k/d beta_k, n = |grad F|")
+    text = f"{falls}, < 0 for 0 < beta_k < pi"
+    angle = r"$\beta_k$ the angle between $g_k$ and $\nabla F(\theta)$"
+    statement = f"${rule.latex}$, {angle}, decreases strictly in the angle at a fixed norm"
     return decide(
         DISSIMILAR,
         scale,
         points=[{"big": 4, "small": 1}],
         box=((0.1, 1), (4, 3)),
         function_class="three clients, one orthogonal to two equal ones, lengths up to 4 and 3",
-        repair=("for fixed |grad F|, r_k is strictly decreasing in the angle between g_k and grad F", text),
+        repair=(statement, text),
     )
 
 
@@ -173,14 +215,16 @@ def larger_gradient(scale: float = 1.0) -> Verdict:
         only.
     Reference: Al Kakoun 2024, Section 3.5, first paragraph.
     """
-    p, n = sp.symbols("p_k n_k", positive=True)
-    others, c = sp.symbols("O c_jk", real=True)  # O: sum of the terms of the other clients, free of n_k
+    n = sp.Symbol("n_k", positive=True)
+    others = sp.Symbol("O", real=True)  # sum of the terms of the other clients, free of n_k
+    grows = formula(own, "==", sp.Rational(str(scale)) * p_k, NAMES)
+    crossed = formula(other, "==", p_k * cosine, NAMES)
     label = "d r_k/d n_k = p_k > 0, r_k = p_k n_k + O, O the sum of the terms without n_k"
-    own = decide_identity(sp.diff(p * n + others, n), sp.Rational(str(scale)) * p, label=label)
-    if own.verdict == "refuted":
-        return own
-    other = identity(sp.diff(p * n * c + others, n), p * c, label="d r_j/d n_k, r_j = p_k n_k c_jk + O")
-    return Verdict("proved", {"certificate": f"{own.evidence['certificate']}; {other}"})
+    decided = decide_identity(sp.diff(p_k * n + others, n), grows.right, label=label)
+    if decided.verdict == "refuted":
+        return decided
+    text = identity(sp.diff(p_k * n * cosine + others, n), crossed.right, label="d r_j/d n_k, r_j = p_k n_k c_jk + O")
+    return Verdict("proved", {"certificate": f"{decided.evidence['certificate']}; {text}"})
 
 
 def index_sides(instance) -> Replay:
@@ -219,12 +263,15 @@ def index_in_algorithm3() -> Verdict:
     """
     instance = {"g": [1, 2], "p": ["1/2", "1/2"]}
     found = index_sides(instance)
+    run = radii_of_run([[1.0], [2.0]]).tolist()
+    rule, _, decided = projected()
+    rule.attained_at({radius: sp.Rational(run[1]), inner: 3, length: 2})
+    certificate = f"{decided.evidence['certificate']}; {double_sum_grows().evidence['certificate']}"
     evidence = {
         "counterexample": {**instance, "left": plain(found.left), "right": plain(found.right)},
-        "repair": {"certificate": double_sum_grows().evidence["certificate"]},
+        "repair": {"certificate": certificate},
         "relative_error_median_max": index_errors(),
         "radii_of_a_run_printed": radii_of_run([[1.0], [2.0]], ["GSAM-1"]).tolist(),
-        "radii_of_a_run_repaired": radii_of_run([[1.0], [2.0]]).tolist(),
+        "radii_of_a_run_repaired": run,
     }
-    statement = "r_k = sum_j p_j |g_j| cos beta_jk = <grad F, g_k>/|g_k|"
-    return Verdict("repaired", evidence, margin=float(found.left / found.right), repaired=statement)
+    return Verdict("repaired", evidence, margin=float(found.left / found.right), repaired=f"${rule.latex}$")

@@ -6,7 +6,9 @@ import sympy as sp
 
 from theory.kakoun2024.common import Statement, decide
 from theory.kakoun2024.methods import run_quadratics
-from theory.kakoun2024.rate_convex import RECURSION, recursion_certificate
+from theory.kakoun2024.proof_convex import eta, mu
+from theory.kakoun2024.rate_convex import NAMES, WHERE, a, beta, eta_t, gamma, induction, recursion, t, xi
+from theory.kit.formula import formula
 from theory.kit.symbolic import identity
 from theory.kit.verdict import Verdict, always, check
 
@@ -43,16 +45,17 @@ def partial_participation() -> Verdict:
         1, because its noise is the second moment G^2, which bounds the cohort's mean gradient as well.
     Reference: Al Kakoun 2024, Theorem 1 and eq. (A.1) against Algorithm 3.
     """
-    K, total, squares, a, eta = sp.symbols("K sum_g sum_g2 a eta", real=True)
+    K, total, squares, apart = sp.symbols("K sum_g sum_g2 apart", real=True)
+    bound, recursed = recursion()
     text = "; ".join(
         (
             identity(
-                (K * a**2 - 2 * eta * a * total + eta**2 * squares) / K,
-                a**2 - 2 * eta * a * total / K + eta**2 * squares / K,
-                label="mean of (a - eta g_k)^2 over the one active client; larger cohorts by E[mean over C] = mean",
+                (K * apart**2 - 2 * eta * apart * total + eta**2 * squares) / K,
+                apart**2 - 2 * eta * apart * total / K + eta**2 * squares / K,
+                label="mean of (apart - eta g_k)^2 over the one active client; larger cohorts by E[mean over C] = mean",
             ),
             "E|mean over C of gtilde_k|^2 <= (1/K) sum E|gtilde_k|^2 <= G^2",
-            recursion_certificate(),
+            recursed,
         )
     )
     centres, cohorts = [[1.0], [-1.0]], [[0], [1], [0]]
@@ -61,7 +64,7 @@ def partial_participation() -> Verdict:
     return decide(
         PARTIAL,
         points=[{"c": 1, "eta": "1/6"}],
-        repair=(f"E = 1, p_k = 1/K, uniform cohort: {RECURSION}", text),
+        repair=(f"for one local step, equal weights and a uniform cohort: ${bound.latex}${WHERE}", text),
         models_of_a_run_from_theta_star=[float(x) for x in path[:, 0]],
     )
 
@@ -96,20 +99,24 @@ def geometric_schedule() -> Verdict:
         mu eps > 1, in particular steps with infinite sum. The schedule that was run is outside.
     Reference: Al Kakoun 2024, Theorem 1 against Appendix B.
     """
-    t, beta, gamma, n = sp.symbols("t beta gamma n", positive=True)
+    n = sp.Symbol("n", positive=True)
+    steps_of = formula(eta_t, "==", beta / (t + gamma), NAMES)
+    bound, recursed = recursion()
+    step, statement, induced = induction(beta * mu, beta**2 * xi)
+    factors = [sp.diff(bound.right, a).subs(eta, steps_of.right), sp.diff(step.right, a)]
     decay = "0.998"
     steps = sp.summation(sp.Rational(decay) ** t, (t, 0, sp.oo))
-    harmonic = sp.simplify(sp.integrate(beta / (t + gamma), (t, 0, gamma * n)))
+    harmonic = sp.simplify(sp.integrate(steps_of.right, (t, 0, gamma * n)))
     text = (
         f"sum over t of {decay}^t = {steps} < oo; sum of beta/(t+gamma) >= its integral, up to t = gamma n equal to "
         f"{harmonic}, limit {sp.limit(harmonic, n, sp.oo)}; "
-        f"{recursion_certificate()}; then the induction of thesis-A-ind"
+        f"{recursed}; {identity(*factors, label='its factor of a_t with these steps')}; {induced}"
     )
     shares = {str(rate): float(sp.exp(-steps * rate)) for rate in (0.0001, 0.001, 0.003, 0.01)}
     return decide(
         GEOMETRIC,
         points=[{"rate": "1/1000", "decay": decay, "x0": 10, "gamma": 1, "T": 10000}],
-        repair=("eta^(t) = beta/(t+gamma), beta mu > 1, gamma >= beta mu: see thesis-thm1", text),
+        repair=(rf"${steps_of.latex}$; for a constant bound $\xi$ of the noise, {statement}", text),
         total_step=float(steps),
         distance_left_after_infinitely_many_steps_mu_1=shares,
     )
