@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import sympy as sp
 
 from theory.inexact import strongly_convex
 from theory.kakoun2024 import drawings
 from theory.kakoun2024.common import Statement, decide
-from theory.kakoun2024.proof_convex import GAP, E, G, K, L, R, drift, eta, largest_drift, mu
+from theory.kakoun2024.proof_convex import GAP, E, G, K, L, R, drift, eta, first_eta, largest_drift, mu, steady
 from theory.kakoun2024.runs import error_curves, recursion_search
 from theory.kit.exact import plain
 from theory.kit.formula import Formula, formula
@@ -19,19 +20,14 @@ from theory.kit.verdict import Replay, Verdict, always, check
 
 a, start, after, other, radii, rho, distance = sp.symbols("a a_0 a_next xi_0 R rho distance", nonnegative=True)
 eps, beta, gamma, xi, v, t, T, q = sp.symbols("epsilon beta gamma xi v t T q", positive=True)
-bound_at_T, limit, first_eta, eta_t = sp.symbols("B limit eta_0 eta_t", positive=True)
+bound_at_T, limit, eta_t = sp.symbols("B limit eta_t", positive=True)
 NAMES = {a: "a_t", after: "a_{t+1}", radii: r"\sum_kp_k\rho_k^2", bound_at_T: "B(T)", limit: r"\lim_{T\to\infty}B(T)"}
-NAMES |= {eta_t: r"\eta^{(t)}", first_eta: r"\eta^{(t_0)}", distance: r"\|\theta^{(0)}-\theta^*\|"}
-#: what the corrected recursion measures
-WHERE = (
-    r", $a_t$ the mean square of $\|\bar\theta^{(t)}-\theta^*\|$ and $G$ a bound of the root mean square of every "
-    r"$\tilde g_k$"
-)
+NAMES |= {eta_t: r"\eta^{(t)}", distance: r"\|\theta^{(0)}-\theta^*\|"}
 
 
-def recursion() -> tuple[Formula, str]:
-    """Corrected one-step recursion and its certificate, which uses eta^(t0) <= 2 eta^(t) but neither Assumption 4 nor a
-    heterogeneity term."""
+def recursion() -> tuple[Formula, str, str]:
+    """Corrected one-step recursion, its statement and its certificate, which uses eta^(t0) <= 2 eta^(t) but neither
+    Assumption 4 nor a heterogeneity term."""
     x, y = sp.symbols("x y", real=True)
     along, cross, second, error, near = sp.symbols("along cross gtilde2 e W", real=True)
     noise = G**2 + 8 * eta * L**2 / mu * (E - 1) ** 2 * G**2 + 2 * L**2 / (mu * eta) * radii
@@ -45,7 +41,11 @@ def recursion() -> tuple[Formula, str]:
         2 * eta / mu * L**2 * (largest_drift() - drift),
     )
     room = bound.room.subs(after, a - 2 * eta * (along - cross) + eta**2 * second)
-    return bound, "; ".join(
+    statement = (
+        rf"${bound.latex}$ for ${steady().latex}$, $t_0$ the last average, $a_t$ the mean square of "
+        r"$\|\bar\theta^{(t)}-\theta^*\|$ and $G$ a bound of the root mean square of every $\tilde g_k$"
+    )
+    text = "; ".join(
         (
             "a+ = a - 2 eta E<thetabar-theta*, gbar> + eta^2 E|gtilde|^2, E|gtilde|^2 <= sum p_k E|gtilde_k|^2 <= G^2",
             "gbar = grad F(thetabar) + e, |e|^2 <= L^2 W, W = sum p_k (|theta_k-thetabar| + rho_k)^2, along = "
@@ -56,6 +56,7 @@ def recursion() -> tuple[Formula, str]:
             identity(room, sp.Add(*slacks), label="right - left = sum of slacks, drift as in eq. (A.2)"),
         )
     )
+    return bound, statement, text
 
 
 @check("thesis-A-xi", mutations=((0.9, "refuted"), (1.1, "refuted")))
@@ -173,10 +174,10 @@ def choice_of_beta_and_gamma() -> Verdict:
     large = formula(beta, ">", 2 * K / mu)
     first = formula(beta / gamma, "<=", 1 / (2 * L * (K + 1)))
     least = formula(gamma, ">=", 8 * K**2 * (K + 1) * L / mu)
-    twice = formula(first_eta, "<=", 2 * eta_t, NAMES)
+    twice = steady()
     chosen = choice.right.subs(eps, share.right)
     late, unused = sp.symbols("t_0 unused", nonnegative=True)  # t_0 + (gamma - unused) = t
-    sizes = {first_eta: beta / (late + gamma), eta_t: beta / (late + gamma - unused + gamma)}
+    sizes = {first_eta: beta / (late + gamma), eta: beta / (late + gamma - unused + gamma)}
     slack = beta * (late + unused) / ((late + gamma) * (late + 2 * gamma - unused))
     text = "; ".join(
         (
@@ -381,7 +382,7 @@ def rate_of_theorem1() -> Verdict:
     rate = formula(bound_at_T, "<=", 4 * L * (other + L * q) / (eps**2 * mu**2 * (T + gamma)), NAMES)
     theorem = L / (T + gamma) * 4 / (eps * mu) ** 2 * (other + L * rho**2 / eta)
     spare = 4 * L**2 / (eps**2 * mu**2 * (T + gamma) * eta)
-    one_step, text = recursion()
+    one_step, _, text = recursion()
     absorbed, own_radii = global_radius(one_step)
     constant = sp.limit(theorem.subs(eta, beta / (T + gamma)), T, sp.oo)
     certificate = "; ".join(
@@ -452,14 +453,26 @@ def remark1() -> Verdict:
     text = identity(
         solution - solution.subs(rho, 0), rho * (a1 - a2) / (a1 + a2), label="distance of the limit to theta*"
     )
-    one_step, certificate = recursion()
+    one_step, one_step_said, certificate = recursion()
     largest, own_radii = global_radius(one_step)
     statement = (
         "the rate is kept if the mean of the squared radii is of the order of the step, and by Algorithm 3 with one "
-        f"local step and ${largest.latex}$: ${one_step.latex}${WHERE}"
+        f"local step and ${largest.latex}$: {one_step_said}"
     )
     proof = f"{text}; {certificate}; {own_radii}"
     return decide(FLOOR, points=[{"a1": 1, "a2": 3, "c": 1, "rho": "1/4"}], repair=(statement, proof))
+
+
+def two_local_steps(early: Fraction, late: Fraction) -> dict[str, Any]:
+    """What the recursion measures at the second of two local steps, by name: clients (x + 2)^2/2 and (3/2) (x - 2/3)^2,
+    weights 1/2, so theta* = 0, start -1/5, radius 0."""
+    clients, start = ((1, Fraction(-2)), (3, Fraction(2, 3))), Fraction(-1, 5)
+    slopes = [h * (start - c) for h, c in clients]
+    models = [start - early * slope for slope in slopes]
+    later = [h * (model - c) for (h, c), model in zip(clients, models, strict=True)]
+    mean, moved = sum(models) / 2, late * sum(later) / 2
+    sizes = {"a": mean**2, "a_next": (mean - moved) ** 2, "G": max(map(abs, slopes + later))}
+    return {**sizes, "eta_0": early, "eta": late, "mu": 1, "L": 3, "E": 2, "R": 0}
 
 
 @check("thesis-thm1-hetero", replay=GAP.replay)
@@ -469,9 +482,17 @@ def heterogeneity_of_theorem1() -> Verdict:
     Statement: the proof of Theorem 1 is valid without a heterogeneity term.
     Assumptions: F_k different, as the setting allows.
     Method: F_k(theta*) is used as if it were inf F_k in C, E, E1 and H (checks thesis-A-C, -A-pk, -A-E, -A-H): exact
-        two-client instance at theta*; the recursion is then proved anew without these steps.
+        two-client instance at theta*; the recursion is then proved anew without these steps, for eta^(t0) <= 2
+        eta^(t): two quadratics with steps 1/5 and 1/200 break it otherwise.
     Verdict: repaired: the printed proof fails, but the form of the recursion survives (heterogeneity only through G).
     Reference: Al Kakoun 2024, Appendix A.1, bounds of C, E, E1, H.
     """
-    bound, text = recursion()
-    return decide(GAP, points=[{"c": 1, "x": 0, "L": 1}], repair=(f"${bound.latex}${WHERE}", text))
+    bound, statement, text = recursion()
+    bound.holds_at(two_local_steps(Fraction(1, 10), Fraction(1, 15)))
+    point = two_local_steps(Fraction(1, 5), Fraction(1, 200))
+    left, right = (Fraction(str(side)) for side in bound.at(point))
+    if left <= right:
+        raise ArithmeticError(f"the recursion holds without its condition on the steps: {left} <= {right}")
+    without = {**plain(point), "left": plain(left), "right": plain(right)}
+    repair = statement, text
+    return decide(GAP, points=[{"c": 1, "x": 0, "L": 1}], repair=repair, where_the_first_step_is_too_long=without)

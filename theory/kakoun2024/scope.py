@@ -7,7 +7,7 @@ import sympy as sp
 from theory.kakoun2024.common import Statement, decide
 from theory.kakoun2024.methods import run_quadratics
 from theory.kakoun2024.proof_convex import eta, mu
-from theory.kakoun2024.rate_convex import NAMES, WHERE, a, beta, eta_t, gamma, induction, recursion, t, xi
+from theory.kakoun2024.rate_convex import NAMES, a, beta, eta_t, gamma, induction, recursion, t, xi
 from theory.kit.formula import formula
 from theory.kit.symbolic import identity
 from theory.kit.verdict import Verdict, always, check
@@ -46,7 +46,7 @@ def partial_participation() -> Verdict:
     Reference: Al Kakoun 2024, Theorem 1 and eq. (A.1) against Algorithm 3.
     """
     K, total, squares, apart = sp.symbols("K sum_g sum_g2 apart", real=True)
-    bound, recursed = recursion()
+    _, statement, recursed = recursion()
     text = "; ".join(
         (
             identity(
@@ -64,7 +64,7 @@ def partial_participation() -> Verdict:
     return decide(
         PARTIAL,
         points=[{"c": 1, "eta": "1/6"}],
-        repair=(f"for one local step, equal weights and a uniform cohort: ${bound.latex}${WHERE}", text),
+        repair=(f"for one local step, equal weights and a uniform cohort: {statement}", text),
         models_of_a_run_from_theta_star=[float(x) for x in path[:, 0]],
     )
 
@@ -101,7 +101,7 @@ def geometric_schedule() -> Verdict:
     """
     n = sp.Symbol("n", positive=True)
     steps_of = formula(eta_t, "==", beta / (t + gamma), NAMES)
-    bound, recursed = recursion()
+    bound, _, recursed = recursion()
     step, statement, induced = induction(beta * mu, beta**2 * xi)
     factors = [sp.diff(bound.right, a).subs(eta, steps_of.right), sp.diff(step.right, a)]
     decay = "0.998"
