@@ -265,13 +265,9 @@ def step_of_theorem2() -> Verdict:
     run = [rule.right.subs(t, n) for n in range(1, 6)]
     least.holds_at({steps: sp.Add(*run), T: 5})
     most.holds_at({steps2: sp.Add(*(step**2 for step in run)), T: 5})
-    text = "; ".join(
-        (
-            "a sum of T decreasing steps is at least T times the last one, and at most the first and the integral",
-            identity(bounds[steps], least.right, label="sum of the steps"),
-            identity(bounds[steps2], most.right, label="sum of their squares"),
-        )
-    )
+    lower = identity(bounds[steps], least.right, label="sum of the steps")
+    upper = identity(bounds[steps2], most.right, label="sum of their squares")
+    text = f"a sum of decreasing terms is >= T times the last, <= the first and the integral; {lower}; {upper}"
     sums = {
         str(T): [
             float(mp.harmonic(T)),
@@ -281,8 +277,8 @@ def step_of_theorem2() -> Verdict:
         for T in (10, 100, 1000)
     }
     statement = (
-        f"with ${rule.latex}$: ${least.latex}$ and ${most.latex}$, which bounds also the sum of the steps that the "
-        "statement asks for"
+        f"with ${rule.latex}$: ${least.latex}$ and ${most.latex}$; up to a constant factor the latter bounds also "
+        "the sum of the steps that the statement asks for"
     )
     return decide(SUMS, points=[{"T": 100}], repair=(statement, text), sum_1_over_t__sum_1_over_sqrt_t__sqrt_T=sums)
 
@@ -415,10 +411,10 @@ def degree_of_heterogeneity() -> Verdict:
         (
             identity(weights * optimum - optimum, 0, substitute={weights: 1}, label="sum p_k Gamma_k"),
             identity(total(p * (value - least), {p * value: best, p * least: lows}), usual.right, label="usual Gamma"),
-            "a sum of p_k (F_k(theta*) - m_k) >= 0, 0 only where theta* minimises every F_k",
+            "a sum of p_k (F_k(theta*) - m_k) >= 0, 0 exactly where theta* minimises every F_k",
         )
     )
-    statement = f"${usual.latex}$ is never negative, and zero only where the clients share a minimiser"
+    statement = f"${usual.latex}$ is never negative, and zero exactly where the clients share a minimiser"
     return decide(GAMMA, points=[{"c": 1, "L": 1}], repair=(statement, text))
 
 
@@ -448,12 +444,8 @@ def bound_of_b1(scale: float = 1.0) -> Verdict:
     bound = formula(rise, "<=", G**2 / 2 + (L + 1) * (drift + rho**2), NAMES)
     room = bound.room.subs({rise: G * y + L / 2 * y**2, drift: d**2})
     slacks = (G - y) ** 2 / 2 + (L + 1) / 2 * (2 * d**2 + 2 * rho**2 - y**2)
-    text = "; ".join(
-        (
-            identity(room, slacks, label="smoothness and slope at thetabar, y = |theta_k+v-thetabar|"),
-            identity(2 * d**2 + 2 * rho**2 - (d + rho) ** 2, (d - rho) ** 2, label="y <= d + rho_k"),
-        )
-    )
+    smooth = identity(room, slacks, label="smoothness and slope at thetabar, y = |theta_k+v-thetabar|")
+    text = f"{smooth}; {identity(2 * d**2 + 2 * rho**2 - (d + rho) ** 2, (d - rho) ** 2, label='y <= d + rho_k')}"
     return decide(
         CLIENT_GAP,
         scale,
@@ -495,9 +487,7 @@ def telescoping() -> Verdict:
     text = "; ".join(
         (
             identity(one.room, 2 * (after - best), label="right - left of the first, >= 0"),
-            identity(
-                grown - spare, s * sum_a + a * sum_s, label="what one more term adds to right - left of the second"
-            ),
+            identity(grown - spare, s * sum_a + a * sum_s, label="what one more term adds to the room of the second"),
             identity(kept.room.subs(fallen, first - last), 2 * (last - best), label="kept, >= 0"),
         )
     )

@@ -175,6 +175,10 @@ def choice_of_beta_and_gamma() -> Verdict:
     first = formula(beta / gamma, "<=", 1 / (2 * L * (K + 1)))
     least = formula(gamma, ">=", 8 * K**2 * (K + 1) * L / mu)
     twice = steady()
+    exact = {K: 3, L: 5, mu: 7, eps: R(1, 6), beta: R(36, 7), gamma: R(1440, 7)}
+    for one in (share, choice, first, least):
+        one.attained_at(exact)
+    large.holds_at(exact)
     chosen = choice.right.subs(eps, share.right)
     late, unused = sp.symbols("t_0 unused", nonnegative=True)  # t_0 + (gamma - unused) = t
     sizes = {first_eta: beta / (late + gamma), eta: beta / (late + gamma - unused + gamma)}
@@ -182,7 +186,7 @@ def choice_of_beta_and_gamma() -> Verdict:
     text = "; ".join(
         (
             identity(large.room.subs(beta, chosen), 2 * K * (2 * K - 1) / mu, label="beta - 2K/mu"),
-            identity(first.room.subs({beta: chosen, gamma: least.right}), 0, label="equality at the smallest gamma"),
+            identity(first.left.subs({beta: chosen, gamma: least.right}), first.right, label="at the smallest gamma"),
             identity(twice.room.subs(sizes), slack, label="t - t_0 = gamma - unused <= E - 1 <= gamma"),
         )
     )
@@ -215,12 +219,8 @@ def factor_k(scale: float = 1.0) -> Verdict:
     exact.attained_at(chosen)
     bound.holds_at(chosen)
     put = {beta: 2 * K / (eps * mu)}
-    text = "; ".join(
-        (
-            identity(exact.left, exact.right, substitute=put, label="exact"),
-            identity(bound.room, exact.right * (K - 1) / K, substitute=put, label="right - left"),
-        )
-    )
+    value = identity(exact.left, exact.right, substitute=put, label="exact")
+    text = f"{value}; {identity(bound.room, exact.right * (K - 1) / K, substitute=put, label='right - left')}"
     return decide(
         COEFFICIENT,
         scale,
@@ -255,15 +255,10 @@ def initial_norm(scale: float = 1.0) -> Verdict:
     start = {beta: 3, eps: R(1, 2), mu: 5, gamma: 7}
     bound.attained_at({**start, xi: 2, distance: 0, v: R(36, 13)})
     bound.attained_at({**start, xi: 0, distance: 3, v: 63})
-    text = "; ".join(
-        (
-            identity(
-                bound.room.subs(v, scaled), gamma * distance**2, label="right - left where v is its first argument"
-            ),
-            identity(bound.room.subs(v, gamma * distance**2), scaled, label="and where it is the second"),
-            "both are not negative",
-        )
-    )
+    other = gamma * distance**2
+    at_first = identity(bound.room.subs(v, scaled), other, label="right - left where v is its first argument")
+    at_second = identity(bound.room.subs(v, other), scaled, label="and where it is the second")
+    text = f"{at_first}; {at_second}; both are not negative"
     return decide(
         NORM,
         scale,
@@ -379,26 +374,21 @@ def rate_of_theorem1() -> Verdict:
     """
     level = formula(limit, "==", 4 * L**2 * rho**2 / (eps**2 * mu**2 * beta), NAMES)
     small = formula(rho**2, "<=", q * eta)
-    rate = formula(bound_at_T, "<=", 4 * L * (other + L * q) / (eps**2 * mu**2 * (T + gamma)), NAMES)
-    theorem = L / (T + gamma) * 4 / (eps * mu) ** 2 * (other + L * rho**2 / eta)
+    start = (gamma + 1) * distance
+    rate = formula(bound_at_T, "<=", L / (T + gamma) * (4 * (other + L * q) / (eps**2 * mu**2) + start), NAMES)
+    theorem = L / (T + gamma) * (4 / (eps * mu) ** 2 * (other + L * rho**2 / eta) + start)
     spare = 4 * L**2 / (eps**2 * mu**2 * (T + gamma) * eta)
     one_step, _, text = recursion()
     absorbed, own_radii = global_radius(one_step)
     constant = sp.limit(theorem.subs(eta, beta / (T + gamma)), T, sp.oo)
-    certificate = "; ".join(
-        (
-            identity(constant, level.right, label="limit of the bound with a constant radius"),
-            identity(rate.right - theorem, spare * small.room, label="right - left of the rate"),
-            text,
-            own_radii,
-        )
-    )
+    limited = identity(constant, level.right, label="limit of the bound with a constant radius")
+    falls = identity(rate.right - theorem, spare * small.room, label="right - left of the rate")
     instance = {"L": 1, "mu": 1, "rho": 1, "K": 2}
     found = bound_limit(instance)
     evidence = {
         "runs": error_curves(),
         "counterexample": {**instance, "left": plain(found.left), "right": 0},
-        "repair": {"certificate": certificate},
+        "repair": {"certificate": f"{limited}; {falls}; {text}; {own_radii}"},
     }
     repaired = (
         rf"for a constant radius the bound $B(T)$ has ${level.latex}$; for ${small.latex}$ it falls as ${rate.latex}$, "
