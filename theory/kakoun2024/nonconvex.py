@@ -229,7 +229,8 @@ def rate_of_theorem2() -> Verdict:
         "repair": {"certificate": text},
     }
     rates = f"${constant.latex}$ for ${fixed.latex}$, and ${falling.latex}$ for ${rule.latex}$"
-    repaired = f"for steps that never increase, ${summed.latex}$. With ${small.latex}$ this gives {rates}"
+    given = r"for steps that never increase and $G$ a bound of the root mean square of every $\tilde g_k$"
+    repaired = f"{given}: ${summed.latex}$. With ${small.latex}$ this gives {rates}"
     return Verdict("repaired", evidence, margin=float(found.left / found.right) ** 0.5, repaired=repaired)
 
 
