@@ -229,29 +229,7 @@ def descent_lemma() -> Verdict:
     run = _crossing(v["w"], v["rho"], v["eta_l"], v["eta_g"])
     right = _right_b5(run["sharp"], run["slope"] ** 2, v["rho"], v["eta_l"], v["eta_g"])
     require(run["sharp_next"] > right, "left exceeds right")
-    value, following, p, q, G, sigma = sp.symbols("F F_next p q G sigma_g")  # G^2 = |grad F|^2 + sigma_g^2
-    names = {grad: r"\|\nabla F(w^r)\|", value: "F(w^r)", following: "F(w^{r+1})"}
-    local, server = formula(x, "<=", sp.Rational(1, 10)), formula(A, "<=", 1 / L)
-    error, tilt = sp.Rational(400, 81) * x**2, L * rho
-    progress = value - A / 2 * (1 - error) * grad**2
-    bound = formula(following, "<=", progress + A / 2 * (error * (sigma**2 + tilt**2) + 2 * tilt**2), names)
-    growth = 1 / (1 - local.right)
-    drift = growth * x * (G + tilt)
-    step = value - A * p * q + L * A**2 / 2 * q**2
-    text = combination(
-        bound.room.subs({following: step, grad: p, sigma: sp.sqrt(G**2 - p**2)}),
-        (A / 2, L * server.room * q**2, "p = grad F, q = gbar"),
-        (A / 2, (drift + tilt) ** 2 - (p - q) ** 2, "|p - q| <= L max a_k + L rho"),
-        (A / 2, (drift - tilt) ** 2, "a square"),
-        (A * growth**2 * x**2, (G - tilt) ** 2, "a square"),
-    )
-    return repaired(
-        _CROSSING,
-        f"${bound.latex}$ with $A=K\\eta_g\\eta_l$, ${server.latex}$, $x=KL\\eta_l$, ${local.latex}$ and "
-        "deterministic gradients",
-        f"{corrected.drift()}; {text}",
-        ratio(run["sharp_next"], right),
-    )
+    return repaired(_CROSSING, *corrected.descent(), ratio(run["sharp_next"], right))
 
 
 def _replay_identity(evidence) -> Replay:

@@ -6,10 +6,12 @@ from fractions import Fraction
 
 import sympy as sp
 
+from theory.kit.formula import formula
 from theory.kit.symbolic import exponent_of
 from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
 from theory.qu2022 import figures
 from theory.qu2022.common import instance, proved, refuted, repaired, require, require_identity
+from theory.qu2022.corrected import NAMES
 from theory.qu2022.printed import (
     PHI_FULL,
     PHI_PARTIAL,
@@ -61,17 +63,23 @@ def full_rate_by_substitution() -> Verdict:
     Verdict: proved (the printed Phi itself does not bound anything, see qu22-thmB.6).
     Reference: Qu et al. 2022, Theorem 3.1, end of the proof of Theorem B.6.
     """
-    terms = monomials(substituted(PROGRESS + PHI_FULL, STEPS_FULL))
+    whole, root = sp.Symbol("whole", positive=True), sp.sqrt(R * K * N)
+    right = gap * L / root + 90 * sg**2 / R + L**2 * sl**2 / (R * root) + 10 * L**2 * sl**2 / (R**2 * K)
+    right += 180 * L**2 / R**2 + 16 * L**2 / (R**3 * K) + 120 / (R**4 * K**2)
+    rate = formula(whole, "==", right / C, {**NAMES, whole: r"\frac{\mathcal F}{CK\eta_g\eta_lR}+\Phi"})
+    certificate = require_identity(
+        (C * PROGRESS + PHI_FULL).subs(STEPS_FULL), C * rate.right, "F/(K eta_g eta_l R) + C Phi"
+    )
+    terms = monomials(rate.right)
     for term in terms:
         require(dominated(term, RATE_FULL, (gap, sg, sl)), f"{term} is covered")
     equal = [sp.simplify(t - p) == 0 for p in RATE_FULL for t in terms]
     require(sum(equal) == 4, "the four printed terms occur")
     listing = "; ".join(f"{term} ~ R^({exponent_of(term, R)})" for term in terms)
-    return proved(f"monomials after substitution: {listing}; the four printed terms occur with these exponents", 1.0)
-
-
-_PARTIAL_NOISE = 10 * L**2 * sl**2 / (R ** sp.Rational(3, 2) * K)
-_PARTIAL_DERIVED = substituted(10 * K * L**4 * eta**2 * rho**2 * sl**2, STEPS_PARTIAL)
+    return proved(
+        f"{certificate}; monomials after substitution: {listing}; the four printed terms occur with these exponents",
+        1.0,
+    )
 
 
 def _replay_partial_term(evidence) -> Replay:
@@ -93,16 +101,20 @@ def partial_rate_by_substitution() -> Verdict:
         the heterogeneity term is as printed, and so is sqrt(K) L^2/(R^(3/2) sqrt(S)).
     Reference: Qu et al. 2022, end of the proof of Theorem B.9.
     """
-    correct = 10 * L**2 * sl**2 / (R**2 * K)
-    certificate = require_identity(_PARTIAL_DERIVED, correct, "10 K L^4 eta^2 rho^2 sigma_l^2 after substitution")
+    noise = formula(10 * K * L**4 * eta**2 * rho**2 * sl**2, "==", 10 * L**2 * sl**2 / (R**2 * K), NAMES)
+    sampled, tilt = 6 * K * L * eta * eta_g / S * sg**2, 6 * K * L**3 * eta * eta_g * rho**2 / S
+    spread = formula(sampled, "==", 6 * sp.sqrt(K) * sg**2 / sp.sqrt(R * S), NAMES)
+    radius = formula(tilt, "==", 6 * sp.sqrt(K) * L**2 / (R ** sp.Rational(3, 2) * sp.sqrt(S)), NAMES)
+    parts = {"noise": noise, "heterogeneity": spread, "radius": radius}
+    of_phi = sp.Add.make_args(sp.expand(PHI_PARTIAL))
+    require(all(part.left in of_phi for part in parts.values()), "the left sides are terms of C Phi")
+    certificate = "; ".join(require_identity(*part.at(STEPS_PARTIAL), name) for name, part in parts.items())
     terms = monomials(substituted(PROGRESS + PHI_PARTIAL, STEPS_PARTIAL))
     present = {str(p): any(sp.simplify(t - p) == 0 for t in terms) for p in RATE_PARTIAL}
     require(present[str(RATE_PARTIAL[1])] and present[str(RATE_PARTIAL[3])], "second and fourth printed term occur")
     return repaired(
         {"root_R": 10, "K": 10, "L": 1, "sl": 1},
-        r"$\frac{\mathcal FL}{\sqrt{RKS}}+\frac{\sqrt "
-        r"K\sigma_g^2}{\sqrt{RS}}+\frac{\sigma_g^2}R+\frac{L^2\sigma_l^2}{R^2K}"
-        r"+\frac{L^2\sigma_l^2}{R^{3/2}\sqrt{KS}}+\frac{\sqrt KL^2}{R^{3/2}\sqrt S}+\dots$",
+        f"the printed $C\\Phi$ has, at the printed step sizes, ${noise.latex}$, ${spread.latex}$ and ${radius.latex}$",
         certificate,
         10.0,
         monomials=[str(t) for t in terms],
@@ -134,16 +146,26 @@ def feasibility_of_the_step_sizes() -> Verdict:
     lower = sp.Rational(1, 5) - sp.Rational(12, 5) * sp.sqrt(K / (S * R))
     fourth = require_identity(closed, lower + spare, "the condition and its lower bound")
     root = require_identity(lower.subs(R, 144 * K / S), 0, "the bound at R = 144 K/S, above which it is positive")
-    enough = {"full": sp.Max(100, K * N), "partial": sp.Max(101, K * S, 145 * K / S)}
+    steps = 10 * K * L * eta, K * L * eta * eta_g  # x <= 1 if and only if R >= R x^2, which does not contain R
+    full, sampled = ([sp.simplify(R * x.subs(at) ** 2) for x in steps] for at in (STEPS_FULL, STEPS_PARTIAL))
+    least = sp.Symbol("R_0", positive=True)
+    exact = formula(least, "==", sp.Max(100, K * N))
+    bound = formula(least, "<=", sp.Max(101, K * S, 145 * K / S))
+    require(set(exact.right.args) == set(full), "both step-size conditions hold from R_0 on, and not before")
+    for limit in (*sampled, 144 * K / S):
+        shares = [sp.simplify(arg / limit) for arg in bound.right.args]
+        enough = [x for x in shares if x.is_number and (x >= 1 if limit in sampled else x > 1)]
+        require(enough, f"R_0 covers {limit}")
+    enough = {"full": exact.right, "partial": bound.right}
     table = {}
     for rounds in (200, 800, 1000):
         values = {K: 10, N: 100, S: 20, R: rounds}
         value = float(closed.subs(values))
-        table[str(rounds)] = {name: bool(rounds >= least.subs(values)) for name, least in enough.items()}
+        table[str(rounds)] = {name: bool(rounds >= start.subs(values)) for name, start in enough.items()}
         table[str(rounds)] |= {"condition": round(value, 4)}
         require(value > 0 or not table[str(rounds)]["partial"], "the condition where the rounds are enough")
     require(table["200"]["partial"] and not table["800"]["full"] and table["1000"]["full"], "table")
-    reading = f"R_0 = {enough['full']} with full participation, {enough['partial']} with S of N clients"
+    reading = f"R_0 = {exact.right} with full participation, at most {bound.right} with S of N clients"
     return proved(f"{first}; {second}; {third}; {fourth}; {root}; {reading}", None, experimental_values=table)
 
 
@@ -158,13 +180,9 @@ def _replay_leading(evidence) -> Replay:
     return Replay({"K grows": v["root_K_small"] < v["root_K_large"], "sigma_g > 0": v["sigma_g2"] > 0}, large, small)
 
 
-def turning_point() -> str:
-    """The leading part a/sqrt(K) + b sqrt(K) of the partial bound falls in K up to K = a/b and grows after it."""
-    k, a, b = sp.symbols("K a b", positive=True)
-    slope = sp.diff(a / sp.sqrt(k) + b * sp.sqrt(k), k)
-    return require_identity(
-        slope, (b * k - a) / (2 * k ** sp.Rational(3, 2)), "derivative in K of a/sqrt(K) + b sqrt(K)"
-    )
+def _leading_part() -> sp.Expr:
+    """Terms of order R^(-1/2) of the printed bound with sampling."""
+    return sp.Add(*(term for term in RATE_PARTIAL if exponent_of(term, R) == -sp.Rational(1, 2)))
 
 
 @check("qu22-rem3.2", replay=_replay_leading)
@@ -179,15 +197,21 @@ def dominant_terms() -> Verdict:
         same order in R, which grows with K; the bound improves with K only up to K = F L/sigma_g^2.
     Reference: Qu et al. 2022, Remark 3.2.
     """
-    orders = [exponent_of(term, R) for term in RATE_PARTIAL]
-    require(orders[0] == orders[1] == sp.Rational(-1, 2), "two terms of order R^(-1/2)")
     require(exponent_of(RATE_FULL[0], R) == sp.Rational(-1, 2), "one leading term with full participation")
+    part = sp.Symbol("part", positive=True)
+    right = (gap * L / sp.sqrt(K * S) + sp.sqrt(K / S) * sg**2) / sp.sqrt(R)
+    leading = formula(part, "==", right, {**NAMES, part: r"\text{leading part}"})
+    turn = formula(K, "<", gap * L / sg**2, NAMES)
+    whole = require_identity(leading.right, _leading_part(), "the terms of order R^(-1/2)")
+    slope = require_identity(
+        sp.diff(_leading_part(), K),
+        -turn.room * sg**2 / (2 * sp.sqrt(R * S) * K ** sp.Rational(3, 2)),
+        "derivative in K",
+    )
     return repaired(
         {"root_K_small": 1, "root_K_large": 2, "sigma_g2": 1},
-        r"partial participation: leading part $\frac1{\sqrt R}\big(\frac{\mathcal FL}{\sqrt{KS}}+\sqrt{\tfrac "
-        r"KS}\sigma_g^2\big)$,"
-        r" decreasing in $K$ iff $K<\mathcal FL/\sigma_g^2$",
-        turning_point(),
+        f"partial participation: ${leading.latex}$, decreasing in $K$ iff ${turn.latex}$",
+        f"{whole}; {slope}",
         1.25,
     )
 
@@ -209,13 +233,13 @@ def one_local_step() -> Verdict:
     Verdict: repaired.
     Reference: Qu et al. 2022, Section 5.2 (4) with Theorem 3.1.
     """
-    s, a, b = sp.symbols("s a b", positive=True)
-    certificate = require_identity(
-        a + b - (a / s + b * s), (s - 1) * (a - b * s) / s, "bound(1) - bound(K), s = sqrt(K)"
-    )
+    most = sp.Symbol("K_max", positive=True)
+    worst = formula(sg**2 * sp.sqrt(most), "<=", gap * L, {**NAMES, most: r"K_{\max}"})
+    loss = (sp.sqrt(K) - 1) / sp.sqrt(R * K * S) * worst.room.subs(most, K)
+    certificate = require_identity(_leading_part().subs(K, 1) - _leading_part(), loss, "bound(1) - bound(K)")
     return repaired(
         {"root_K": 2, "sigma_g2": 4},
-        r"$K=1$ is the worst choice in $\{1,\dots,K_{\max}\}$ iff $\sigma_g^2\sqrt{K_{\max}}\le\mathcal FL$",
+        rf"one local step is the worst choice among one to $K_{{\max}}$ iff ${worst.latex}$",
         certificate,
         8.5 / 5,
     )
@@ -235,13 +259,17 @@ def more_participating_clients(scale: float = 1.0) -> Verdict:
     Verdict: proved (for the bound; the corrected bound of qu22-thm3.1-partial decreases in S as well).
     Reference: Qu et al. 2022, Remark 3.3.
     """
-    powers = {str(term): exponent_of(term, S) for term in RATE_PARTIAL}
+    spread = sp.Symbol("spread", positive=True)
+    term = formula(spread, "==", sp.sqrt(K) * sg**2 / sp.sqrt(R * S), {**NAMES, spread: r"\text{heterogeneity term}"})
+    certificate = require_identity(term.right, sp.Add(*(t for t in RATE_PARTIAL if t.has(sg))), "the term with sigma_g")
+    powers = {str(t): exponent_of(t, S) for t in RATE_PARTIAL}
     require(not any(p.is_positive for p in powers.values()), "powers of S")
-    require(powers[str(RATE_PARTIAL[1])] == sp.Rational(-1, 2), "power of S in the heterogeneity term")
+    require(exponent_of(term.right, S) == sp.Rational(-1, 2), "power of S in the heterogeneity term")
     point = {"root_S_small": 1, "root_S_large": 2, "claimed_sign": 1 if scale > 0 else -1}
     if _replay_cohort(point).violated:
         return refuted(point, None)
-    return proved("powers of S: " + "; ".join(f"{t}: {p}" for t, p in powers.items()), None, tested_at=point)
+    listing = "; ".join(f"{t}: {p}" for t, p in powers.items())
+    return proved(f"{certificate}; powers of S: {listing}", None, tested_at=point)
 
 
 def _replay_cohort(evidence) -> Replay:
@@ -261,16 +289,19 @@ def existence_of_the_constant() -> Verdict:
         1/(10KL), with C < 1/5.
     Reference: Qu et al. 2022, proof of Theorem B.6.
     """
-    x = sp.symbols("x", positive=True)
-    threshold = sp.solve(sp.Rational(1, 2) - 30 * x**2, x)
-    require(threshold == [1 / sp.sqrt(60)], "positive root 1/sqrt(60)")
-    at_limit = sp.Rational(1, 2) - 30 * sp.Rational(1, 100)
+    condition = formula(sp.Rational(1, 2) - 30 * (K * L * eta) ** 2, ">", C, NAMES)
+    threshold = formula(eta, "<", 1 / (sp.sqrt(60) * K * L), NAMES)
+    own, most = formula(eta, "==", 1 / (10 * K * L), NAMES), formula(C, "<", sp.Rational(1, 5))
+    sign = require_identity(
+        condition.room.subs(C, 0), 30 * (K * L) ** 2 * (threshold.right**2 - eta**2), "left side of the condition"
+    )
+    at_own = require_identity(
+        condition.room.subs(eta, own.right), most.room, "room of the condition at its own step size"
+    )
     return repaired(
         {"x": "1/6"},
-        r"$\frac12-30K^2L^2\eta_l^2>C>0$ for some $C$ iff $\eta_l<\frac1{\sqrt{60}KL}$; $C<\frac15$ at "
-        r"$\eta_l=\frac1{10KL}$",
-        require(at_limit == sp.Rational(1, 5), "1/2 - 30/100 = 1/5")
-        + "; 1/2 - 30 x^2 has the positive root 1/sqrt(60)",
+        f"${condition.latex}$ for some positive $C$ iff ${threshold.latex}$; ${most.latex}$ at ${own.latex}$",
+        f"{sign}, positive below the threshold and at no other step size; {at_own}",
         None,
     )
 
