@@ -10,6 +10,7 @@ import numpy as np
 import sympy as sp
 
 from theory.kit.exact import fractions_of
+from theory.kit.formula import Formula, formula
 from theory.kit.search import worst_ratio
 from theory.kit.symbolic import MEAN_SQUARE, identity, lagrange
 from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
@@ -17,6 +18,10 @@ from theory.yashwanth2023.common import Array, exact, proved, refuted, repaired,
 from theory.yashwanth2023.networks import digit_batch, trained_mlp
 
 SIZES = (1, 2, 3)
+B, L, d, d_l, d_j = sp.symbols("B L d d_l d_j", positive=True)  # bound of the entries, layers, dimensions
+total, squares, frobenius, spectral = sp.symbols("total squares frobenius spectral", nonnegative=True)
+NAMES = {total: r"\sum_{j\ne l}\|H_{lj}\|", squares: r"\sum_{j\ne l}\|H_{lj}\|^2"}
+NAMES |= {frobenius: r"\|H_{lj}\|_F", spectral: r"\|H_{lj}\|_2"}
 
 
 def blocks(sizes: Sequence[int]) -> list[slice]:
@@ -107,9 +112,15 @@ def block_gershgorin(scale: float = 1.0) -> Verdict:
     """
     if exact(scale) < 1:
         return refuted({"H": [[0, 1], [1, 0]], "eigenvalue": 1, "left": 1, "right_times_scale": exact(scale)})
-    lam, m = sp.symbols("lambda m", real=True)
+    lam, m, low, top = sp.symbols("lambda m low top", real=True)
+    names = {m: r"\min_i|\lambda-\lambda_i(H_{ll})|", low: r"\lambda_{\min}(H_{ll})", top: r"\lambda_{\max}(H_{ll})"}
+    near = formula(m, "<=", total, names | NAMES)
+    above, below = formula(lam, "<=", top + total, names | NAMES), formula(lam, ">=", low - total, names | NAMES)
+    # H = [[2, 3], [3, 2]] has the eigenvalues 5 and -1
+    attained = [near.attained_at({m: abs(value - 2), total: 3}) for value in (5, -1)]
+    attained += [above.attained_at({lam: 5, top: 2, total: 3}), below.attained_at({lam: -1, low: 2, total: 3})]
     root, weight = sp.symbols("l_i c_i", real=True)
-    spectral = identity(
+    summand = identity(
         ((lam - root) * weight) ** 2 - m**2 * weight**2,
         ((lam - root) ** 2 - m**2) * weight**2,
         label="(28): summand i of ||(lambda - H_ll) x_l||^2 - m^2 ||x_l||^2, c_i the coordinates of x_l in an "
@@ -129,9 +140,10 @@ def block_gershgorin(scale: float = 1.0) -> Verdict:
     return proved(
         "(25): (lambda - H_ll) x_l = sum_{j != l} H_lj x_j; triangle inequality and ||Ax|| <= ||A||_2 ||x||; "
         "division by ||x_l|| > 0 (the largest block of x != 0) with ||x_j|| <= ||x_l||",
-        spectral,
+        summand,
         "with m = min_i |lambda - l_i| each factor on the right is >= 0, so the sum over i is >= 0",
         margin=1.0,
+        attained=attained,
         search={"worst_ratio": found.value, "evaluations": found.admissible, "function_class": f"blocks {SIZES}"},
         digits=network_intervals(),
         printed_equality_26={"H": matrix, "vector": vector, **_sides_26(matrix, vector)},
@@ -166,26 +178,32 @@ def theorem_one(scale: float = 1.0) -> Verdict:
     Reference: Yashwanth et al. 2024, Theorem 1; supplement Theorem 4.
     """
     layers, size = 5, 4
-    d = layers * size
-    bound = size + exact(scale) * (d - size)  # sqrt((L-1) d_l (d-d_l)) = d - d_l for equal layers
-    if d > bound:
-        return refuted({"matrix": "all entries 1", "layers": layers, "d_l": size, "eigenvalue": d, "bound": bound})
+    reach = _radius()
+    widest = reach.right.subs({B: 1, L: layers, d_l: size, d: layers * size})
+    point = {"matrix": "all entries 1", "layers": layers, "d_l": size, "eigenvalue": layers * size}
+    point["bound"] = size + exact(scale) * Q(int(widest))
+    if point["eigenvalue"] > point["bound"]:
+        return refuted(point)
     constant = Q(10**6)
     top = constant + 1
-    dl, rest, B = sp.symbols("d_l rest B", positive=True)
+    rest, more = sp.symbols("rest more", nonnegative=True)
+    cap = formula(reach.right, "<=", B * sp.sqrt(L - 1) * sp.Max(d_l, d - d_l))
+    halves = cap.attained_at({B: 3, L: 5, d_l: 4, d: 8})
+    squared = cap.right**2 - cap.left**2
+    small, large = squared.subs(d, 2 * d_l + more), squared.subs({d: 2 * rest + more, d_l: rest + more})
     return repaired(
         {"t": top, "B": Q(0), "vector": [Q(1), Q(-1)], "eigenvalue": top, "constant_in_O": constant},
         r"If $|h_{ij}|\le B$ then every eigenvalue lies in "
         r"$\bigcup_l[\lambda_{\min}(H_{ll})-R_l,\lambda_{\max}(H_{ll})+R_l]$, "
-        r"$R_l=B\sqrt{(L-1)d_l(d-d_l)}\le B\sqrt{L-1}\,\max(d_l,d-d_l)$.",
+        f"${reach.latex}$, ${cap.latex}$.",
         "man-thm1-gersh with man-eq32 and man-eq33 (repaired): R_l <= B sum_j sqrt(d_l d_j) <= B sqrt((L-1) d_l "
         "(d-d_l))",
-        identity(
-            (dl + rest) ** 2 / 4 - dl * rest, (dl - rest) ** 2 / 4, label="sqrt(d_l (d-d_l)) <= d/2 <= max(d_l, d-d_l)"
-        ),
-        identity(B * (dl + rest) + B * dl, 2 * B * dl + B * rest, label="|lambda| <= Bd and lambda_max(H_ll) >= -B d_l")
+        identity(small, B**2 * (L - 1) * more * (d_l + more), label="squares, d - d_l = d_l + more"),
+        identity(large, B**2 * (L - 1) * more * (rest + more), label="squares, d_l = d - d_l + more"),
+        identity(B * d + B * d_l, 2 * B * d_l + B * (d - d_l), label="|lambda| <= Bd and lambda_max(H_ll) >= -B d_l")
         + ", at most 3 B max(d_l, d-d_l)",
-        tight_on={"matrix": "all entries 1", "layers": layers, "d_l": size, "eigenvalue": d, "bound": bound},
+        tight_on=point,
+        equal_halves=halves,
         margin=float(top / constant),
     )
 
@@ -208,19 +226,33 @@ def block_norm(scale: float = 1.0) -> Verdict:
     Verdict: repaired. The printed constant B is right only where 0 <= h <= B <= 1 or B = 1.
     Reference: Yashwanth et al. 2024, supplement eq. (32).
     """
-    B = Q(2)
-    if exact(scale) * B**2 * 4 < 4 * B**2:
-        return refuted({"block": [[B, B], [B, B]], "B": B, "left": 4 * B**2, "right": exact(scale) * B**2 * 4})
-    bound, h = sp.symbols("B h", real=True)
+    entry = Q(2)
+    first = formula(spectral**2, "<=", frobenius**2, NAMES)
+    bound = formula(frobenius**2, "<=", B**2 * d_l * d_j, NAMES)
+    block = {"block": [[entry, entry], [entry, entry]], "B": entry}
+    right = exact(scale) * Q(int(bound.right.subs({B: 2, d_l: 2, d_j: 2})))
+    if 4 * entry**2 > right:
+        return refuted({**block, "left": 4 * entry**2, "right": right})
+    norm = 5 * sp.sqrt(6)  # of the constant block [2, 3] of entries 5
+    constant = {B: 5, d_l: 2, d_j: 3, frobenius: norm, spectral: norm}
+    attained = [first.attained_at(constant), bound.attained_at(constant)]
+    h, others = sp.symbols("h others", nonnegative=True)
+    entries = bound.room.subs(frobenius, sp.sqrt(d_l * d_j) * h)
     return repaired(
-        {"block": [[B, B], [B, B]], "B": B},
-        r"If $|h|\le B$ for every entry then $\|H_{lj}\|_2^2\le\|H_{lj}\|_F^2\le B^2d_ld_j$.",
-        identity(bound**2 - h**2, (bound - h) * (bound + h), label="per entry, both factors >= 0"),
-        "sum over the d_l d_j entries; ||A||_2^2 is the largest, ||A||_F^2 the sum of the non-negative eigenvalues "
-        "of A^T A",
+        block,
+        f"If $|h|\\le B$ for every entry then ${first.latex}$ and ${bound.latex}$.",
+        identity(entries, d_l * d_j * (B - h) * (B + h), label="d_l d_j entries of size h, both factors >= 0"),
+        identity(first.room.subs(frobenius, sp.sqrt(spectral**2 + others)), others, label="other eigenvalues of A^T A"),
+        "||A||_2^2 is the largest, ||A||_F^2 the sum of the non-negative eigenvalues of A^T A",
         margin=2.0,
+        attained=attained,
         negative_entries={"block": [[-5]], "B": 0, "left": 25, "printed_right": 0},
     )
+
+
+def _radius() -> Formula:
+    """The radius of man-eq33 (repaired): B sqrt((L-1) d_l (d-d_l)), for entries of at most B in size."""
+    return formula(sp.Symbol("R_l"), "==", B * sp.sqrt((L - 1) * d_l * (d - d_l)))
 
 
 def _radius_sides(B: Q, layers: Q, d_l: Q, factor: Q) -> tuple[Q, Q]:
@@ -247,22 +279,30 @@ def radius_bound(scale: float = 1.0) -> Verdict:
     Verdict: repaired. The middle step needs B, not sqrt(B); the last one hides the factor B sqrt(L-1)/2 (AM-GM).
     Reference: Yashwanth et al. 2024, supplement eq. (33).
     """
-    B, layers, d_l = Q(4), Q(3), Q(2)
-    left, right = _radius_sides(B, layers, d_l, (exact(scale) * B) ** 2)
-    point = {"B": B, "layers": layers, "d_l": d_l}
+    entry, layers, size = Q(4), Q(3), Q(2)
+    left, right = _radius_sides(entry, layers, size, (exact(scale) * entry) ** 2)
+    point = {"B": entry, "layers": layers, "d_l": size}
     if left > right:
         return refuted({**point, "left": left, "right": right})
-    _, printed = _radius_sides(B, layers, d_l, B)
-    x, y = sp.symbols("d_l rest", positive=True)
+    _, printed = _radius_sides(entry, layers, size, entry)
+    schwarz = formula(total, "<=", sp.sqrt((L - 1) * squares), NAMES)
+    middle = formula(schwarz.right, "<=", _radius().right, NAMES)
+    last = formula(middle.right, "<=", B / 2 * sp.sqrt(L - 1) * d)
+    # three constant blocks, [d_l, d_j] = [2, 2], of norm 5 * 2 each
+    equal = {L: 4, B: 5, d_l: 2, d: 8, total: 30, squares: 300}
+    attained = [schwarz.attained_at(equal), middle.attained_at(equal), last.attained_at({B: 5, L: 4, d_l: 3, d: 6})]
+    x, y = sp.symbols("x_1 x_2", positive=True)
+    two = (schwarz.right**2 - total**2).subs({L: 3, squares: x**2 + y**2, total: x + y})
     return repaired(
-        {**point, "d": layers * d_l},
-        r"$\sum_{j\ne l}\|H_{lj}\|\le\sqrt{(L-1)\sum_{j\ne l}\|H_{lj}\|^2}\le B\sqrt{(L-1)d_l(d-d_l)}\le\tfrac "
-        r"B2\sqrt{L-1}\,d$ "
-        r"for $|h|\le B$.",
+        {**point, "d": layers * size},
+        f"For $|h|\\le B$: ${schwarz.latex}$, ${middle.latex}$ and ${last.latex}$.",
         f"n here L - 1, x_j = ||H_lj||: {lagrange(MEAN_SQUARE)}",
+        identity(two, (x - y) ** 2, label="two blocks"),
         "second step: man-eq32 (repaired) and sum_{j != l} d_j = d - d_l",
-        identity((x + y) ** 2 / 4 - x * y, (x - y) ** 2 / 4, label="AM-GM"),
+        identity(middle.right**2, (middle.left**2).subs(squares, B**2 * d_l * (d - d_l)), label="squares"),
+        identity(last.right**2 - last.left**2, B**2 * (L - 1) * (d - 2 * d_l) ** 2 / 4, label="AM-GM, squares"),
         tight_on={"matrix": "all entries B", **point, "squared_sum": left, "squared_bound": right},
+        attained=attained,
         margin=float(np.sqrt(float(left / printed))),
     )
 
