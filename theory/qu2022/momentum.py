@@ -300,24 +300,18 @@ def inner_product_of_d3(scale: float = 1.0) -> Verdict:
     if left > right:
         return refuted({"gradient": 1, "beta": str(tenth), "scale": str(Fraction(scale))}, None)
     p, q, total, models, turns, inner = sp.symbols("p q total E_w E_delta inner", real=True)
-    last = sp.Rational(str(scale)) * beta / (2 * K**2 * N**2) * total**2
-    bound = formula(
-        inner,
-        "<=",
-        (3 * beta / 2 - 1) * p**2 + beta * L**2 * (models + turns) - last,
-        {
-            inner: r"\Big\langle\nabla\tilde f,\mathbb E[\Delta^{r+1}+\beta\nabla\tilde f]\Big\rangle",
-            p: r"\|\nabla\tilde f\|",
-            total: r"\|\sum_{i,k}\nabla\tilde f_i(\tilde w_{i,k})\|",
-            models: r"\mathcal E_w",
-            turns: r"\mathcal E_\delta",
-        },
-    )
-    left, right = bound.at({inner: p * (-(beta * q + (1 - beta) * p) + beta * p), total: K * N * q})
+    last = sp.Rational(str(scale)) * beta / (2 * K**2 * N**2) * total
+    product = r"\Big\langle\nabla\tilde f,\mathbb E[\Delta^{r+1}+\beta\nabla\tilde f]\Big\rangle"
+    names = {inner: product, p: r"\|\nabla\tilde f\|", models: r"\mathcal E_w", turns: r"\mathcal E_\delta"}
+    names |= {total: r"\mathbb E\|\sum_{i,k}\nabla\tilde f_i(\tilde w_{i,k})\|^2"}
+    bound = formula(inner, "<=", (3 * beta / 2 - 1) * p**2 + beta * L**2 * (models + turns) - last, names)
+    left, right = bound.at({inner: p * (-(beta * q + (1 - beta) * p) + beta * p), total: (K * N * q) ** 2})
     smooth = beta / 2 * (2 * L**2 * (models + turns) - (p - q) ** 2)
     room = require_identity(right - left, smooth + (1 - sp.Rational(str(scale))) * beta / 2 * q**2, "right - left")
     return proved(
         f"with Delta^(r+1) = -(beta q + (1 - beta) p), q the mean gradient: {room}; |p - q|^2 <= 2 L^2 (E_w + E_delta)",
         1.0,
-        instance=bound.holds_at({inner: tenth - 1, p: 1, total: 6, K: 2, N: 3, beta: tenth, L: 5, models: 0, turns: 0}),
+        instance=bound.holds_at(
+            {inner: tenth - 1, p: 1, total: 36, K: 2, N: 3, beta: tenth, L: 5, models: 0, turns: 0}
+        ),
     )

@@ -154,8 +154,8 @@ def feasibility_of_the_step_sizes() -> Verdict:
     require(set(exact.right.args) == set(full), "both step-size conditions hold from R_0 on, and not before")
     for limit in (*sampled, 144 * K / S):
         shares = [sp.simplify(arg / limit) for arg in bound.right.args]
-        enough = [x for x in shares if x.is_number and (x >= 1 if limit in sampled else x > 1)]
-        require(enough, f"R_0 covers {limit}")
+        covering = [x for x in shares if x.is_number and (x >= 1 if limit in sampled else x > 1)]
+        require(bool(covering), f"R_0 covers {limit}")
     enough = {"full": exact.right, "partial": bound.right}
     table = {}
     for rounds in (200, 800, 1000):
