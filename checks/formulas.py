@@ -65,7 +65,8 @@ def changes(claim: str) -> dict[str, Any]:
         for place, made in enumerate(list(kit.MADE))
         for what, other in made.mutations()
     ]
-    undecided = loose(str(result["repaired"] or ""), result["evidence"].get("formulas", ()))
+    theorems = [entry["latex"] for entry in result["evidence"].get("repair", {}).get("statements", ())]
+    undecided = loose(str(result["repaired"] or ""), [made.latex for made in kit.MADE] + theorems)
     return {"verdict": result["verdict"], "formulas": [m.latex for m in kit.MADE], "changes": found, "loose": undecided}
 
 

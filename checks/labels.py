@@ -52,11 +52,9 @@ def split(certificate: str, decided: Mapping[str, tuple[str, bool]]) -> dict[str
     same = 0
     for text in sorted((text for text in decided if text in certificate), key=len, reverse=True):
         how, one = decided[text]
-        count = certificate.count(text)  # 0 where a longer part holds it
-        if count:
-            ways[how] += count
-            same += count * one
-            certificate = certificate.replace(text, PART)
+        certificate, count = re.subn(rf"(?<!\w){re.escape(text)}(?!\w)", PART, certificate)  # 0: a longer part holds it
+        ways += Counter({how: count})
+        same += count * one
     words = []
     for fragment in _fragments(certificate):
         before, *after = fragment.split(PART)

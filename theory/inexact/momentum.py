@@ -37,6 +37,8 @@ from theory.kit.statement import Condition, Quantity, Run, Statement
 
 R = sp.Rational
 COUNT, LONG = 1000, 100
+#: the mean of the squared gradients where rounds are counted by r
+ROUNDS = Quantity(r"\tfrac1R\sum_{r<R}\mathbb E\|\nabla F(w^r)\|^2", (2, -2), measured=True)
 VELOCITY = sp.Symbol("dot_V_V", real=True)  # E|m^t|^2
 beta, mu = (sp.Symbol(name, positive=True) for name in ("beta", "mu"))
 nu, Y = (sp.Symbol(name, nonnegative=True) for name in ("nu", "Y"))  # weight of |m|^2; (K - 1) L eta_l
@@ -526,7 +528,7 @@ def printed_steps() -> Statement:
         name="mofedsam-printed-steps",
         left=left,
         right=right,
-        quantities=QUANTITIES | MOMENTUM | {n.T: Quantity("R")},
+        quantities=QUANTITIES | MOMENTUM | {n.T: Quantity("R"), Gamma: ROUNDS},
         conditions=(
             *BETA,
             Condition("", sp.Eq(n.eta, 1 / (sp.sqrt(n.T) * beta * n.K * n.L))),
@@ -542,7 +544,7 @@ def printed_steps() -> Statement:
         runs=printed_runs,
         keeps=KEEPS[:3] + KEEPS[4:],
         method="mofedsam",
-        intro=SETTING.replace("w^t", "w^r").replace("w^{t+1}", "w^{r+1}") + ". ",
+        intro=SETTING.replace("^t", "^r").replace("^{t+1}", "^{r+1}") + ". ",
         named={ROOT_R: sp.sqrt(n.T), ROOT_KN: sp.sqrt(n.K * n.N)},
     )
 

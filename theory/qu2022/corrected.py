@@ -39,37 +39,6 @@ def drift() -> str:
     )
 
 
-def weighted_cauchy(weights: tuple[int, int, int], factors: tuple[int, int, int]) -> Fraction:
-    """Smallest c with (sum f_j p_j)^2 <= c sum weight_j p_j^2: the sum of f_j^2/weight_j."""
-    return sum(Fraction(f * f, w) for f, w in zip(factors, weights, strict=True))
-
-
-def drift_bound() -> tuple[str, Fraction]:
-    """Lemma B.2 for deterministic gradients: certificate and the share of the printed bound that is used."""
-    share = GROWTH**2 * weighted_cauchy((30, 90, 180), (1, 1, 2))
-    text = require(share <= 1, f"(10/9)^2 (1/30 + 1/90 + 4/180) = {share} <= 1")
-    return (
-        drift() + "; G + L rho <= |grad f~| + sigma_g + 2 L rho because |grad F(w)| <= |grad F(w + delta)| + L rho; "
-        "Cauchy with the "
-        "weights 30, 90, 180 of the printed bound 30 K^2 eta_l^2 |grad f~|^2 + 90 K^2 eta_l^2 sigma_g^2 "
-        "+ 180 K^2 eta_l^2 L^2 rho^2: " + text,
-        share,
-    )
-
-
-def directions_bound() -> tuple[str, Fraction]:
-    """Lemma B.8 for deterministic gradients, from its last two terms alone."""
-    share = GROWTH**2 * weighted_cauchy((3, 9, 18), (1, 1, 2))
-    text = require(share <= 1, f"(10/9)^2 (1/3 + 1/9 + 4/18) = {share} <= 1")
-    return (
-        drift() + "; |sum_k g~_{i,k}|^2 <= K sum_k |g~_{i,k}|^2, and the mean-square norm of g~_{i,k} is at most "
-        "G + L a_k + L rho <= (10/9)(G + L rho) since L a_k <= (1/10)(10/9)(G + L rho) = (G + L rho)/9; Cauchy "
-        "with the "
-        "weights 3, 9, 18 of 3NK^2 |grad f~|^2 + 9NK^2 sigma_g^2 + 18NK^2 L^2 rho^2: " + text,
-        share,
-    )
-
-
 def local_step(rate: sp.Expr) -> tuple[Formula, sp.Expr]:
     """The condition K rate <= 1/10, and the c of a_k <= c K eta_l b that it gives for a_{k+1} <= (1 + rate) a_k + eta_l
     b (the induction of ``drift``)."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from theory.kit.search import Search, worst_ratio
 
-L, CLIENTS, ROUNDS, STEPS = 1.0, 3, 8, 3
+L, CLIENTS, STEPS = 1.0, 3, 3
 Vector = NDArray[np.float64]
 
 
@@ -73,61 +73,6 @@ def _spread(family: Family, w: float) -> tuple[float, float]:
     """(grad F(w), mean squared deviation of the client gradients)."""
     gradients = family.gradient(np.full(CLIENTS, w))
     return float(gradients.mean()), float(gradients.var())
-
-
-def mofedsam_rate_ratio(argument: Vector) -> float:
-    """Left over right of the corrected Theorem D.4 (``corrected.RATE_MOMENTUM``) after 8 rounds."""
-    family, w, radius, local, server = _unpack(argument)
-    lr, beta = local / (10 * STEPS * L), 0.05 + 0.45 * server
-    rate, momentum = beta / (4 * L), 0.0
-    gap, squares, spreads = family.value(np.array([w]))[0] - family.infimum(), [], []
-    for _ in range(ROUNDS):
-        mean, spread = _spread(family, w)
-        squares.append(mean**2)
-        spreads.append(spread)
-        final, _ = _local(family, w, radius, lr, beta, momentum)
-        momentum = float((w - final).mean()) / (lr * STEPS)
-        w = w - rate * momentum
-    x = STEPS * L * lr
-    right = 162 / 65 * gap / (rate * ROUNDS) + 324 / 65 * L * gap / (beta * ROUNDS)
-    right += 320 / 13 * beta**2 * x**2 * max(spreads) + 68 / 13 * (L * radius) ** 2
-    return float(np.mean(squares)) / right
-
-
-def _enumerated(argument: Vector, with_momentum: bool) -> tuple[float, dict[str, float]]:
-    """S = 1 of N = 3 clients, all 3^5 cohort sequences: (average E|grad F(w^r)|^2, quantities of the bound)."""
-    family, start, radius, local, server = _unpack(argument)
-    lr = local / (10 * STEPS * L)
-    beta = 0.05 + 0.45 * server if with_momentum else 1.0
-    rate = beta / (4 * L) if with_momentum else server / (STEPS * lr * L)
-    w, momentum = np.array([start]), np.zeros(1)
-    squares, spread = [], 0.0
-    for _ in range(5):
-        gradients = family.gradient(np.repeat(w[:, None], CLIENTS, axis=1))
-        squares.append(float((gradients.mean(axis=1) ** 2).mean()))
-        spread = max(spread, float(gradients.var(axis=1).max()))
-        x = np.repeat(w[:, None], CLIENTS, axis=1)
-        for _ in range(STEPS):
-            sharp = family.gradient(x + radius * np.sign(family.gradient(x)))
-            x = x - lr * (beta * sharp + (1 - beta) * momentum[:, None])
-        if with_momentum:
-            momentum = ((w[:, None] - x) / (lr * STEPS)).ravel()
-            w = np.repeat(w, CLIENTS) - rate * momentum
-        else:
-            w = np.repeat(w, CLIENTS) + rate * (x - w[:, None]).ravel()
-            momentum = np.zeros(w.size)
-    gap = float(family.value(np.array([start]))[0] - family.infimum())
-    bound = {"gap": gap, "spread": spread, "x": STEPS * L * lr, "rate": rate, "lr": lr, "beta": beta}
-    return float(np.mean(squares)), bound | {"tilt": (L * radius) ** 2}
-
-
-def sampled_momentum_ratio(argument: Vector) -> float:
-    """Left over right of the corrected Theorem D.7 (``corrected.RATE_MOMENTUM_SAMPLED``), S = 1, exact expectation."""
-    left, b = _enumerated(argument, with_momentum=True)
-    both = b["spread"] + b["tilt"]
-    right = 2 * b["gap"] / (b["rate"] * 5) + 4 * L * b["gap"] / (b["beta"] * 5) + 4 * b["tilt"]
-    right += 4000 / 81 * b["beta"] ** 2 * b["x"] ** 2 * both + 6 * b["beta"] * both
-    return left / (81 / 41 * right)
 
 
 def drift_ratio(argument: Vector) -> float:
