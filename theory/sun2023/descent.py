@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations, pairwise
-from math import comb, prod
+from math import comb, prod, sqrt
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,8 @@ import sympy as sp
 
 from theory.kit import lemmas
 from theory.kit.exact import fractions_of, plain
-from theory.kit.proof import Proof, Rejected
+from theory.kit.formula import Formula, formula
+from theory.kit.proof import Proof, Rejected, atom
 from theory.kit.search import safe_ratio, worst_ratio
 from theory.kit.symbolic import MEAN_SQUARE, identity, lagrange, total
 from theory.kit.verdict import BY_CONSTRUCTION, Verdict, always, check
@@ -28,14 +29,42 @@ from theory.sun2023.common import (
     square_mean,
     tight_bound,
 )
+from theory.sun2023.lemmas import exact_sides
 
 PRINTED_C5 = {"r^2": 30, "delta": 36, "v": 12, "gradient": 12}
+L, beta, v, r, delta_before = sp.symbols("L beta v r delta_before", positive=True)
+slope, delta = sp.symbols("slope delta", nonnegative=True)
+NAMES = {
+    delta: r"\delta^t",
+    v: "v^t",
+    delta_before: r"\delta^{t-1}",
+    slope: r"\mathbb E\|\nabla f(\bar w^t)\|^2",
+}
 
 
 def update_proof(scale: Any = 1) -> Proof:
     """Lemma C.5 with its printed right side times ``scale``."""
     c = PRINTED_C5
     return lemmas.update_from_duals(c["v"], c["delta"] * scale, c["r^2"] * scale, c["gradient"] * scale)
+
+
+def local_update() -> tuple[Formula, str]:
+    """Lemma C.5 with the constants that its proof gives, and the certificate."""
+    b2 = beta**2 * L**2
+    bound = formula((1 - 6 * b2) * v, "<=", 12 * b2 * r**2 + 6 * b2 * delta_before + 3 * beta**2 * slope, NAMES)
+    room = sp.expand(bound.room)
+    on_distance, on_radius = (sp.expand(room.coeff(symbol) / b2) for symbol in (delta_before, r**2))
+    proof = lemmas.update_from_duals(
+        sp.expand((1 + room.coeff(v)) / b2), on_distance, on_radius, sp.expand(room.coeff(slope) / beta**2)
+    )
+    own = {
+        sp.Symbol("V", nonnegative=True): sp.sqrt(v),
+        sp.Symbol("r", nonnegative=True): r,
+        atom("y_i", "y_i"): delta_before,
+        atom("G", "G"): slope,
+    }
+    same = identity(room, proof.steps["bound"].slack.subs(own), label="room of the bound, and of its proof object")
+    return bound, f"{proof.certificate()}; {same}"
 
 
 def _round_quantities(x: np.ndarray, linked: bool) -> dict[str, float]:
@@ -96,6 +125,7 @@ def local_update_bound(scale: float = 1.0) -> Verdict:
     Verdict: proved; the dual condition is the catch (sun23-lemC5-run).
     Reference: Sun et al. 2023, App. C.1.2, Lemma C.5, eq. (24).
     """
+    _, own = local_update()
     found = worst_ratio(lambda x: _c5_ratio(x, scale), _normal, draws=1500, restarts=6, climb=500)
     if found.value > 1:
         return refuted({"argument": found.argument.tolist(), "left": found.value, "right": 1})
@@ -103,8 +133,8 @@ def local_update_bound(scale: float = 1.0) -> Verdict:
         certificate = update_proof(sp.Rational(str(scale))).certificate()
     except Rejected:
         return Verdict("holds", found.as_evidence("two scalar quadratics, |a_i| <= 1"), margin=found.value)
-    numbers = {"certificate": certificate, "searched worst ratio": found.value, "printed constants": PRINTED_C5}
-    return Verdict("proved", numbers, margin=found.value)
+    numbers = {"searched worst ratio": found.value, "printed constants": PRINTED_C5}
+    return Verdict("proved", {"certificate": f"{certificate}; {own}", **numbers}, margin=found.value)
 
 
 def c5_sides(clients: Clients, start: State, beta: Fraction, n: int, t: int) -> tuple[Fraction, Fraction]:
@@ -171,15 +201,15 @@ def local_update_bound_from_zero() -> Verdict:
     linked = all(
         tuple(clients.gradients(s.last)) == s.lam for t in (1, 2, 3) for s, _ in histories(clients, start, beta, 1, t)
     )
-    text = f"lam_i^t = grad f_i(w_i^(t-1)) in all histories of rounds 1-3: {linked}; sides {plain(sides)}; "
-    text += update_proof().certificate()
+    bound, proof = local_update()
+    text = f"lam_i^t = grad f_i(w_i^(t-1)) in all histories of rounds 1-3: {linked}; printed sides {plain(sides)}; "
     if not linked or any(a > b for a, b in sides):
         return refuted({**ZERO_DUALS, "left": left, "right": right})
     statement = (
-        r"Lemma C.5 holds for all $t\ge1$ and $n\le m$ when Algorithm 1 starts from $\lambda_i^0=\nabla f_i(w^0)$ "
-        r"and $\lambda^0=\frac1m\sum_i\lambda_i^0$."
+        r"Lemma C.5 holds for all rounds and $n\le m$ when Algorithm 1 starts from $\lambda_i=\nabla f_i(w)$ at its "
+        rf"first model $w$ and $\lambda$ their mean, even as ${bound.latex}$."
     )
-    return repaired({**ZERO_DUALS, "left": left, "right": right}, statement, text)
+    return repaired({**ZERO_DUALS, "left": left, "right": right}, statement, text + proof)
 
 
 def printed_c6(m: int, n: int) -> tuple[Fraction, Fraction]:
@@ -270,10 +300,9 @@ def divergence_recursion() -> Verdict:
     Verdict: repaired: the coefficient of v^t has to grow like 2m/n (20.1 instead of 3.05 at 10% participation).
     Reference: Sun et al. 2023, App. C.1.2, Lemma C.6, eq. (25).
     """
+    _, _, bound, proof = recursion()
     _, left, right = _c6_sides(C6)
-    statement = (
-        r"$\delta^t\le\frac{2m-2n}{2m-n}\delta^{t-1}+\big(\frac{2n}{2m-n}+\frac{2m}n\big)v^t$ for all $1\le n\le m$"
-    )
+    statement = rf"${bound.latex}$ for cohorts of any size $n\le m$."
     measured = {
         "worst_ratio_by_m_at_n_1": {m: max(equal_client_ratios(m, 1, 4)) for m in (2, 3, 5, 10, 20)},
         "ratios_by_t_at_the_papers_cohorts": {
@@ -281,7 +310,7 @@ def divergence_recursion() -> Verdict:
         },
         "ratios_from_gradient_duals": equal_client_ratios(10, 1, 4, -1),
     }
-    return repaired({**C6, "left": left, "right": right}, statement, _split_certificate(), **measured)
+    return repaired({**C6, "left": left, "right": right}, statement, proof, **measured)
 
 
 def equal_client_ratios(m: int, n: int, rounds: int, first: int = 0) -> list[float]:
@@ -300,16 +329,23 @@ def draw_c6(axes, evidence) -> None:
     axes.set_ylabel("left / right of eq. (25)")
 
 
-def _split_certificate() -> str:
-    m, n = sp.symbols("m n", positive=True)
-    c = (2 * m - n) / n
-    on_delta, on_v = (m - n) / m * (1 + 1 / c), n / m * (1 + 1 / c) + (1 + c)
-    return "; ".join(
-        [
-            identity(on_delta, (2 * m - 2 * n) / (2 * m - n), label="delta coefficient at c = (2m-n)/n"),
-            identity(on_v, 2 * n / (2 * m - n) + 2 * m / n, label="v coefficient at c = (2m-n)/n"),
-        ]
+def recursion() -> tuple[Formula, Formula, Formula, str]:
+    """The split of Lemma C.6's proof with its factors in place, its c, the recursion that they give, and why."""
+    m, n, c = sp.symbols("m n c", positive=True)
+    mixed = sp.Symbol("mixed", nonnegative=True)
+    names = NAMES | {mixed: r"\frac1m\sum_i\mathbb E\|w_i^t-\bar w^t\|^2"}
+    on_delta, on_v = (m - n) / m * (1 + 1 / c), n / m * (1 + 1 / c) + 1 + c
+    split = formula((1 + 1 / c) * mixed + (1 + c) * v, "==", on_v * v + on_delta * delta_before, names)
+    weight = formula(c, "==", (2 * m - n) / n)
+    bound = formula(
+        delta, "<=", (2 * m - 2 * n) / (2 * m - n) * delta_before + (2 * n / (2 * m - n) + 2 * m / n) * v, NAMES
     )
+    cohort = n / m * v + (m - n) / m * delta_before  # a client is active with probability n/m (sun23-eq20)
+    proofs = [
+        identity(split.left.subs(mixed, cohort), split.right, label="split, mean over the cohort in it"),
+        identity(split.right.subs(c, weight.right), bound.right, label="split at c = (2m-n)/n"),
+    ]
+    return split, weight, bound, "; ".join(proofs)
 
 
 def _split_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fraction]:
@@ -342,12 +378,9 @@ def divergence_split() -> Verdict:
     _, left, right = _split_sides(SPLIT)
     m, n = sp.symbols("m n", positive=True)
     printed = identity((m - n) / m * (1 + (2 * m - n) / n), 2 * (m - n) / n, label="delta coefficient at the printed c")
-    statement = (
-        r"$=\big[\frac nm(1+\frac1c)+(1+c)\big]v^t+\frac{m-n}m(1+\frac1c)\delta^{t-1}$; with $c=\frac{2m-n}n$ "
-        r"the coefficients "
-        r"are $\frac{2n}{2m-n}+\frac{2m}n$ and $\frac{2m-2n}{2m-n}$"
-    )
-    return repaired({**SPLIT, "left": left, "right": right}, statement, f"{_split_certificate()}; {printed}")
+    split, weight, bound, proof = recursion()
+    statement = rf"${split.latex}$; with ${weight.latex}$ this gives ${bound.latex}$."
+    return repaired({**SPLIT, "left": left, "right": right}, statement, f"{proof}; {printed}")
 
 
 @check("sun23-lemC6-full", mutations=((0.2, "refuted"), (0.25, "proved"), (2.0, "proved")))
@@ -363,26 +396,26 @@ def divergence_full_participation(scale: float = 1.0) -> Verdict:
     """
     m, x, bar, sum_x, sum_x2 = sp.symbols("m x_i bar sum_x sum_x2", real=True)
     sums, mean = {x: sum_x, x**2: sum_x2}, sum_x / m
-    gap = total((x - bar) ** 2, sums, m) / m - total((x - mean) ** 2, sums, m) / m
+    bound = formula(delta, "<=", v, NAMES)
+    gap = bound.room.subs({v: total((x - bar) ** 2, sums, m) / m, delta: total((x - mean) ** 2, sums, m) / m})
     label = "v - delta per coordinate, any m: mean of (x_i - bar)^2 - (x_i - mean)^2, x_i = w_tilde_i, bar = w_bar^t"
     proof = identity(gap, (mean - bar) ** 2, label=label)
     factor = Fraction(str(scale)) * 4
-    point = {"w_tilde": [1, -1], "w_bar": 0}
+    point = {"w_tilde": [2, -2], "w_bar": 0}
 
     def sides(w_tilde: list[int], w_bar: int) -> tuple[Fraction, Fraction]:
         values = [Fraction(a) for a in w_tilde]
-        return square_mean(values, sum(values) / len(values)), square_mean(values, Fraction(w_bar))
+        spreads = {"delta": square_mean(values, sum(values) / len(values)), "v": square_mean(values, Fraction(w_bar))}
+        return exact_sides(bound, spreads)
 
-    return tight_bound(
-        factor, sides, point, f"{proof} >= 0, expectations keep the sign: delta <= v <= {factor} v", best_constant=1
-    )
+    return tight_bound(factor, sides, point, f"{proof} >= 0, expectations keep the sign: delta <= v <= {factor} v")
 
 
-def _descent_ratio(x: np.ndarray, scale: float, n: int) -> float:
+def _descent_ratio(x: np.ndarray, scale: float, n: int, allowed: Callable[..., float]) -> float:
+    """Both sides of eq. (26) at L = 1, beta/2 |grad f|^2 and -E f added to them. allowed: this right side."""
     q = _round_quantities(x, linked=False)
-    beta = q["beta"]
-    left = q[f"rise{n}"] + beta / 2 * q["gradient2"]
-    return safe_ratio(left, scale * (beta * q["r2"] + (1 + 2 * beta) / 2 * q["v"]))
+    left = q[f"rise{n}"] + q["beta"] / 2 * q["gradient2"]
+    return safe_ratio(left, scale * allowed(q["beta"], sqrt(q["r2"]), q["v"], q["gradient2"]))
 
 
 @check("sun23-eq26", mutations=((0.9, "refuted"), (2.0, "proved")))
@@ -399,21 +432,35 @@ def one_round_descent(scale: float = 1.0) -> Verdict:
     Verdict: proved.
     Reference: Sun et al. 2023, App. C.1.2, eq. (26).
     """
+    before, after = sp.symbols("f f_next", real=True)
+    bound = formula(
+        after,
+        "<=",
+        before + beta * L**2 * r**2 + L * (1 + 2 * beta * L) / 2 * v - beta / 2 * slope,
+        NAMES | {before: r"\mathbb E f(\bar w^t)", after: r"\mathbb E f(\bar w^{t+1})"},
+    )
+    a, b, curved, moved = sp.symbols("a b S M2", real=True)
+    room = bound.room.subs({after: before - beta * a * b + L / 2 * moved - curved, slope: a**2})
+    spread = beta / 2 * (2 * L**2 * (v + r**2) - (b - a) ** 2)
+    proof = identity(
+        room, curved + L / 2 * (v - moved) + spread + beta / 2 * b**2, label="right - left, per coordinate of a and b"
+    )
+    rise = (bound.right - before + beta / 2 * slope).subs(L, 1)
+    allowed = sp.lambdify((beta, r, v, slope), rise.subs(before, 0))
     worst = []
     for n in (1, 2):
-        found = worst_ratio(lambda x, n=n: _descent_ratio(x, scale, n), _normal, draws=1000, restarts=4, climb=500)
+        found = worst_ratio(
+            lambda x, n=n: _descent_ratio(x, scale, n, allowed), _normal, draws=1000, restarts=4, climb=500
+        )
         if found.value > 1:
             return refuted({"n": n, "argument": found.argument.tolist(), "left": found.value, "right": 1})
         worst.append(found.value)
-    L, b, v = sp.symbols("L beta v", positive=True)
-    proof = identity(L / 2 * v + b / 2 * 2 * L**2 * v, L * (1 + 2 * b * L) / 2 * v, label="v coefficient")
     steps = (
-        "smoothness at w_bar^t: E f(w_bar^{t+1}) - E f(w_bar^t) <= E<a, move> + (L/2) E|move|^2, a = grad f(w_bar^t), "
-        "with E|move|^2 <= v (sun23-eq23) and conditional mean of the move -beta b, b = mean of grad F_i(w_tilde_i) "
-        "(sun23-lemC4)",
-        "-<a,b> <= |b - a|^2/2 - |a|^2/2 (sun23-lemC3-use)",
+        "smoothness at w_bar^t, slack S: E f(w_bar^{t+1}) - E f(w_bar^t) <= E<a, move> + (L/2) M2, M2 = E|move|^2, a = "
+        "grad f(w_bar^t), with M2 <= v (sun23-eq23) and conditional mean of the move -beta b, b = mean of "
+        "grad F_i(w_tilde_i) (sun23-lemC4)",
         "|b - a|^2 <= mean_i |grad f_i(w_tilde_i + s_i) - grad f_i(w_bar^t)|^2 <= L^2 mean_i |w_tilde_i - w_bar^t + "
         f"s_i|^2 <= 2 L^2 (v + r^2), for any number of clients: {lagrange(MEAN_SQUARE)}",
-        f"{proof}; r^2 coefficient beta/2 * 2 * L^2",
+        f"{proof}: every term is >= 0",
     )
     return Verdict("proved", {"certificate": "; ".join(steps)}, margin=max(worst))

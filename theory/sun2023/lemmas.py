@@ -10,6 +10,7 @@ from typing import Any
 import sympy as sp
 
 from theory.kit.exact import fractions_of
+from theory.kit.formula import Formula, formula
 from theory.kit.symbolic import MEAN_SQUARE, decide_identity, identity, lagrange
 from theory.kit.verdict import BY_CONSTRUCTION, Verdict, check
 from theory.sun2023.common import (
@@ -26,6 +27,12 @@ from theory.sun2023.common import (
 )
 
 
+def exact_sides(bound: Formula, values: Mapping[Any, Any]) -> tuple[Fraction, Fraction]:
+    """Both sides of a formula at rational values of its symbols."""
+    left, right = bound.at(values)
+    return Fraction(str(left)), Fraction(str(right))
+
+
 @check("sun23-lemC1", mutations=((0.9, "refuted"), (1.1, "proved")))
 def squared_sum(scale: float = 1.0) -> Verdict:
     """Squared norm of a sum.
@@ -37,10 +44,17 @@ def squared_sum(scale: float = 1.0) -> Verdict:
     Verdict: proved.
     Reference: Sun et al. 2023, App. C.1.1, Lemma C.1, eq. (17).
     """
-    text = f"{lagrange(MEAN_SQUARE)}; expectations keep the sign"
-    return tight_bound(
-        scale, lambda x: (Fraction(sum(x)) ** 2, Fraction(len(x) * sum(a * a for a in x))), {"x": [1, 1, 1]}, text
-    )
+    K = sp.Symbol("K", positive=True, integer=True)
+    whole, squares, pairs = sp.symbols("whole squares pairs", nonnegative=True)
+    names = {whole: r"\mathbb E\|\sum_kx_k\|^2", squares: r"\sum_k\mathbb E\|x_k\|^2"}
+    bound = formula(whole, "<=", K * squares, names)
+    proof = identity(bound.room.subs(whole, K * squares - pairs), pairs, label="right - left, pairs the sum over them")
+    text = f"{lagrange(MEAN_SQUARE)}; {proof}; expectations keep the sign"
+
+    def sides(x: list[int]) -> tuple[Fraction, Fraction]:
+        return exact_sides(bound, {"K": len(x), "whole": sum(x) ** 2, "squares": sum(a * a for a in x)})
+
+    return tight_bound(scale, sides, {"x": [2, 2, 2]}, text)
 
 
 @check("sun23-lemC2", mutations=((0.9, "refuted"), (1.1, "proved")))
@@ -56,10 +70,13 @@ def young_inequality(scale: float = 1.0) -> Verdict:
     """
     x, y = sp.symbols("x y", real=True)
     c = sp.Symbol("c", positive=True)
-    proof = identity((1 + 1 / c) * x**2 + (1 + c) * y**2 - (x + y) ** 2, (x - c * y) ** 2 / c, label="slack")
+    whole = sp.Symbol("whole", nonnegative=True)
+    names = {x: r"\|x\|", y: r"\|y\|", whole: r"\|x+y\|"}
+    bound = formula(whole**2, "<=", (1 + 1 / c) * x**2 + (1 + c) * y**2, names)
+    proof = identity(bound.room.subs(whole, x + y), (x - c * y) ** 2 / c, label="slack per coordinate")
 
     def sides(x: int, y: int, c: int) -> tuple[Fraction, Fraction]:
-        return Fraction((x + y) ** 2), (1 + Fraction(1, c)) * x**2 + (1 + c) * Fraction(y**2)
+        return exact_sides(bound, {"whole": x + y, "x": x, "y": y, "c": c})
 
     return tight_bound(scale, sides, {"x": 6, "y": 3, "c": 2}, proof)
 
@@ -85,10 +102,12 @@ def inner_product_bound() -> Verdict:
     Reference: Sun et al. 2023, App. C.1.1, Lemma C.3, eq. (19).
     """
     x, y = sp.symbols("x y", real=True)
-    proof = identity(x * y, x**2 / 2 + y**2 / 2 - (x - y) ** 2 / 2, label="per coordinate")
+    inner, apart = sp.Symbol("inner", real=True), sp.Symbol("apart", nonnegative=True)
+    names = {inner: r"\langle x,y\rangle", x: r"\|x\|", y: r"\|y\|", apart: r"\|x-y\|"}
+    whole = formula(inner, "==", x**2 / 2 + y**2 / 2 - apart**2 / 2, names)
+    proof = identity(x * y, whole.right.subs(apart, x - y), label="per coordinate")
     _, left, right = _inner_sides(INNER)
-    statement = r"$\langle x,y\rangle=\frac12\|x\|^2+\frac12\|y\|^2-\frac12\|x-y\|^2$"
-    return repaired({**INNER, "left": left, "right": right}, statement, proof)
+    return repaired({**INNER, "left": left, "right": right}, f"${whole.latex}$", proof)
 
 
 @check("sun23-lemC3-use", mutations=((0.9, "refuted"), (1.1, "proved")))
@@ -102,12 +121,16 @@ def inner_product_step(scale: float = 1.0) -> Verdict:
     Reference: Sun et al. 2023, App. C.1.2, descent chain before eq. (26).
     """
     a, b = sp.symbols("a b", real=True)
-    proof = identity((b - a) ** 2 / 2 - a**2 / 2 + a * b, b**2 / 2, label="slack")
+    inner, apart = sp.Symbol("inner", real=True), sp.Symbol("apart", nonnegative=True)
+    names = {inner: r"\langle a,b\rangle", a: r"\|a\|", apart: r"\|b-a\|"}
+    bound = formula(-inner, "<=", apart**2 / 2 - a**2 / 2, names)
+    proof = identity(bound.room.subs({inner: a * b, apart: b - a}), b**2 / 2, label="slack")
 
-    def sides(a: int, b: int) -> tuple[Fraction, Fraction]:
-        return Fraction(-a * b) + Fraction(a * a, 2), Fraction((b - a) ** 2, 2)
+    def sides(a: int, b: int) -> tuple[Fraction, Fraction]:  # |a|^2/2 added to both
+        left, right = exact_sides(bound, {"inner": a * b, "a": a, "apart": abs(b - a)})
+        return left + Fraction(a * a, 2), right + Fraction(a * a, 2)
 
-    return tight_bound(scale, sides, {"a": 1, "b": 0}, proof)
+    return tight_bound(scale, sides, {"a": 2, "b": 0}, proof)
 
 
 @check("sun23-eq20", mutations=((0.9, "refuted"), (1.1, "refuted")))
@@ -123,7 +146,10 @@ def sampling_identity(scale: float = 1.0) -> Verdict:
         w_i^{t-1}, the last local model, which for a client that was never active is not defined by Algorithm 1.
     Reference: Sun et al. 2023, App. C.1.2, eq. (20).
     """
-    m, n, total = sp.symbols("m n sum_phi", positive=True)
+    m, n, total, active, drawn = sp.symbols("m n sum_phi mean_active drawn", positive=True)
+    chance = formula(drawn, "==", n / m, {drawn: r"\mathbf P(i\in[n])"})
+    names = {active: r"\mathbb E\frac1n\sum_{i\in[n]}\phi(\tilde w_i^t)", total: r"\sum_{i\in[m]}\phi(\tilde w_i^t)"}
+    whole = formula(active, "==", total / m, names)
     share = sp.gammasimp((sp.binomial(m - 1, n - 1) / sp.binomial(m, n)).rewrite(sp.gamma))
     cases: list[str] = []
     for size in range(2, 7):
@@ -131,25 +157,26 @@ def sampling_identity(scale: float = 1.0) -> Verdict:
         for count in range(1, size + 1):
             sets = list(combinations(phi, count))
             mean = sum(sum(chosen) for chosen in sets) / len(sets) / count
-            result = decide_identity(mean, sp.Rational(str(scale)) * sum(phi) / size, label=f"m={size}, n={count}")
+            right = whole.right.subs({total: sum(phi), m: size})
+            result = decide_identity(mean, sp.Rational(str(scale)) * right, label=f"m={size}, n={count}")
             if result.verdict == "refuted":
                 return result
             cases.append(f"{count} of {size}")
-    inclusion = identity(share, n / m, label="C(m-1, n-1)/C(m, n)")
-    mean = identity(share * total / n, total / m, label="E (1/n) sum over the active, by linearity")
+    inclusion = identity(share, chance.right, label="C(m-1, n-1)/C(m, n)")
+    mean = identity(share * total / n, whole.right, label="E (1/n) sum over the active, by linearity")
     control = f"also by enumeration of the subsets of {', '.join(cases)}"
     return Verdict("proved", {"certificate": f"{inclusion}; {mean}; {control}"})
 
 
 def _mean_move(clients: Clients, beta: Fraction, n: int, rounds: int) -> tuple[Fraction, Fraction]:
-    """E[w_bar^{t+1}] - E[w_bar^t] and -(beta/m) sum_i E grad F_i(w_tilde_i^t) after ``rounds`` rounds, exact."""
+    """E[w_bar^{t+1}] - E[w_bar^t] and sum_i E grad F_i(w_tilde_i^t) after ``rounds`` rounds, exact."""
     before = list(histories(clients, State.start(clients.m), beta, n, rounds))
     after = list(histories(clients, State.start(clients.m), beta, n, rounds + 1))
     move = sum(averaged(s, beta) for s, _ in after) / len(after) - sum(averaged(s, beta) for s, _ in before) / len(
         before
     )
     slope = sum(sum(clients.gradients(virtual)) for _, virtual in before) / len(before)
-    return move, -beta * slope / clients.m
+    return move, slope
 
 
 @check("sun23-lemC4", mutations=((0.9, "refuted"), (1.1, "refuted")))
@@ -164,17 +191,20 @@ def averaged_move(scale: float = 1.0) -> Verdict:
     Verdict: proved.
     Reference: Sun et al. 2023, App. C.1.2, Lemma C.4, eq. (22).
     """
-    clients, beta, factor = Clients.of([1, "1/2", "-1/2"], [1, -2, 3]), Fraction(1, 3), Fraction(str(scale))
+    clients, beta, factor = Clients.of([1, "1/2", "-1/2"], [1, -2, 3]), Fraction(2, 5), Fraction(str(scale))
+    m, wt, b, lam, g, step = sp.symbols("m w_t beta sum_lambda_i sum_g_i step")
+    names = {step: r"\mathbb E[\bar w^{t+1}]-\mathbb E[\bar w^t]", b: r"\beta"}
+    rule = formula(step, "==", -b / m * g, names | {g: r"\sum_{i\in[m]}\mathbb E[\nabla\mathcal F_i(\tilde w_i^t)]"})
     moves: dict[str, str] = {}
     for n in (1, 2, 3):
         for rounds in range(3):
-            move, right = _mean_move(clients, beta, n, rounds)
-            if move != factor * right:
-                return refuted({"n": n, "round": rounds, "left": move, "right": factor * right})
+            move, slope = _mean_move(clients, beta, n, rounds)
+            left, right = exact_sides(rule, {step: move, b: beta, m: clients.m, g: slope})
+            if left != factor * right:
+                return refuted({"n": n, "round": rounds, "left": left, "right": factor * right})
             moves[f"n = {n}, round {rounds}"] = str(move)
-    m, wt, b, lam, g = sp.symbols("m w_t beta sum_lambda_i sum_g_i")
     virtual = m * wt - b * (g - lam)  # sum of w_tilde_i = w_t - beta (g_i - lambda_i)
-    proof = identity((virtual - m * wt) / m - b * lam / m, -b * g / m, label="conditional mean")
+    proof = identity((virtual - m * wt) / m - b * lam / m, rule.right, label="conditional mean")
     return Verdict("proved", {"certificate": f"{proof}; exact on {len(moves)} enumerated cases", "mean_moves": moves})
 
 
@@ -191,10 +221,16 @@ def global_move(scale: float = 1.0) -> Verdict:
     """
     clients, beta = Clients.of([1, 1], [1, -2]), Fraction(1, 4)
 
+    n, move, v = sp.symbols("n move v", positive=True)
+    squares, pairs = sp.symbols("squares pairs", nonnegative=True)
+    bound = formula(move, "<=", v, {move: r"\mathbb E\|\bar w^{t+1}-\bar w^t\|^2", v: "v^t"})
+    cohort = {move: (n * squares - pairs) / n**2, v: squares / n}  # sums over the active clients, in expectation
+    proof = identity(bound.room.subs(cohort), pairs / n**2, label="v - E|move|^2, pairs the sum over them")
+
     def sides(n: int) -> tuple[Fraction, Fraction]:
         state = State.start(2)
         virtual, bar = virtual_models(clients, state, beta), averaged(state, beta)
         moves = [(sum(chosen) / n - bar) ** 2 for chosen in combinations(virtual, n)]
-        return sum(moves) / len(moves), square_mean(virtual, bar)
+        return exact_sides(bound, {"move": sum(moves) / len(moves), "v": square_mean(virtual, bar)})
 
-    return tight_bound(scale, sides, {"n": 1}, f"{lagrange(MEAN_SQUARE)}, divided by n^2")
+    return tight_bound(scale, sides, {"n": 1}, f"{lagrange(MEAN_SQUARE)}, divided by n^2; {proof}")
