@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 import sympy as sp
 
 from theory.kit.exact import fractions_of, mp, mpf
+from theory.kit.formula import Formula, formula
 from theory.kit.search import worst_ratio
 from theory.kit.symbolic import identity
 from theory.kit.verdict import BY_CONSTRUCTION, Verdict, check
 from theory.sun2023.common import refuted, repaired, replay_of
 from theory.sun2023.figures import bars, numbers
 from theory.sun2023.networks import digits_network, relu_change
+
+layers, L_n, G, d, w, sigma = sp.symbols("L L_n G d w sigma", positive=True)
+epsilon = sp.Symbol("epsilon", positive=True)
+SIZE = r"\|w_l\|"  # of a layer
 
 
 def _text(sides: tuple) -> dict[str, str]:
@@ -74,8 +80,8 @@ def _pac_bayes_sides(example: Mapping[str, Any]) -> tuple[dict, Any, Any]:
 MEMORY = {"N": 10**7, "D": 10**4, "p": "1/20", "eps": 1}
 
 
-def _linear_bound_ratio(x: np.ndarray) -> float:
-    """Risk gap over the complexity term of (34): linear classifier on the sphere, Gaussian prior."""
+def _linear_bound_ratio(term: Callable[..., float], x: np.ndarray) -> float:
+    """Risk gap over the complexity term of (34), term(KL, D, p): linear classifier on the sphere, Gaussian prior."""
     size, d, p = round(30 * np.exp(abs(x[0]))), 5, 0.05
     rng = np.random.default_rng(abs(int(x[3] * 1e6)))
     data = rng.standard_normal((size, d))
@@ -87,7 +93,7 @@ def _linear_bound_ratio(x: np.ndarray) -> float:
     risk = 0.1 + 0.8 * angle
     empirical = np.mean(2 * labels * (data @ w) <= eps)
     divergence = (w @ w) / (2 * (eps / (4 * np.sqrt(d))) ** 2)
-    return (risk - empirical) / (4 * np.sqrt((divergence + np.log(6 * size / p)) / (size - 1)))
+    return (risk - empirical) / term(divergence, size, p)
 
 
 @check("sun23-lemC7", replay=replay_of(_pac_bayes_sides))
@@ -98,24 +104,47 @@ def pac_bayes_lemma() -> Verdict:
         log(6D/p))/(D-1)).
     Assumptions: the perturbation changes outputs by at most eps/4 with probability 1/2.
     Method: N = 10^7 orthonormal inputs, w the sum of y_j e_j over D = 10^4 training inputs, s tiny: training margin
-        error 0, true risk near 1/2, KL = 0 for P = law of w + s. The bound is 0.15.
+        error 0, true risk near 1/2, KL = 0 for P = law of w + s. The bound is 0.15. The repair follows from
+        McAllester's theorem for the law of w + s kept where the outputs move by at most eps/4.
     Verdict: repaired: with a prior fixed before the sample this is Lemma 1 of Neyshabur et al. (2017), searched on
         linear classifiers; it bounds the risk of the unperturbed w, while G^f of eq. (15) is at w + s.
     Reference: Sun et al. 2023, App. C.2, Lemma C.7, eq. (34).
     """
     sides = _pac_bayes_sides(MEMORY)
-    found = worst_ratio(_linear_bound_ratio, lambda rng: 1.5 * rng.normal(size=4), draws=1500, restarts=3, climb=150)
+    risk, empirical, divergence = sp.symbols("risk empirical kl", nonnegative=True)
+    size, p, kept = sp.symbols("D p kl_kept", positive=True)
+    names = {risk: r"\mathbf P(f(w)[y]\le\max_{j\ne y}f(w)[j])", empirical: r"\tilde G_\epsilon^f"}
+    names |= {divergence: r"KL(w+s\|\mathcal P)"}
+    bound = formula(risk, "<=", empirical + 4 * sp.sqrt((divergence + sp.log(6 * size / p)) / (size - 1)), names)
+    term = bound.right - empirical
+    cited = 2 * sp.sqrt(2 * (kept + sp.log(2 * size / p)) / (size - 1))
+    spare = 16 * (sp.log(3) - 1 + sp.log(2 * size / p) / 2) / (size - 1)
+    gap = term**2 - cited.subs(kept, 2 * (divergence + 1)) ** 2
+    proofs = [
+        "McAllester's theorem for the law of w + s kept where the outputs move by at most eps/4, an event of "
+        f"probability Z >= 1/2: risk <= empirical + {cited}, kl_kept its divergence, and margins of the moved and of "
+        "the unmoved predictor differ by at most eps/2 there",
+        "Z kl_kept + (1 - Z) (divergence outside) = kl + H(Z) with the entropy H(Z) <= ln 2 < 1, so kl_kept <= "
+        "(kl + 1)/Z <= 2 (kl + 1)",
+        identity(
+            sp.expand_log(sp.expand(gap)),
+            sp.expand_log(spare),
+            label="squares: term of the bound - McAllester's at kl_kept = 2 (kl + 1)",
+        )
+        + ", which is positive: ln 3 > 1 and D >= p",
+    ]
+    ratio = partial(_linear_bound_ratio, sp.lambdify((divergence, size, p), term))
+    found = worst_ratio(ratio, lambda rng: 1.5 * rng.normal(size=4), draws=1500, restarts=3, climb=150)
     if found.value > 1:
         return refuted({**MEMORY, **_text(sides)}, search=found.value)
     statement = (
-        r"For any prior $\mathcal P$ that does not depend on the sample, with probability at least $1-p$: "
-        r"$\mathbf P(f(w)[y]\le"
-        r"\max_{j\ne y}f(w)[j])\le\tilde G_\epsilon^f+4\sqrt{(KL(w+s\|\mathcal P)+\ln\frac{6D}p)/(D-1)}$."
+        r"For any prior $\mathcal P$ that does not depend on the sample, outside an event of probability $p$: "
+        f"${bound.latex}$."
     )
     return repaired(
         {**MEMORY, **_text(sides)},
         statement,
-        None,
+        "; ".join(proofs),
         found.as_evidence("linear classifiers on the sphere in R^5, Gaussian prior"),
     )
 
@@ -152,7 +181,11 @@ def perturbation_lemma() -> Verdict:
     Reference: Sun et al. 2023, App. C.2, Lemma C.8, eq. (35).
     """
     sides = _perturbation_sides(DEEP)
-    product, tau, x = sp.symbols("P tau x", positive=True)
+    product, tau, x, ratios, s, change = sp.symbols("P tau x ratios s change", positive=True)
+    tolerance = formula(s, "<=", w / layers, {s: r"\|s_l\|", w: SIZE})
+    names = {change: r"\|f(w+s,x)-f(w,x)\|", product: r"\prod_l\|w_l\|", ratios: r"\sum_l\frac{\|s_l\|}{\|w_l\|}"}
+    bound = formula(change, "<=", sp.E * L_n * product * ratios, names)
+    largest = layers * tolerance.right / w  # of x
     proofs = [
         identity((1 + tau) * (product - 1) + tau, product * (1 + tau) - 1, label="one layer"),
         identity(
@@ -160,10 +193,11 @@ def perturbation_lemma() -> Verdict:
             x * sp.exp(x),
             label="derivative of x e^x - (e^x - 1), which is 0 at 0",
         ),
+        identity(bound.right, L_n * product * ratios * sp.exp(largest), label="x e^x with e^x at the largest x"),
     ]
     found = worst_ratio(relu_change, lambda rng: rng.normal(size=2 * 3 * 4 + 2), draws=1200, restarts=3, climb=300)
     worst = {str(layers): float((2**layers - 1) / (mp.e * layers)) for layers in range(1, 9)}
-    statement = r"(35) holds for $\|s_l\|\le\frac1L\|w_l\|$."
+    statement = f"For ${tolerance.latex}$ in every layer: ${bound.latex}$."
     search = found.as_evidence("ReLU nets with 3 layers of width 2, ||s_l|| <= ||w_l||/3")
     return repaired({**DEEP, **_text(sides)}, statement, "; ".join(proofs), search, ratio_at_tau_1_by_layers=worst)
 
@@ -193,14 +227,16 @@ def discretised_weights() -> Verdict:
     Reference: Sun et al. 2023, App. C.2, definition of w^s.
     """
     sides = _cover_sides(COVER)
-    x = sp.Symbol("x", positive=True)
-    proof = identity(sp.diff(x - sp.log(1 + x), x), x / (1 + x), label="derivative of x - ln(1+x), which is 0 at 0")
-    depths = range(2, 21)
-    grid = max((1 + 1 / layers) ** (layers - 1) / np.e for layers in depths)
-    statement = r"$|\,\|w_l\|-\|w_l^s\|\,|\le\frac1L\|w_l\|$ gives $\|w_l^s\|^{L-1}\le e\|w_l\|^{L-1}$."
-    return repaired(
-        {**COVER, **_text(sides)}, statement, f"{proof}; largest ratio for L = {depths[0]}..{depths[-1]}: {grid:.4f}"
-    )
+    x, near, away = sp.symbols("x w_s away", positive=True)
+    tolerance = formula(away, "<=", w / layers, {away: r"|\,\|w_l\|-\|w_l^s\|\,|", w: SIZE})
+    bound = formula(near ** (layers - 1), "<=", sp.E * w ** (layers - 1), {near: r"\|w_l^s\|", w: SIZE})
+    grown = bound.right / bound.left.subs(near, w * sp.exp(tolerance.right / w))
+    proofs = [
+        identity(sp.diff(x - sp.log(1 + x), x), x / (1 + x), label="derivative of x - ln(1+x), which is 0 at 0"),
+        identity(sp.expand_log(sp.log(grown)), 1 / layers, label="ln(right/left) at w_s = w e^x, x = tolerance/w")
+        + ", and w_s <= w (1 + x) <= w e^x",
+    ]
+    return repaired({**COVER, **_text(sides)}, f"${tolerance.latex}$ gives ${bound.latex}$.", "; ".join(proofs))
 
 
 def _tail_sides(example: Mapping[str, Any]) -> tuple[dict, Any, Any]:
@@ -230,12 +266,12 @@ def spectral_tail() -> Verdict:
     Reference: Sun et al. 2023, App. C.2, tail inequality attributed to Tropp (2011).
     """
     sides = _tail_sides(TAIL)
-    p, ws, G, d, sigma, t = sp.symbols("p w_s G d sigma t", positive=True)
-    proof = identity(
-        (t**2 / (2 * d * sigma**2)).subs(t, p * ws / G), p**2 * ws**2 / (2 * d * sigma**2 * G**2), label="t = p w_s/G"
-    )
-    statement = r"$\mathbf P\big(G\|s_l\|/\|w_l^s\|>p\big)\le2d\exp\big(-\frac{p^2\|w_l^s\|^2}{2d\sigma_l^2G^2}\big)$"
-    return repaired({**TAIL, **_text(sides)}, statement, proof)
+    p, ws, t, chance = sp.symbols("p w_s t chance", positive=True)
+    names = {chance: r"\mathbf P(G\|s_l\|/\|w_l^s\|>p)", ws: r"\|w_l^s\|", sigma: r"\sigma_l"}
+    bound = formula(chance, "<=", 2 * d * sp.exp(-(p**2) * ws**2 / (2 * d * sigma**2 * G**2)), names)
+    cited = 2 * d * sp.exp(-(t**2) / (2 * d * sigma**2))
+    proof = identity(cited.subs(t, p * ws / G), bound.right, label="t = p w_s/G")
+    return repaired({**TAIL, **_text(sides)}, f"${bound.latex}$", proof)
 
 
 def _sigma_sides(example: Mapping[str, Any]) -> tuple[dict, Any, Any]:
@@ -252,6 +288,12 @@ def _sigma_sides(example: Mapping[str, Any]) -> tuple[dict, Any, Any]:
 UNBALANCED = {"A": 1000, "eps": 1}
 
 
+def _printed_sigma() -> Formula:
+    """The printed standard deviation."""
+    scale = 4 * sp.E**2 * layers * L_n * G ** (layers - 1)
+    return formula(sigma, "==", epsilon / (scale * sp.sqrt(2 * d * sp.log(4 * d * layers))))
+
+
 @check("sun23-sigma", replay=replay_of(_sigma_sides))
 def variance_choice() -> Verdict:
     """The variance choice needs balanced layers and a small margin.
@@ -261,22 +303,25 @@ def variance_choice() -> Verdict:
     Assumptions: G = prod ||w_l||^{1/L}.
     Method: weights 1000 and 1/1000 (G = 1): the probability is below 0.05. With ||w_l|| = G for all l the chain e L_n
         G^L L t/G = e L L_n G^{L-1} t, t = sigma sqrt(2 d ln(4dL)), equals eps/(4e), and the union bound gives 1/2.
-    Verdict: repaired: layers of equal norm (for ReLU by rescaling) and eps <= 4 e^2 L_n G^L, so that t <= G/L.
+    Verdict: repaired: layers of equal norm (for ReLU by rescaling) and eps <= 4 e^2 L_n G^L, so that t <= G/L; then
+        the change is at most eps/(4e).
     Reference: Sun et al. 2023, App. C.2, choice of sigma.
     """
     sides = _sigma_sides(UNBALANCED)
-    eps, layers, Ln, G, d = sp.symbols("epsilon L L_n G d", positive=True)
-    t = eps / (4 * sp.E**2 * layers * Ln * G ** (layers - 1))
+    own, (change, chance) = _printed_sigma(), sp.symbols("change chance", positive=True)
+    margin = formula(epsilon, "<=", 4 * sp.E**2 * L_n * G**layers)
+    moved = formula(change, "<=", epsilon / (4 * sp.E), {change: r"\max_x\|f(w+s,x)-f(w,x)\|"})
+    often = formula(chance, ">=", sp.Rational(1, 2), {chance: r"\mathbf P"})
+    t = own.right * sp.sqrt(2 * d * sp.log(4 * d * layers))  # where the union bound is 1/2
+    tail = 2 * d * sp.exp(-(t**2) / (2 * d * own.right**2))
     proofs = [
-        identity(sp.E * Ln * G**layers * layers * t / G, eps / (4 * sp.E), label="chain for equal norms"),
-        identity(
-            layers * 2 * d * sp.exp(-sp.log(4 * d * layers)), sp.Rational(1, 2), label="union bound over L layers at t"
-        ),
-        identity(t.subs(eps, 4 * sp.E**2 * Ln * G**layers), G / layers, label="t at the largest eps"),
+        identity(sp.E * L_n * G**layers * layers * t / G, moved.right, label="chain, equal norms, every |s_l| = t"),
+        identity(1 - layers * tail, often.right, label="union bound over L layers at t"),
+        identity(t.subs(epsilon, margin.right), G / layers, label="t at the largest eps"),
     ]
     statement = (
-        r"For $\|w_l\|=G$ for all $l$ and $\epsilon\le4e^2L_nG^L$ the printed $\sigma$ gives "
-        r"$\mathbf P(\max_x\|f(w+s,x)-f(w,x)\|\le\frac\epsilon4)\ge\frac12$."
+        rf"For $\|w_l\|=G$ for all $l$, ${margin.latex}$ and the printed ${own.latex}$: ${moved.latex}$ with a "
+        f"probability ${often.latex}$."
     )
     return repaired({**UNBALANCED, **_text(sides)}, statement, "; ".join(proofs))
 
@@ -303,17 +348,20 @@ def divergence_bound() -> Verdict:
     Reference: Sun et al. 2023, App. C.2, display bounding KL(w + s || P).
     """
     _, left, right = _kl_sides({"a": 2})
-    eps, layers, Ln, G, d, F = sp.symbols("epsilon L L_n G d F", positive=True)
-    sigma = eps / (4 * sp.E**2 * layers * Ln * G ** (layers - 1) * sp.sqrt(2 * d * sp.log(4 * d * layers)))
-    factor = 16 * sp.E**4 * layers**2 * Ln**2 * d * sp.log(4 * d * layers) / eps**2
-    proofs = [
-        identity(F / (2 * sigma**2), factor * G ** (2 * layers - 2) * F, label="equality"),
-        identity(
-            G ** (2 * layers - 2) * F, G ** (2 * layers) * F / G**2, label="balanced layers: prod ||w||^2 = G^(2L)"
-        ),
-    ]
-    statement = r"The display holds with equality when $\|w_l\|=G$ for all $l$, and fails in general otherwise."
-    return repaired({"a": 2, "left": left, "right": right}, statement, "; ".join(proofs))
+    frobenius, product, ratios, K = sp.symbols("F P V K", positive=True)
+    names = {
+        frobenius: r"\sum_l\|w_l\|_F^2",
+        product: r"\prod_l\|w_l\|^2",
+        ratios: r"\sum_l\frac{\|w_l\|_F^2}{\|w_l\|^2}",
+    }
+    factor = formula(K, "==", 16 * sp.E**4 * layers**2 * L_n**2 * d * sp.log(4 * d * layers) / epsilon**2)
+    display, own = formula(frobenius / (2 * sigma**2), "==", K * product * ratios, names), _printed_sigma()
+    balanced = {K: factor.right, product: G ** (2 * layers), ratios: frobenius / G**2}
+    proof = identity(display.left.subs(sigma, own.right), display.right.subs(balanced), label="display at equal norms")
+    statement = (
+        rf"${display.latex}$ with ${factor.latex}$ and ${own.latex}$ when $\|w_l\|=G$ for all $l$; in general it fails."
+    )
+    return repaired({"a": 2, "left": left, "right": right}, statement, proof)
 
 
 def complexity_floor(layers: int, width: int, size: int) -> Any:
