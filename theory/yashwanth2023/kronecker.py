@@ -7,11 +7,14 @@ from fractions import Fraction as Q
 import numpy as np
 import sympy as sp
 
-from theory.kit.exact import fractions_of
+from theory.kit.exact import DIGITS, fractions_of
+from theory.kit.formula import formula
 from theory.kit.symbolic import VARIANCE, decide_identity, identity, lagrange
 from theory.kit.verdict import Replay, Verdict, always, check, decided
 from theory.yashwanth2023.common import exact, proved, refuted, repaired, top_eigenvalue
 from theory.yashwanth2023.networks import ACTIVATIONS, Mlp, digit_batch, random_batch, random_mlp, trained_mlp
+
+Mii, Mij, Mjj, ap, aq = sp.symbols("M_ii M_ij M_jj a_p a_q", real=True)
 
 
 def matrix_of(name: str, rows: int, columns: int) -> sp.Matrix:
@@ -51,31 +54,37 @@ def matrix_preliminaries() -> Verdict:
     (21), (23) hold as printed.
     Reference: Yashwanth et al. 2024, supplement Sec. 1.2, eqs. (19)-(23).
     """
-    lam = sp.Symbol("lambda")
-    x = matrix_of("x", 3, 1)
-    polynomial = identity(
-        (x * x.T).charpoly(lam).as_expr(),
-        lam**2 * (lam - (x.T * x)[0]),
-        label="characteristic polynomial of x x^T, d = 3",
-    )
-    polynomial += "; for any d, x x^T x = (x.x) x, and x x^T v = 0 for the d - 1 dimensions of v orthogonal to x"
+    lam, det, norm = sp.Symbol("lambda"), sp.Symbol("det", real=True), sp.Symbol("norm", positive=True)
+    size = sp.Symbol("d", positive=True, integer=True)
+    names = {det: r"\det(\lambda I-xx^\top)", norm: r"\|x\|"}
+    spectrum = formula(det, "==", lam ** (size - 1) * (lam - norm**2), names)
+    polynomials = [
+        identity(
+            (x * x.T).charpoly(lam).as_expr(),
+            spectrum.right.subs({size: x.rows, norm: sp.sqrt((x.T * x)[0])}),
+            label=f"characteristic polynomial of x x^T, d = {x.rows}",
+        )
+        for x in (matrix_of("x", 3, 1), matrix_of("x", 4, 1))
+    ]
     A, B, C, D = (matrix_of(n, *s) for n, s in (("a", (2, 2)), ("b", (2, 3)), ("c", (2, 1)), ("d", (3, 2))))
     column, kron = matrix_of("e", 3, 1), sp.kronecker_product
     so_far, x, inner = sp.symbols("S x T", real=True)
     factors = identity((so_far + x) * inner, so_far * inner + x * inner, label="one more x = a_ij c_jk, T the q-sum")
-    fits = [r for r in range(1, 6) for n in range(1, 6) if n * r == n]  # rows of C needed by each side
+    rows, columns = sp.symbols("n r", positive=True)
+    fits = sp.solve(rows * columns - rows, columns)  # rows of C needed by each side
     return repaired(
         {"x": [Q(1), Q(1)], "eigenvector": [Q(1), Q(-1)], "eigenvalue": Q(0)},
-        r"$eig(xx^\top)=\{\|x\|_2^2,0,\dots,0\}$ with $d-1$ zeros; (22) for $B$ with one column; (20), (21), (23) as "
-        r"printed.",
-        polynomial,
+        f"(19) ${spectrum.latex}$, so every other eigenvalue is zero; (22) for $B$ with one column; (20), (21), "
+        "(23) as printed.",
+        *polynomials,
+        "for any d, x x^T x = (x.x) x, and x x^T v = 0 for the d - 1 dimensions of v orthogonal to x",
         "any sizes: entry ((i, p), (j, q)) of (A (x) B)^T and of A^T (x) B^T is a_ji b_qp; entry ((i, p), (k, r)) of "
         "(A (x) B)(C (x) D) is sum_jq a_ij b_pq c_jk d_qr = (sum_j a_ij c_jk)(sum_q b_pq d_qr), that of AC (x) BD, by "
         f"induction over j: {factors}; (22) for one column b: sum_j a_ij b_p c_jk = b_p (AC)_ik",
         entrywise("(20)", kron(A, B).T, kron(A.T, B.T)),
         entrywise("(21)", kron(A, B) * kron(C, D), kron(A * C, B * D)),
         entrywise("(22) with B a column", kron(A, column) * C, kron(A * C, column)),
-        f"(22): A (x) B needs C with n r rows, AC needs n, so the number r of columns of B is {sorted(set(fits))}",
+        f"(22): A (x) B needs C with n r rows, AC needs n, so the number r of columns of B is {fits}",
         "(23): with Schur forms A = U T U*, B = V S V*, (21) gives (U (x) V)*(A (x) B)(U (x) V) = T (x) S, upper "
         "triangular "
         "with the products of the eigenvalues on its diagonal",
@@ -111,13 +120,12 @@ def _require(rows: list[dict[str, float]], tolerance: float) -> None:
         raise ValueError(f"dense Hessian, power iteration and formula differ by {worst}")
 
 
-def kronecker_entries(factor: sp.Rational) -> list[Verdict]:
-    """Entries ((i, p), (j, q)) of H_W against factor * M_ij a_p a_q, those of M (x) a a^T, for any sizes of W.
+def kronecker_entries(factor: sp.Rational, product: sp.Expr = Mij * ap * aq) -> list[Verdict]:
+    """Entries ((i, p), (j, q)) of H_W against factor * product, those of M (x) a a^T, for any sizes of W.
 
     The other weights are fixed: x = W_ip and y = W_jq move z_i and z_j only, r_i and r_j hold the rest of these.
     """
-    x, y, ap, aq, ri, rj, si, sj = sp.symbols("x y a_p a_q r_i r_j s_i s_j", real=True)
-    Mii, Mij, Mjj = sp.symbols("M_ii M_ij M_jj", real=True)
+    x, y, ri, rj, si, sj = sp.symbols("x y r_i r_j s_i s_j", real=True)
 
     def taylor(zi: sp.Expr, zj: sp.Expr) -> sp.Expr:  # part of the polynomial in z_i and z_j, slopes s, Hessian M
         return si * zi + sj * zj + Mii * zi**2 / 2 + Mij * zi * zj + Mjj * zj**2 / 2
@@ -125,9 +133,9 @@ def kronecker_entries(factor: sp.Rational) -> list[Verdict]:
     apart, same = taylor(x * ap + ri, y * aq + rj), taylor(x * ap + y * aq + ri, rj)
     name = "entry ((i, p), (j, q)) of H_W = that of M (x) a a^T, vec(W) row-major, any d_l and d_{l-1}"
     cases = (
-        (f"{name}, j != i", sp.diff(apart, x, y), Mij * ap * aq),
-        ("j = i, q != p", sp.diff(same, x, y), Mii * ap * aq),
-        ("j = i, q = p", sp.diff(apart, x, 2), Mii * ap**2),
+        (f"{name}, j != i", sp.diff(apart, x, y), product),
+        ("j = i, q != p", sp.diff(same, x, y), product.subs(Mij, Mii)),
+        ("j = i, q = p", sp.diff(apart, x, 2), product.subs({Mij: Mii, aq: ap})),
     )
     return [decide_identity(left, factor * right, label=label) for label, left, right in cases]
 
@@ -146,17 +154,24 @@ def kronecker_form(scale: float = 1.0) -> Verdict:
     Verdict: proved, for row-major vec(W_l) (see man-eq42), with M_l the Hessian in z_l (see man-eq41).
     Reference: Yashwanth et al. 2024, supplement Lemma 1, eqs. (40)-(44).
     """
-    entries = kronecker_entries(sp.Rational(str(scale)))
-    if entries[-1].verdict == "refuted":
-        return entries[-1]
+    entry = sp.Symbol("entry", real=True)
+    names = {entry: r"(H_{W_l})_{(i,p),(j,q)}", Mij: "(M_l)_{ij}", ap: "(a_{l-1})_p", aq: "(a_{l-1})_q"}
+    form = formula(entry, "==", Mij * ap * aq, names)
+    entries = kronecker_entries(sp.Rational(str(scale)), form.right)
+    for decided_entry in entries:
+        if decided_entry.verdict == "refuted":
+            return decided_entry
+    digits, tolerance = {"count": 150, "features": 12}, 1e-6
     measured = {}
     for activation in ACTIVATIONS:
         network = random_mlp((4, 5, 4, 3), seed=3, activation=activation)
         measured[activation] = lemma_errors(network, 2, random_batch(4, 3, 3, seed=4))
-    measured["digits"] = lemma_errors(trained_mlp().network, 2, digit_batch(150, 12))
-    _require([row for rows in measured.values() for row in rows], 1e-6)
+    measured["digits"] = lemma_errors(trained_mlp().network, 2, digit_batch(**digits))
+    _require([row for rows in measured.values() for row in rows], tolerance)
     steps = [entry.evidence["certificate"] for entry in entries]
-    return proved(*steps, "M symmetric: equality of mixed second derivatives", margin=1.0, measured=measured)
+    symmetric = "M symmetric: equality of mixed second derivatives"
+    settings = {"digits": digits, "tolerance": tolerance}
+    return proved(*steps, symmetric, margin=1.0, measured=measured, settings=settings)
 
 
 def _replay_eq41(evidence) -> Replay:
@@ -190,14 +205,29 @@ def which_hessian() -> Verdict:
     first, second, x, y, h = sp.symbols("j_ki j_lm u_i u_m h_kl", real=True)
     w, a = sp.symbols("w a", real=True)
     curved = sp.simplify(sp.diff(sp.tanh(w * a), w, 2))
-    network = random_mlp((4, 5, 4, 3), seed=3)
-    inputs, labels = random_batch(4, 3, 1, seed=4)
+    drawn = {"widths": (4, 5, 4, 3), "seed": 3}
+    batch = {"dimension": 4, "classes": 3, "count": 1, "seed": 4}
+    network, (inputs, labels) = random_mlp(**drawn), random_batch(**batch)
     shapes = [list(network.output_hessian(layer, inputs, labels).shape) for layer in (1, 2, 3)]
+    own, mixed, mean_i, mean_j, s, si, sj, sij = sp.symbols("M m_ij m_i m_j s s_i s_j s_ij", positive=True)
+    names = {
+        own: "(M_l)_{ij}",
+        mixed: r"\sum_cp_cJ_{ci}J_{cj}",
+        mean_i: r"\big(\sum_cp_cJ_{ci}\big)",
+        mean_j: r"\big(\sum_cp_cJ_{cj}\big)",
+    }
+    form = formula(own, "==", mixed - mean_i * mean_j, names)
+    total = sp.log(s + si * x + sj * y + sij * x * y)  # of exp(logits + J u), the terms that d^2/dx dy needs
     return repaired(
         {"hidden": [Q(1), Q(1)], "W2": [[Q(2), Q(0)], [Q(0), Q(2)]], "softmax": [Q(1, 2), Q(1, 2)]},
-        r"$M_l=\nabla^2_{z_l}\mathcal L^i$; for piecewise-linear activations "
-        r"$M_l=J_l^\top(\mathrm{diag}(p)-pp^\top)J_l$ with "
-        r"$J_l=\partial z/\partial z_l$, and only $M_L$ is the Hessian in the logits.",
+        r"$M_l$ is the Hessian of a sample's loss in $z_l$; for piecewise-linear activations "
+        rf"$M_l=J^\top(\mathrm{{diag}}(p)-pp^\top)J$ with $J=\partial z/\partial z_l$, in entries ${form.latex}$, and "
+        "only $M_L$ is the Hessian in the logits.",
+        identity(
+            sp.diff(total, x, y).subs({x: 0, y: 0}),
+            form.right.subs({mixed: sij / s, mean_i: si / s, mean_j: sj / s}),
+            label="entry (i, j) of the Hessian of log sum_c exp, p_c = exp/s, any number of classes",
+        ),
         identity(
             x * (first * h * second) * y,
             (first * x) * h * (second * y),
@@ -210,6 +240,8 @@ def which_hessian() -> Verdict:
         shapes_of_M_l=shapes,
         shape_of_logit_hessian=[3, 3],
         second_derivative_tanh=str(curved),
+        network=drawn,
+        batch=batch,
     )
 
 
@@ -290,18 +322,24 @@ def definiteness() -> Verdict:
     Reference: Yashwanth et al. 2024, supplement Lemma 1 and Theorem 5.
     """
     z = sp.Symbol("z", real=True)
-    value = sp.diff(sp.log(1 + sp.exp(-sp.tanh(z))), z, 2).subs(z, sp.Rational(-3, 2)).evalf(50)
+    value = sp.diff(sp.log(1 + sp.exp(-sp.tanh(z))), z, 2).subs(z, sp.Rational(-3, 2)).evalf(DIGITS)
     if not value < 0:
         raise ValueError("the tanh example is not negative")
+    square, mean, pairs = sp.symbols("square mean pairs", real=True)
+    form = formula(square - mean**2, ">=", 0, {square: r"\sum_ip_iu_i^2", mean: r"\big(\sum_ip_iu_i\big)"})
+    flat = form.attained_at({square: 4, mean: 2})
+    spread = identity(form.room.subs(square, mean**2 + pairs), pairs, label="room, pairs the sum over pairs")
     worst = smallest_output_eigenvalues()
     if min(worst["relu"], worst["leaky_relu"]) < -1e-12:
         raise ValueError("a piecewise-linear network has a negative eigenvalue")
     return proved(
         "symmetry: equality of mixed second derivatives",
         f"u.(diag(p) - p p^T) u = sum p_i u_i^2 - (sum p_i u_i)^2, x_i here u_i: {lagrange(VARIANCE)}",
+        f"{spread} >= 0",
         "with J u in place of u this is u.M_l u >= 0",
         f"tanh, logits (tanh z, 0), label 1: M(-3/2) = {sp.N(value, 12)} < 0",
         smallest_eigenvalue=worst,
+        attained_where_every_u_i_is_2=flat,
     )
 
 
@@ -318,23 +356,36 @@ def per_sample_top(scale: float = 1.0) -> Verdict:
     and the printed value is too small: lambda_max = max(lambda_max(M_l), 0) ||a||^2.
     Reference: Yashwanth et al. 2024, supplement eq. (49).
     """
-    factor = exact(scale)
-    if factor != 1:  # M = [1], a = (1, 1): eigenvalues of a a^T are 2 and 0
-        return refuted({"M": [[1]], "a": [1, 1], "top_eigenvalue": 2, "scaled_formula": 2 * factor})
-    rows = lemma_errors(trained_mlp().network, 4, digit_batch(150, 12))
-    _require(rows, 1e-6)
-    top, m, norm, row, inner = sp.symbols("t m_i a2 v2 c", real=True)
+    factor, (H, top, m, row, inner) = exact(scale), sp.symbols("H t m_i v2 c", real=True)
+    norm = sp.Symbol("norm", positive=True)
+    names = {H: r"\lambda_{\max}(H_{W_l})", top: r"\lambda_{\max}(M_l)", norm: r"\|a_{l-1}\|"}
+    form = formula(H, "==", top * norm**2, names)
+    M, a = sp.diag(3, 2), sp.Matrix([1, 2])
+    seen = max(sp.kronecker_product(M, a * a.T).eigenvals())
+    _, right = form.at({H: seen, top: max(M.eigenvals()), norm: a.norm()})
+    instance = {"M": str(M.tolist()), "a": str(list(a)), "top_eigenvalue": str(seen)}
+    if seen != sp.sympify(factor) * right:
+        return refuted({**instance, "scaled_formula": str(sp.sympify(factor) * right)})
+    digits, tolerance = {"count": 150, "features": 12}, 1e-6
+    rows = lemma_errors(trained_mlp().network, 4, digit_batch(**digits))
+    _require(rows, tolerance)
     return proved(
         "v.(M (x) a a^T)v = sum_i m_i c_i^2 for v = vec(V), V written in an orthonormal eigenbasis of M with "
         "eigenvalues m_i: c_i = v_i.a, v_i the rows of V",
         identity(
-            top * norm * row - m * inner**2,
-            top * (norm * row - inner**2) + (top - m) * inner**2,
-            label="row i of t |a|^2 |V|^2 - v.(M (x) a a^T)v, a2 = |a|^2, v2 = |v_i|^2, c = c_i, t = lambda_max(M)",
+            form.right * row - m * inner**2,
+            top * (norm**2 * row - inner**2) + (top - m) * inner**2,
+            label="row i of t |a|^2 |V|^2 - v.(M (x) a a^T)v, norm = |a|, v2 = |v_i|^2, c = c_i, t = lambda_max(M)",
         ),
         f"summed over i it is >= 0, for t >= 0 by man-M-psd, t >= m_i, and {lagrange('a = v_i, b = a')}",
-        identity(m * norm**2, m * norm * norm, label="attained where V has only row i, v_i = a, m_i = t: |V|^2 = a2"),
+        identity(
+            m * norm**4,
+            form.right.subs(top, m) * norm**2,
+            label="attained where V has only row i, v_i = a, m_i = t: c = |V|^2 = |a|^2",
+        ),
         margin=1.0,
         measured=rows,
+        settings={"digits": digits, "tolerance": tolerance},
+        instance=instance,
         tanh_case={"M": [[-1]], "a": [1, 1], "top_eigenvalue": 0, "printed_formula": -2},
     )
