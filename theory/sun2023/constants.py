@@ -11,6 +11,7 @@ import numpy as np
 import sympy as sp
 
 from theory.kit.exact import fractions_of
+from theory.kit.formula import Formula, formula
 from theory.kit.statement import slack
 from theory.kit.symbolic import NotProved, identity, nonnegative
 from theory.kit.tables import table
@@ -19,14 +20,19 @@ from theory.sun2023 import lyapunov
 from theory.sun2023.common import refuted, repaired, replay_of
 from theory.sun2023.figures import bars, cells_of
 
-L, B, M, N = sp.symbols("L b m n", positive=True)  # b = beta L
-THETA = sp.Symbol("theta", positive=True)  # n/m
+L, B, M, N, BETA, P = sp.symbols("L b m n beta p", positive=True)  # b = beta L
+THETA, ZETA = sp.Symbol("theta", positive=True), sp.Symbol("zeta", real=True)  # theta = n/m
 
 
 def coefficients(L: Any, b: Any, m: Any, n: Any) -> tuple[Any, Any]:
     """(p, q) that solve (29)-(30), for numbers or symbols; beta = b/L."""
     p = L * (1 + 2 * b) / 2 / (1 + 60 * b**2 - 216 * m * b**2 / n)
-    return p, 36 * p * b**2 * (2 * m - n) / n
+    return p, q_of(p, b, m, n)
+
+
+def q_of(p: Any, b: Any, m: Any, n: Any) -> Any:
+    """q that solves (30) for given p."""
+    return 36 * p * b**2 * (2 * m - n) / n
 
 
 def repaired_coefficients(L: Any, b: Any, m: Any, n: Any) -> tuple[Any, Any]:
@@ -37,9 +43,14 @@ def repaired_coefficients(L: Any, b: Any, m: Any, n: Any) -> tuple[Any, Any]:
     return p, 36 * p * b**2 / slack
 
 
-def zeta_of(b: Fraction, m: Fraction, n: Fraction) -> Fraction:
+def zeta_of(b: Any, m: Any, n: Any) -> Any:
     """zeta = 1/2 - 12 p beta at L = 1."""
     return Fraction(1, 2) - 12 * coefficients(1, b, m, n)[0] * b
+
+
+def largest_beta() -> Formula:
+    """The printed limit of the step size."""
+    return formula(sp.Symbol("beta_max", positive=True), "==", sp.sqrt(N) / (6 * sp.sqrt(6 * M) * L))
 
 
 def _system_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fraction]:
@@ -68,18 +79,18 @@ def coefficient_system(scale: float = 1.0) -> Verdict:
     on_delta, on_v = (2 * M - 2 * N) / (2 * M - N), (6 * M - 2 * N) / (2 * M - N)
     system = [p * (1 - 12 * B**2) - L * (1 + 2 * B) / 2 - q * on_v, q - 36 * p * B**2 - q * on_delta]
     solution = sp.solve(system, [p, q], dict=True)[0]
-    printed_p = L * (1 + 2 * B) / 2 / (1 + 60 * B**2 - sp.Rational(str(scale)) * 216 * M * B**2 / N)
+    printed_p, _ = coefficients(L, BETA * L, sp.Rational(str(scale)) * M, N)
+    own_p, own_q = formula(P, "==", printed_p), formula(sp.Symbol("q", positive=True), "==", q_of(P, BETA * L, M, N))
     _, left, right = _system_sides(SYSTEM)
     try:
         proofs = [
-            identity(solution[p], printed_p, label="p"),
-            identity(solution[q], 36 * printed_p * B**2 * (2 * M - N) / N, label="q with the factor p"),
+            identity(solution[p], own_p.right.subs(BETA, B / L), label="p"),
+            identity(solution[q], own_q.right.subs({P: solution[p], BETA: B / L}), label="q with the factor p"),
         ]
     except NotProved as error:
         return refuted({**(error.point or {}), "left": str(error.difference), "right": 0})
-    return repaired(
-        {**SYSTEM, "left": left, "right": right}, r"$q=\frac{36p(2m-n)\beta^2L^2}n$, $p$ as printed", "; ".join(proofs)
-    )
+    statement = f"${own_q.latex}$; ${own_p.latex}$ as printed."
+    return repaired({**SYSTEM, "left": left, "right": right}, statement, "; ".join(proofs))
 
 
 @check("sun23-beta-pos", mutations=((1.1, "refuted"), (0.9, "proved")))
@@ -93,18 +104,22 @@ def positive_constants(scale: float = 1.0) -> Verdict:
     Verdict: proved.
     Reference: Sun et al. 2023, App. C.1.2, after the solution of (29)-(30).
     """
-    factor = Fraction(str(scale)) ** 2
-    share = Fraction(1, 100)
-    denominator = 1 + 60 * factor * share / 216 - factor
-    if denominator <= 0:
-        return refuted({"n/m": share, "b^2": factor * share / 216, "left": 0, "right": denominator})
-    at_limit = (1 + 60 * B**2 - 216 * M * B**2 / N).subs(N, 216 * M * B**2)
-    proof = identity(at_limit, 60 * B**2, label="denominator of p at the limit n = 216 m b^2")
+    limit, region = largest_beta(), formula(BETA**2 * L**2 * (216 * M / N - 60), "<", 1)
+    tried = {"n/m": Fraction(1, 100), "b": sp.Rational(str(scale)) * limit.right.subs({L: 1, N: 1, M: 100})}
+    left, right = region.at({BETA: tried["b"], L: 1, N: 1, M: 100})
+    if left >= right:
+        return refuted({**tried, "b": str(tried["b"]), "left": str(left), "right": str(right)})
+    p, _ = coefficients(L, BETA * L, M, N)
+    exact = identity(region.room, L * (1 + 2 * BETA * L) / 2 / p, label="right - left is the denominator of p")
+    at_limit = identity(
+        region.room.subs(BETA, limit.right), 60 * limit.right**2 * L**2, label="at the limit it is 60 beta^2 L^2"
+    )
     return Verdict(
         "proved",
         {
-            "certificate": f"{proof}; for fixed m/n it decreases in b, so below the limit it is larger and positive",
-            "tested_at": {"n/m": str(share), "denominator": str(denominator)},
+            "certificate": f"{exact}; {at_limit}; for fixed m/n it is linear in b^2 and 1 at b = 0, so positive up "
+            "to the limit, and q has the sign of p for n <= m",
+            "tested_at": {"n/m": str(tried["n/m"]), "denominator": str(right - left)},
         },
     )
 
@@ -119,7 +134,7 @@ def _zeta_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fraction]:
     )
 
 
-ZETA = {"b": "1/15", "m": 1, "n": 1}
+INSIDE = {"b": "1/15", "m": 1, "n": 1}
 
 
 def largest_step(theta: float) -> float:
@@ -128,39 +143,42 @@ def largest_step(theta: float) -> float:
     return (-12 + sqrt(144 + 4 * a)) / (2 * a)
 
 
-def repaired_step_certificate() -> str:
-    """Certificate that b <= theta/24 gives zeta >= 1/8 with the repaired recursion, for every theta in (0, 1]."""
-    u = sp.Symbol("u", nonnegative=True)
-    p, _ = repaired_coefficients(1, B, 1 / THETA, sp.Integer(1))
-    denominator = 1 - 84 * B**2 - 72 * B**2 * (2 - THETA) / THETA**2
-    form = identity(p, (1 + 2 * B) / 2 / denominator, label="repaired p/L")
-    needed = sp.expand((denominator - 16 * B - 32 * B**2).subs(B, THETA / 24))  # zeta >= 1/8 iff this is >= 0
-    sign = nonnegative(sp.together(needed.subs(THETA, 1 / (1 + u))))
-    claim = "zeta >= 1/8 iff D - 16 b - 32 b^2 >= 0, which decreases in b and at b = theta/24, theta = 1/(1+u)"
-    return f"{form}; {claim}: {sign}"
-
-
-def zeta_at_the_limit() -> str:
-    """zeta at the printed limit b^2 = n/(216 m), for every participation."""
-    p = (1 + 2 * B) / 2 / (1 + 60 * B**2 - 216 * B**2 / THETA)
-    at_limit = (sp.Rational(1, 2) - 12 * p * B).subs(THETA, 216 * B**2)
-    return identity(at_limit, sp.Rational(3, 10) - 1 / (10 * B), label="zeta at the printed limit n/m = 216 b^2") + (
-        ", below -1 for n <= m, where 1/b >= sqrt(216) > 14"
+def repaired_step() -> tuple[Formula, Formula, str]:
+    """The step sizes that the repaired recursion admits, the zeta that they leave, and the certificate of both."""
+    step = formula(BETA, "<=", N / (24 * M * L))
+    least = formula(ZETA, ">=", sp.Rational(1, 8))
+    denominator = (1 + 2 * B) / 2 / P  # of p/L
+    room = least.room.subs(ZETA, sp.Rational(1, 2) - 12 * P * B) * denominator
+    needed = identity(
+        room, 3 * denominator / 8 - 6 * B - 12 * B**2, label="(zeta - bound) D, D = (1 + 2 b)/(2 p), L = 1"
     )
+    own = {P: repaired_coefficients(1, B, 1 / THETA, sp.Integer(1))[0]}
+    at_edge = sp.factor(room.subs(own).subs(B, (step.right * L).subs({N: THETA * M})))
+    sign = identity(at_edge, (1 + (1 - THETA) * (107 + 29 * THETA)) / 384, label="at the largest b, theta = n/m")
+    slope = sp.diff(sp.expand(denominator.subs(own)), B)
+    falls = nonnegative(-slope, shift={THETA: 1 / (1 + sp.Symbol("u", nonnegative=True))})
+    return step, least, f"{needed}; D decreases in b: {falls} for theta = 1/(1+u); {sign} > 0 for theta <= 1"
 
 
-def printed_step_is_admitted() -> str:
-    """The printed limit meets the conditions of the proved theorem where n^2 >= 8m/27 (kappa <= 1/n)."""
-    limit = {lyapunov.beta: sp.sqrt(lyapunov.theta / 216) / lyapunov.L, lyapunov.kappa: 1 / N}
+def zeta_at_the_limit() -> tuple[Formula, str]:
+    """zeta at the printed limit, for every participation."""
+    value = formula(ZETA, "==", (3 - 6 * sp.sqrt(6 * M / N)) / 10)
+    proof = identity(zeta_of(largest_beta().right * L, M, N), value.right, label="zeta at the printed limit")
+    return value, f"{proof}, below -1 for n <= m, where 6 sqrt(6 m/n) > 14"
+
+
+def printed_step_is_admitted() -> tuple[Formula, str]:
+    """Where the printed limit meets the conditions of the proved theorem (kappa <= 1/n)."""
+    admitted = formula(N**2, ">=", sp.Rational(8, 27) * M)
+    beta = largest_beta().right.subs(L, lyapunov.L)
+    limit = {lyapunov.beta: beta, lyapunov.kappa: 1 / N, lyapunov.theta: N / M}
     root, cohort = (slack(own).subs(limit, simultaneous=True) for own in (lyapunov.ROOT, lyapunov.COHORT))
-    return "; ".join(
-        (
-            "printed limit in the conditions of sun23-thm4.1: beta L <= 1/sqrt(216) < 1/9",
-            identity(root, sp.Rational(25, 27) * lyapunov.theta, label="theta - 16 (beta L)^2"),
-            identity(cohort.subs(lyapunov.theta, N / M), (N**2 - 8 * M / 27) / M**2, label="cohort, kappa <= 1/n")
-            + ", >= 0 for n^2 >= 8m/27",
-        )
+    proofs = (
+        "printed limit in the conditions of sun23-thm4.1: beta L <= 1/sqrt(216) < 1/9",
+        identity(root, sp.Rational(25, 27) * N / M, label="theta - 16 (beta L)^2"),
+        identity(cohort * M**2, admitted.room, label="m^2 times the cohort's condition, kappa <= 1/n"),
     )
+    return admitted, "; ".join(proofs)
 
 
 @check(
@@ -176,22 +194,22 @@ def gradient_coefficient(scale: float = 1.0) -> Verdict:
     Assumptions: p from (29)-(30), 1 <= n <= m.
     Method: zeta > 0 iff (216 m/n - 36) b^2 + 12 b < 1, b = beta L. At n = m and b = 1/15 < 0.0680, zeta = -0.98.
         ``scale`` multiplies the limit; at 0.7 of it the condition is proved for all n/m.
-    Verdict: repaired: b below the positive root; with the repaired Lemma C.6, beta <= n/(24 m L) gives zeta >= 1/8. At
-        the printed limit zeta = (3 - 6 sqrt(6m/n))/10 is negative for every n and m; the proof fails there, the theorem
-        need not.
+    Verdict: repaired: b below the positive root, where p > 0 (beyond that both signs turn); with the repaired Lemma
+        C.6, beta <= n/(24 m L) gives zeta >= 1/8. At the printed limit zeta = (3 - 6 sqrt(6m/n))/10 is negative for
+        every n and m; the proof fails there, the theorem need not.
     Reference: Sun et al. 2023, App. C.1.2, text before eq. (31); Theorem 4.1.
     """
     u = sp.Symbol("u", nonnegative=True)
     b = sp.Rational(str(scale)) / (1 + u) / sp.sqrt(216)  # theta = 1/(1+u)^2
-    region = 1 - 12 * b - (216 * (1 + u) ** 2 - 36) * b**2
+    exact = formula((216 * M / N - 36) * BETA**2 * L**2 + 12 * BETA * L, "<", 1)
     try:
-        sign = nonnegative(sp.together(region))
+        sign = nonnegative(sp.together(exact.room.subs({BETA: b / L, N: M / (1 + u) ** 2})))
         return Verdict(
             "proved", {"certificate": f"1 - 12 b - (216/theta - 36) b^2 at scale {scale} of the limit: {sign}"}
         )
     except NotProved:
         pass
-    example = {**ZETA, "b": Fraction(str(scale)) * Fraction(1, 15)} if scale <= 1 else ZETA
+    example = {**INSIDE, "b": Fraction(str(scale)) * Fraction(1, 15)} if scale <= 1 else INSIDE
     _, left, right = _zeta_sides(example)
     steps = {
         str(t): {
@@ -202,13 +220,20 @@ def gradient_coefficient(scale: float = 1.0) -> Verdict:
         }
         for t in (0.05, 0.1, 0.5, 1.0)
     }
-    statement = (
-        r"$\zeta>0$ iff $(\frac{216m}n-36)b^2+12b<1$, $b=\beta L$ (printed Lemma C.6); with the repaired Lemma C.6 "
-        r"$\beta\le\frac n{24mL}$ gives $\zeta\ge\frac18$. At the printed limit $\zeta=\frac1{10}(3-6\sqrt{6m/n})<0$ "
-        r"for every $n\le m$. The theorem does not need $\zeta$: with the duals' errors in the Lyapunov function "
-        r"(sun23-thm4.1) the printed limit is admitted wherever $n^2\ge\frac8{27}m$"
+    p, _ = coefficients(1, BETA * L, M, N)
+    region = identity(
+        zeta_of(BETA * L, M, N) * (1 + 2 * BETA * L) / p, exact.room, label="2 zeta times the denominator of p"
     )
-    certificate = f"{repaired_step_certificate()}; {zeta_at_the_limit()}; {printed_step_is_admitted()}"
+    step, least, own = repaired_step()
+    value, at_limit = zeta_at_the_limit()
+    admitted, theorem = printed_step_is_admitted()
+    statement = (
+        rf"Where $p$ is positive, $\zeta$ is so iff ${exact.latex}$ (printed Lemma C.6); with the repaired Lemma C.6 "
+        rf"${step.latex}$ gives ${least.latex}$. At the printed limit ${value.latex}$, which is negative for every "
+        r"$n\le m$. The theorem does not need $\zeta$: with the duals' errors in the Lyapunov function, as in the "
+        f"repaired theorem, the printed limit is admitted wherever ${admitted.latex}$."
+    )
+    certificate = "; ".join([region, own, at_limit, theorem])
     return repaired({**example, "left": left, "right": right}, statement, certificate, steps=steps)
 
 
@@ -243,11 +268,11 @@ def radius_coefficient() -> Verdict:
     Verdict: repaired: (1 + 30 p beta) beta L^2 r^2.
     Reference: Sun et al. 2023, App. C.1.2, display after eq. (29).
     """
-    beta, p, r = sp.symbols("beta p r", positive=True)
-    whole = beta * L**2 * r**2 + 30 * p * beta**2 * L**2 * r**2
-    proof = identity(whole, (1 + 30 * p * beta) * beta * L**2 * r**2, label="sum of the two terms")
+    r = sp.Symbol("r", positive=True)
+    whole = formula(BETA * L**2 * r**2 + 30 * P * BETA**2 * L**2 * r**2, "==", (1 + 30 * P * BETA) * BETA * L**2 * r**2)
+    proof = identity(whole.left, whole.right, label="sum of the two terms")
     _, left, right = _radius_sides(RADIUS)
-    return repaired({**RADIUS, "left": left, "right": right}, r"$(1+30p\beta)\beta L^2r^2$", proof)
+    return repaired({**RADIUS, "left": left, "right": right}, f"${whole.latex}$", proof)
 
 
 def _q_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fraction]:
@@ -268,11 +293,12 @@ def q_bound() -> Verdict:
     Verdict: repaired: q <= 72 p m b^2/n.
     Reference: Sun et al. 2023, App. C.1.2, text before eq. (31).
     """
-    p = sp.Symbol("p", positive=True)
-    slack = 72 * p * M * B**2 / N - 36 * p * (2 * M - N) * B**2 / N
-    proof = identity(slack, 36 * p * B**2, label="72 p m b^2/n - q")
+    q = sp.Symbol("q", positive=True)
+    bound = formula(q, "<=", 72 * P * M * BETA**2 * L**2 / N)
+    room = bound.room.subs({q: q_of(P, B, M, N), BETA: B / L})
+    proof = identity(room, 36 * P * B**2, label="right - q")
     _, left, right = _q_sides(SYSTEM)
-    return repaired({**SYSTEM, "left": left, "right": right}, r"$q\le\frac{72pm\beta^2L^2}n$", f"{proof} >= 0")
+    return repaired({**SYSTEM, "left": left, "right": right}, f"${bound.latex}$", f"{proof} >= 0")
 
 
 @check(

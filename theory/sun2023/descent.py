@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import combinations, pairwise
 from math import comb, prod, sqrt
 from typing import Any
@@ -397,18 +398,15 @@ def divergence_full_participation(scale: float = 1.0) -> Verdict:
     m, x, bar, sum_x, sum_x2 = sp.symbols("m x_i bar sum_x sum_x2", real=True)
     sums, mean = {x: sum_x, x**2: sum_x2}, sum_x / m
     bound = formula(delta, "<=", v, NAMES)
+    models, centre = [Fraction(2), Fraction(-2)], Fraction(0)
+    point = {"delta": square_mean(models, sum(models) / len(models)), "v": square_mean(models, centre)}
+    bound.attained_at(point)
     gap = bound.room.subs({v: total((x - bar) ** 2, sums, m) / m, delta: total((x - mean) ** 2, sums, m) / m})
     label = "v - delta per coordinate, any m: mean of (x_i - bar)^2 - (x_i - mean)^2, x_i = w_tilde_i, bar = w_bar^t"
     proof = identity(gap, (mean - bar) ** 2, label=label)
     factor = Fraction(str(scale)) * 4
-    point = {"w_tilde": [2, -2], "w_bar": 0}
-
-    def sides(w_tilde: list[int], w_bar: int) -> tuple[Fraction, Fraction]:
-        values = [Fraction(a) for a in w_tilde]
-        spreads = {"delta": square_mean(values, sum(values) / len(values)), "v": square_mean(values, Fraction(w_bar))}
-        return exact_sides(bound, spreads)
-
-    return tight_bound(factor, sides, point, f"{proof} >= 0, expectations keep the sign: delta <= v <= {factor} v")
+    text = f"{proof} >= 0, expectations keep the sign: delta <= v <= {factor} v"
+    return tight_bound(factor, partial(exact_sides, bound), point, text)
 
 
 def _descent_ratio(x: np.ndarray, scale: float, n: int, allowed: Callable[..., float]) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -27,8 +28,8 @@ from theory.sun2023.common import (
 )
 
 
-def exact_sides(bound: Formula, values: Mapping[Any, Any]) -> tuple[Fraction, Fraction]:
-    """Both sides of a formula at rational values of its symbols."""
+def exact_sides(bound: Formula, **values: Any) -> tuple[Fraction, Fraction]:
+    """Both sides of a formula at rational values of its symbols, by name."""
     left, right = bound.at(values)
     return Fraction(str(left)), Fraction(str(right))
 
@@ -48,13 +49,12 @@ def squared_sum(scale: float = 1.0) -> Verdict:
     whole, squares, pairs = sp.symbols("whole squares pairs", nonnegative=True)
     names = {whole: r"\mathbb E\|\sum_kx_k\|^2", squares: r"\sum_k\mathbb E\|x_k\|^2"}
     bound = formula(whole, "<=", K * squares, names)
+    x = [2, 2, 2]
+    point = {"K": len(x), "whole": sum(x) ** 2, "squares": sum(a * a for a in x)}
+    bound.attained_at(point)
     proof = identity(bound.room.subs(whole, K * squares - pairs), pairs, label="right - left, pairs the sum over them")
     text = f"{lagrange(MEAN_SQUARE)}; {proof}; expectations keep the sign"
-
-    def sides(x: list[int]) -> tuple[Fraction, Fraction]:
-        return exact_sides(bound, {"K": len(x), "whole": sum(x) ** 2, "squares": sum(a * a for a in x)})
-
-    return tight_bound(scale, sides, {"x": [2, 2, 2]}, text)
+    return tight_bound(scale, partial(exact_sides, bound), point, text)
 
 
 @check("sun23-lemC2", mutations=((0.9, "refuted"), (1.1, "proved")))
@@ -73,12 +73,10 @@ def young_inequality(scale: float = 1.0) -> Verdict:
     whole = sp.Symbol("whole", nonnegative=True)
     names = {x: r"\|x\|", y: r"\|y\|", whole: r"\|x+y\|"}
     bound = formula(whole**2, "<=", (1 + 1 / c) * x**2 + (1 + c) * y**2, names)
+    point = {"whole": 6 + 3, "x": 6, "y": 3, "c": 2}
+    bound.attained_at(point)
     proof = identity(bound.room.subs(whole, x + y), (x - c * y) ** 2 / c, label="slack per coordinate")
-
-    def sides(x: int, y: int, c: int) -> tuple[Fraction, Fraction]:
-        return exact_sides(bound, {"whole": x + y, "x": x, "y": y, "c": c})
-
-    return tight_bound(scale, sides, {"x": 6, "y": 3, "c": 2}, proof)
+    return tight_bound(scale, partial(exact_sides, bound), point, proof)
 
 
 def _inner_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fraction]:
@@ -105,9 +103,11 @@ def inner_product_bound() -> Verdict:
     inner, apart = sp.Symbol("inner", real=True), sp.Symbol("apart", nonnegative=True)
     names = {inner: r"\langle x,y\rangle", x: r"\|x\|", y: r"\|y\|", apart: r"\|x-y\|"}
     whole = formula(inner, "==", x**2 / 2 + y**2 / 2 - apart**2 / 2, names)
+    seen = whole.holds_at({inner: 33, x: 5, y: 13, apart: 8 * sp.sqrt(2)})  # (3, 4) and (-5, 12)
     proof = identity(x * y, whole.right.subs(apart, x - y), label="per coordinate")
     _, left, right = _inner_sides(INNER)
-    return repaired({**INNER, "left": left, "right": right}, f"${whole.latex}$", proof)
+    example = {**INNER, "left": left, "right": right}
+    return repaired(example, f"${whole.latex}$", proof, at_3_4_and_minus5_12=seen)
 
 
 @check("sun23-lemC3-use", mutations=((0.9, "refuted"), (1.1, "proved")))
@@ -124,13 +124,15 @@ def inner_product_step(scale: float = 1.0) -> Verdict:
     inner, apart = sp.Symbol("inner", real=True), sp.Symbol("apart", nonnegative=True)
     names = {inner: r"\langle a,b\rangle", a: r"\|a\|", apart: r"\|b-a\|"}
     bound = formula(-inner, "<=", apart**2 / 2 - a**2 / 2, names)
+    point = {"inner": 0, "a": 2, "apart": 2}  # b = 0
+    bound.attained_at(point)
     proof = identity(bound.room.subs({inner: a * b, apart: b - a}), b**2 / 2, label="slack")
 
-    def sides(a: int, b: int) -> tuple[Fraction, Fraction]:  # |a|^2/2 added to both
-        left, right = exact_sides(bound, {"inner": a * b, "a": a, "apart": abs(b - a)})
-        return left + Fraction(a * a, 2), right + Fraction(a * a, 2)
+    def sides(**values: int) -> tuple[Fraction, Fraction]:  # |a|^2/2 added to both
+        left, right = exact_sides(bound, **values)
+        return left + Fraction(values["a"] ** 2, 2), right + Fraction(values["a"] ** 2, 2)
 
-    return tight_bound(scale, sides, {"a": 2, "b": 0}, proof)
+    return tight_bound(scale, sides, point, proof)
 
 
 @check("sun23-eq20", mutations=((0.9, "refuted"), (1.1, "refuted")))
@@ -199,7 +201,7 @@ def averaged_move(scale: float = 1.0) -> Verdict:
     for n in (1, 2, 3):
         for rounds in range(3):
             move, slope = _mean_move(clients, beta, n, rounds)
-            left, right = exact_sides(rule, {step: move, b: beta, m: clients.m, g: slope})
+            left, right = exact_sides(rule, step=move, beta=beta, m=clients.m, sum_g_i=slope)
             if left != factor * right:
                 return refuted({"n": n, "round": rounds, "left": left, "right": factor * right})
             moves[f"n = {n}, round {rounds}"] = str(move)
@@ -225,12 +227,13 @@ def global_move(scale: float = 1.0) -> Verdict:
     squares, pairs = sp.symbols("squares pairs", nonnegative=True)
     bound = formula(move, "<=", v, {move: r"\mathbb E\|\bar w^{t+1}-\bar w^t\|^2", v: "v^t"})
     cohort = {move: (n * squares - pairs) / n**2, v: squares / n}  # sums over the active clients, in expectation
-    proof = identity(bound.room.subs(cohort), pairs / n**2, label="v - E|move|^2, pairs the sum over them")
 
     def sides(n: int) -> tuple[Fraction, Fraction]:
         state = State.start(2)
         virtual, bar = virtual_models(clients, state, beta), averaged(state, beta)
         moves = [(sum(chosen) / n - bar) ** 2 for chosen in combinations(virtual, n)]
-        return exact_sides(bound, {"move": sum(moves) / len(moves), "v": square_mean(virtual, bar)})
+        return sum(moves) / len(moves), square_mean(virtual, bar)
 
+    bound.attained_at(dict(zip((move, v), sides(1), strict=True)))
+    proof = identity(bound.room.subs(cohort), pairs / n**2, label="v - E|move|^2, pairs the sum over them")
     return tight_bound(scale, sides, {"n": 1}, f"{lagrange(MEAN_SQUARE)}, divided by n^2; {proof}")

@@ -10,13 +10,14 @@ import numpy as np
 import sympy as sp
 
 from theory.kit.exact import fractions_of, mp, mpf
+from theory.kit.formula import formula
 from theory.kit.symbolic import identity, nonnegative
 from theory.kit.verdict import BY_CONSTRUCTION, Verdict, check
 from theory.sun2023 import lyapunov
 from theory.sun2023.common import Clients, State, advance, repaired, replay_of, virtual_models
-from theory.sun2023.constants import THETA
+from theory.sun2023.constants import BETA, THETA, L, M, N, largest_beta, repaired_step
 from theory.sun2023.runs import NoisyClient, simulated_average
-from theory.sun2023.theorem import NOISE, repaired_bound_certificate
+from theory.sun2023.theorem import NOISE, appendix_bound
 
 RATE = {**{key: NOISE[key] for key in ("beta", "eta", "K", "sigma2", "w0")}, "early": 50, "late": 5000}
 
@@ -104,35 +105,53 @@ def linear_speedup() -> Verdict:
     Reference: Sun et al. 2023, Remark 4.2.
     """
     _, left, right = _speedup_sides(SPEEDUP)
-    m, n, size, kappa, beta = sp.symbols("m n L kappa_r beta", positive=True)
-    limit = sp.sqrt(n) / (6 * sp.sqrt(6 * m) * size)
-    at_limit, closed = _delta_term(m, n, limit, size), 2 * sp.sqrt(6) * size * sp.sqrt(m / n)
-    proofs = [
-        identity(_delta_term(m, n, beta, size), 72 * m * beta * size**2 / n, label="factor of delta^0 at fixed beta"),
-        identity(at_limit, closed, label="factor of delta^0, beta at its limit"),
-        identity(n * 3 * beta * size * kappa / n / beta, 3 * size * kappa, label="kappa_r term times n"),
+    kappa, *factors = sp.symbols("kappa_r A_f A_r A_delta", positive=True)
+    names = dict(zip(factors, ("A_f", r"A_r", r"A_\delta"), strict=True))
+    printed = 1 / BETA, 3 * BETA * L * kappa / N / BETA, _delta_term(M, N, BETA, L)
+    fixed = [
+        formula(factor, "==", term, names)
+        for factor, term in zip(factors, (1 / BETA, 3 * L * kappa / N, 72 * M * BETA * L**2 / N), strict=True)
     ]
+    limit = largest_beta()
+    widest = [
+        formula(factors[0], "==", 6 * sp.sqrt(6) * L * sp.sqrt(M / N), names),
+        formula(factors[2], "==", 2 * sp.sqrt(6) * L * sp.sqrt(M / N), names),
+    ]
+    at_limit = [term.subs(BETA, limit.right) for term in printed]
+    proofs = [
+        *(identity(term, own.right, label=f"{own.left}, fixed beta") for term, own in zip(printed, fixed, strict=True)),
+        identity(at_limit[0], widest[0].right, label="A_f, beta at its limit"),
+        identity(at_limit[2], widest[1].right, label="A_delta, beta at its limit"),
+    ]
+    first, second, third = (own.latex for own in fixed)
     statement = (
-        r"At fixed $\beta$ the $\kappa_r$ and $\delta^0$ terms are $\propto1/n$; at the largest admissible "
-        r"$\beta$ the $\delta^0$ "
-        r"term is $\propto n^{-1/2}$ and the $\kappa_f$ term $\propto\sqrt{m/n}$."
+        rf"The terms of $\kappa_f$, $\kappa_r$ and $\delta$ in $\zeta T$ times (14) have the factors ${first}$, "
+        rf"${second}$ and ${third}$ at fixed $\beta$; at the largest admissible one, ${limit.latex}$, they are "
+        rf"${widest[0].latex}$ and ${widest[1].latex}$ for $\kappa_f$ and $\delta$."
     )
     return repaired({**SPEEDUP, "left": left, "right": right}, statement, "; ".join(proofs))
 
 
 def _relation_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fraction]:
     """Printed residual of Remark 4.3 for client 0 in round 1 of a full-participation run (left) against 0."""
+    run, beta = _round(example), fractions_of(example["beta"])
+    size = Clients.of(example["curvature"], example["centre"]).L
+    return (
+        {"beta < 1/L": beta * size < 1, "exact solves": BY_CONSTRUCTION},
+        run["g"] - run["g_old"] + (run["w"] - run["w_old"]) / beta,
+        Fraction(0),
+    )
+
+
+def _round(example: Mapping[str, Any]) -> dict[str, Fraction]:
+    """Round 1 of that run: gradients and models of client 0 in it and before, the server's model, beta."""
     clients, beta = Clients.of(example["curvature"], example["centre"]), fractions_of(example["beta"])
     state = State.start(clients.m, 1)
     before = virtual_models(clients, state, beta)
     state = advance(state, before, range(clients.m), beta)
     after = virtual_models(clients, state, beta)
-    slope = clients.gradients(after)[0] - clients.gradients(before)[0]
-    return (
-        {"beta < 1/L": beta * clients.L < 1, "exact solves": BY_CONSTRUCTION},
-        slope + (after[0] - before[0]) / beta,
-        Fraction(0),
-    )
+    slopes = {"g": clients.gradients(after)[0], "g_old": clients.gradients(before)[0]}
+    return slopes | {"w": after[0], "w_old": before[0], "w_t": state.w, "beta": beta}
 
 
 RELATION = {"curvature": [1, "1/2"], "centre": [1, -2], "beta": "1/4"}
@@ -150,14 +169,15 @@ def consecutive_models() -> Verdict:
     Reference: Sun et al. 2023, Remark 4.3.
     """
     _, left, right = _relation_sides(RELATION)
-    g, old, w, wt, beta = sp.symbols("g g_old w w_t beta", positive=True)
+    g, old, w, wt, lam = sp.symbols("g g_old w w_t lam", real=True)
+    names = {g: r"\nabla\mathcal F_i(w_i^t)", old: r"\nabla\mathcal F_i(w_i^{t-1})", w: "w_i^t", wt: "w^t"}
+    relation = formula(g - old + (w - wt) / BETA, "==", 0, names)
+    seen = relation.holds_at(_round(RELATION))
     proof = identity(
-        (g - sp.Symbol("lam") + (w - wt) / beta).subs(sp.Symbol("lam"), old),
-        g - old + (w - wt) / beta,
-        label="lam_i = grad F_i(w_i^{t-1})",
+        (g - lam + (w - wt) / BETA).subs(lam, old), relation.left, label="(13) at lam_i = grad F_i(w_i^{t-1})"
     )
-    statement = r"$\nabla\mathcal F_i(w_i^t)-\nabla\mathcal F_i(w_i^{t-1})+\frac1\beta(w_i^t-w^t)=0$"
-    return repaired({**RELATION, "left": left, "right": right}, statement, proof)
+    example = {**RELATION, "left": left, "right": right}
+    return repaired(example, f"${relation.latex}$", proof, repaired_relation_in_that_round=seen)
 
 
 def _spread_sides(example: Mapping[str, Any]) -> tuple[dict, Fraction, Fraction]:
@@ -185,25 +205,26 @@ def local_consistency() -> Verdict:
         positive constant for all t. For exact solves, r = 0 and the repaired theorem's conditions, Lemmas C.5 and C.6
         give `delta^t <= (A + 36 b^2 B/(1 - 12 b^2)) delta^{t-1} + const E||grad f||^2` with a factor below 1 at b =
         theta/24.
-    Verdict: repaired.
+    Verdict: repaired, for f bounded below (f = w has the gradient 1 for ever).
     Reference: Sun et al. 2023, Remark 4.3.
     """
     _, left, right = _spread_sides(SPREAD)
     u = sp.Symbol("u", nonnegative=True)
-    theta, b = THETA, THETA / 24
+    step, _, positive = repaired_step()
+    theta, b = THETA, (step.right * L).subs(N, THETA * M)
     gap = theta / (2 - theta) * (1 - 12 * b**2) - 36 * b**2 * (
         2 * theta / (2 - theta) + 2 / theta
     )  # (1 - A)(...) - 36 b^2 B
     sign = nonnegative(sp.together(sp.simplify((gap / theta).subs(theta, 1 / (1 + u)))))
     text = (
-        f"contraction factor below 1 at b = theta/24, theta = 1/(1+u) (and for smaller b): {sign}; the "
-        f"squared gradients are "
-        f"summable by the repaired theorem with r = 0, so delta^t -> 0 and E||grad f(w_bar^t)||^2 -> 0. "
-        f"{repaired_bound_certificate()}"
+        f"contraction factor below 1 at the largest b, theta = n/m = 1/(1+u) (and for smaller b): {sign}; the squared "
+        f"gradients are summable by (31) repaired, with r = 0, so delta^t -> 0 and E||grad f(w_bar^t)||^2 -> 0. "
+        f"{appendix_bound()[2]}; {positive}"
     )
     statement = (
-        r"For exact local solves, $r=0$, $\lambda_i^0=\nabla f_i(w^0)$, $\lambda^0$ their mean, "
-        r"$\beta\le\frac n{24mL}$: $\frac1m\sum_i\mathbb E"
-        r"\|w_i^t-\bar w^{t+1}\|^2\to0$ and $\mathbb E\|\nabla f(\bar w^t)\|^2\to0$."
+        r"For $f$ bounded below, exact local solves without perturbation, duals that start as "
+        rf"$\lambda_i=\nabla f_i(w)$ at the first model, $\lambda$ their mean, and ${step.latex}$: the mean squared "
+        r"distance of the local models from the next averaged model $\bar w$, and the mean squared gradient of $f$ at "
+        r"$\bar w$, tend to zero."
     )
     return repaired({**SPREAD, "left": left, "right": right}, statement, text)

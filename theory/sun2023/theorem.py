@@ -10,58 +10,71 @@ import numpy as np
 import sympy as sp
 
 from theory.kit.exact import fractions_of, mp, mpf
-from theory.kit.symbolic import identity, nonnegative
+from theory.kit.formula import Formula, formula
+from theory.kit.symbolic import identity
 from theory.kit.verdict import BY_CONSTRUCTION, Verdict, always, check
 from theory.sun2023 import lyapunov
 from theory.sun2023.common import Clients, State, averaged, repaired, replay_of, virtual_models
 from theory.sun2023.constants import (
-    THETA,
+    BETA,
+    ZETA,
     B,
     L,
+    M,
+    N,
+    P,
     coefficients,
+    q_of,
     repaired_coefficients,
-    repaired_step_certificate,
+    repaired_step,
     zeta_of,
 )
 from theory.sun2023.runs import Averages, NoisyClient, averages, project_averages
 
+kappa_f, delta0, r, q = sp.symbols("kappa_f delta0 r q", positive=True)
+rounds, average = sp.Symbol("T", positive=True), sp.Symbol("average", nonnegative=True)
+NAMES = {average: r"\frac1T\sum_{t=1}^T\mathbb E\|\nabla f(\bar w^t)\|^2", delta0: r"\delta^0"}
 
-def repaired_bound_certificate() -> str:
-    """Composition of the paper's own lemmas, repaired, for exact solves and lambda_i^0 = grad f_i(w^0), lambda^0 their
-    mean: average <= (8/(beta T)) (kappa_f + (3L/32) delta^0) + 16 L^2 r^2 for beta <= n/(24mL)."""
-    p, q, beta, v, dn, dp, g, r, fn, fp = sp.symbols("p q beta v delta_t delta_p g r f_next f_t", positive=True)
-    on_delta, on_v = sp.symbols("A B", positive=True)
-    descent = fn - fp - beta * L**2 * r**2 - L * (1 + 2 * beta * L) / 2 * v + beta / 2 * g
-    local = (1 - 12 * beta**2 * L**2) * v - 30 * beta**2 * L**2 * r**2 - 36 * beta**2 * L**2 * dp - 12 * beta**2 * g
-    drift = dn - on_delta * dp - on_v * v
-    total = sp.expand(descent + p * local + q * drift)
-    solved = {p: (L * (1 + 2 * beta * L) / 2 + q * on_v) / (1 - 12 * beta**2 * L**2)}
-    target = fn + q * dn - fp - (36 * p * beta**2 * L**2 + q * on_delta) * dp
-    target += (beta / 2 - 12 * p * beta**2) * g - (1 + 30 * p * beta) * beta * L**2 * r**2
-    summed = identity(total.subs(solved), target.subs(solved), label="(26) + p (27) + q (28) with (29)")
-    size, u = sp.symbols("z u", nonnegative=True)  # p beta <= 1/32 follows from zeta >= 1/8
-    bounds = [
-        identity(
-            sp.Rational(1, 2) - 12 * (sp.Rational(1, 32) - size),
-            sp.Rational(1, 8) + 12 * size,
-            label="zeta >= 1/8 iff p beta <= 1/32",
-        ),
-        nonnegative(sp.Rational(2) - (1 + 30 * (sp.Rational(1, 32) - sp.Rational(1, 32) / (1 + u)))),
-    ]
-    p_value, q_value = repaired_coefficients(L, B, 1 / THETA, sp.Integer(1))
-    ratio = identity(q_value, 36 * p_value * B**2 * (2 - THETA) / THETA, label="q with 1 - A = theta/(2 - theta)")
-    largest = 36 * B * L / 32 * 2 / THETA  # p <= L/(32 b) and 2 - theta <= 2 in the line before
-    last = identity(largest.subs(B, THETA / 24), 3 * L / 32, label="q at most 3L/32 for b <= theta/24")
-    return "; ".join(
-        [
-            "sun23-lemC4, lemC5 (with lemC5-run), lemC6 repaired, eq26",
-            summed,
-            repaired_step_certificate(),
-            *bounds,
-            ratio,
-            last,
-        ]
+
+def appendix_bound() -> tuple[Formula, Formula, str, str]:
+    """(31) with the weights that summing gives, zeta of Theorem 4.1, the certificate, and where it is sharp.
+
+    The paper's own lemmas for exact solves and lambda_i^0 = grad f_i(w^0), lambda^0 their mean, Lemma C.6 repaired; p
+    and q solve (29)-(30).
+    """
+    weight = formula(ZETA, "==", sp.Rational(1, 2) - 12 * P * BETA)
+    bound = formula(
+        average,
+        "<=",
+        (kappa_f + q * delta0) / (ZETA * BETA * rounds) + (1 + 30 * P * BETA) * L**2 * r**2 / ZETA,
+        NAMES,
     )
+    v, dn, dp, g, fn, fp, last, least = sp.symbols("v delta_t delta_p g f_next f_t delta_T f_min", positive=True)
+    b2, half = BETA**2 * L**2, L * (1 + 2 * BETA * L) / 2
+    on_delta, on_v = 1 - 36 * P * b2 / q, (P * (1 - 12 * b2) - half) / q  # (30) and (29), solved for them
+    descent = fn - fp - BETA * L**2 * r**2 - half * v + BETA / 2 * g
+    local = (1 - 12 * b2) * v - 30 * b2 * r**2 - 36 * b2 * dp - 12 * BETA**2 * g
+    drift = dn - on_delta * dp - on_v * v
+    over_rounds = {r: sp.sqrt(rounds) * r, g: rounds * average, dn: dp + last - delta0}  # dp, v: their sums
+    summed = (descent + P * local + q * drift).subs(over_rounds, simultaneous=True)
+    gain = sp.expand(summed).coeff(average) / (BETA * rounds)
+    proofs = [identity(gain, weight.right, label="zeta, 1/(beta T) times the factor of the average in the sum over t")]
+    # an instance where every lemma holds with equality, the last model is a minimiser and its divergence is 0
+    sharp = {L: 3, BETA: sp.Rational(1, 5), P: sp.Rational(1, 6), q: 7, rounds: 11, r: 2, delta0: 5, fp: 9, fn: 4}
+    sharp |= {least: 4, last: 0, dp: 1, v: 1}
+    sharp |= {average: sp.solve(summed.subs(sharp), average)[0], ZETA: gain.subs(sharp), kappa_f: 5}
+    seen = f"{bound.attained_at(sharp)} at {sharp}"
+    room = sp.expand(ZETA * BETA * rounds * bound.room).subs({kappa_f: fp - least, ZETA: weight.right})
+    label = "zeta beta T (right - left) and the sum over t of (26) + p (27) + q (28), which is <= 0"
+    proofs += [identity(sp.expand(room + summed), fn - least + q * last, label=label)]
+    own_p, own_q = repaired_coefficients(L, B, M, N)
+    own_delta, own_v = (2 * M - 2 * N) / (2 * M - N), 2 * N / (2 * M - N) + 2 * M / N
+    proofs += [
+        identity(own_p * (1 - 12 * B**2), L * (1 + 2 * B) / 2 + own_q * own_v, label="(29), repaired"),
+        identity(own_q, 36 * own_p * B**2 + own_q * own_delta, label="(30), repaired"),
+    ]
+    text = "; ".join(["sun23-lemC4, lemC5 (with lemC5-run), lemC6 repaired, eq26", *proofs])
+    return bound, weight, text, seen
 
 
 def disagreeing_duals(rounds: int) -> dict[str, Any]:
@@ -260,22 +273,20 @@ def appendix_inequality() -> Verdict:
     Assumptions: exact local solves, ||s_hat_i^t|| <= r (all that the proof uses of the perturbation).
     Method: f = w^2/2, s_hat = r: w = -r is a fixed point with squared gradient r^2, the right side tends to 0.003
         r^2. Telescoping gives the r^2 term the weight 1/zeta as well, and sun23-rterm gives beta instead of beta^2.
-    Verdict: repaired; the sum runs over t = 1..T although the text adds from 0 to T-1.
+    Verdict: repaired, for beta <= n/(24mL), which keeps p and zeta (of Theorem 4.1) positive; the sum runs over t =
+        1..T although the text adds from 0 to T-1.
     Reference: Sun et al. 2023, App. C.1.2, eq. (31).
     """
     _, left, right = _stationary_sides(STATIONARY)
-    zeta, c, first, last, rounds = sp.symbols("zeta c phi_1 phi_end T", positive=True)
-    summed = identity(
-        (first - last + rounds * c) / (zeta * rounds), (first - last) / (zeta * rounds) + c / zeta, label="telescoped"
-    )
+    step, least, positive = repaired_step()
+    bound, weight, proof, seen = appendix_bound()
     statement = (
-        r"$\frac1T\sum_{t=1}^T\mathbb E\|\nabla f(\bar w^t)\|^2\le\frac1{\zeta T}(\kappa_f+q\delta^0)+"
-        r"\frac1\zeta(1+30p\beta)\beta L^2r^2$, $\zeta=\frac\beta2-12p\beta^2$, $(p,q)$ from (29)-(30) with "
-        r"the repaired Lemma C.6, exact local solves, $\lambda_i^0=\nabla f_i(w^0)$ and $\lambda^0$ their mean"
+        rf"For ${step.latex}$, exact local solves and duals that start as $\lambda_i=\nabla f_i(w)$ at the first "
+        rf"model, $\lambda$ their mean: ${bound.latex}$, ${weight.latex}$ (so ${least.latex}$), $(p,q)$ from (29)-(30) "
+        "with the repaired Lemma C.6."
     )
-    return repaired(
-        {**STATIONARY, "left": left, "right": right}, statement, f"{summed}; {repaired_bound_certificate()}"
-    )
+    example = {**STATIONARY, "left": left, "right": right}
+    return repaired(example, statement, f"{proof}; {positive}", lemmas_with_equality=seen)
 
 
 @check("sun23-thm4.1-units", replay=replay_of(_scaled_sides))
@@ -332,20 +343,27 @@ def theorem_from_appendix() -> Verdict:
     Reference: Sun et al. 2023, Theorem 4.1 eq. (14) against App. eq. (31).
     """
     _, left, right = _radius_term_sides(RADIUS_TERM)
-    p, beta, kappa, n, m, rounds, zeta, d = sp.symbols("p beta kappa_r n m T zeta delta0", positive=True)
-    derived = (1 + 30 * p * beta) * beta * L**2 * (16 * kappa**2 / (n * rounds)) / (zeta * beta)
-    printed = 3 * beta * L * kappa / n / (zeta * beta * rounds)
-    q_term = 36 * p * beta**2 * L**2 * (2 * m - n) / n * d
-    proofs = [
-        identity(derived / printed, 16 * (1 + 30 * p * beta) * L * kappa / 3, label="kappa_r terms, derived/printed"),
-        identity(
-            q_term / (m / n * 72 * beta**2 * L**2 * d),
-            p * (2 * m - n) / (2 * m),
-            label="delta^0 terms, derived/printed",
-        ),
-    ]
-    statement = (
-        r"$\frac1{\zeta\beta T}\big[\kappa_f+\frac{16}n(1+30p\beta)\beta "
-        r"L^2\kappa_r^2+\frac{36p(2m-n)}n\beta^2L^2\delta^0\big]$"
+    kappa = sp.Symbol("kappa_r", positive=True)
+    bracket = (
+        kappa_f
+        + 16 / N * (1 + 30 * P * BETA) * BETA * L**2 * kappa**2
+        + 36 * P * (2 * M - N) / N * BETA**2 * L**2 * delta0
     )
-    return repaired({**RADIUS_TERM, "left": left, "right": right}, statement, "; ".join(proofs))
+    whole = formula(average, "<=", bracket / (ZETA * BETA * rounds), NAMES)
+    radius = formula(r, "==", 4 * kappa / sp.sqrt(N * rounds))
+    summed, _, behind, _ = appendix_bound()
+    own = {r: radius.right, q: q_of(P, BETA * L, M, N)}
+    proof = identity(summed.right.subs(own), whole.right, label="(31) at this r and q")
+    terms = sp.expand(whole.right * ZETA * BETA * rounds)
+    printed = {kappa: 3 * BETA * L * kappa / N, delta0: 72 * M * BETA**2 * L**2 * delta0 / N}
+    ratios = {
+        str(name): str(sp.factor(sum(t for t in sp.Add.make_args(terms) if t.has(name)) / term))
+        for name, term in printed.items()
+    }
+    return repaired(
+        {**RADIUS_TERM, "left": left, "right": right},
+        f"With ${radius.latex}$ and $q$ from (29)-(30) the summed inequality becomes ${whole.latex}$.",
+        proof,
+        summed_inequality=behind,
+        derived_over_printed=ratios,
+    )
