@@ -6,11 +6,36 @@ from fractions import Fraction as Q
 
 import sympy as sp
 
-from theory.fan2024.common import proved, refuted, repaired
+from theory.fan2024.common import lesam_path, proved, refuted, repaired
 from theory.fan2024.runs import evaluation_offsets, largest_difference, path, quadratic_clients
 from theory.kit.exact import fractions_of
+from theory.kit.formula import Formula, formula
 from theory.kit.symbolic import identity
 from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, always, check
+
+w, eta_l, eta_g, rho, turn, slope = sp.symbols("W eta_l eta_g rho turn slope", real=True)
+point, after, moves = sp.symbols("point after moves", real=True)
+
+
+def local_rules(before: str, next_: str) -> tuple[Formula, Formula, str]:
+    """Algorithm 1's perturbed point and local step, indices as given, and both in a round of FedLESAM on F = w^2/2."""
+    names = {w: f"w_{{i,{before}}}", point: rf"\tilde w_{{i,{before}}}", after: f"w_{{i,{next_}}}", eta_l: r"\eta_l"}
+    names |= {turn: rf"\delta_{{i,{before}}}", slope: rf"\nabla F_i(\tilde w_{{i,{before}}},\xi)"}
+    perturbed = formula(point, "==", w + rho * turn, names)
+    step = formula(after, "==", w - eta_l * slope, names)
+    start, end = lesam_path(Q(5), Q(3, 2), Q(1, 7), 1)
+    shifted = perturbed.at({w: start, rho: Q(3, 2), turn: -1})[1]  # the direction of 0 - w^0
+    return perturbed, step, step.holds_at({after: end, w: start, eta_l: Q(1, 7), slope: shifted})
+
+
+def server_rule(count: str) -> tuple[Formula, str]:
+    """The server line with the mean over ``count`` clients, and a round of the project's: gradients h_i w, one step."""
+    clients, curvature, start = sp.Symbol(count, positive=True), [1.0, 0.5, 0.25], 8
+    names = {after: "w^{t+1}", w: "w^t", eta_g: r"\eta_g", moves: rf"\sum_{{i=1}}^{count}(w^t-w_{{i,E}}^t)"}
+    rule = formula(after, "==", w - eta_g * moves / clients, names)
+    oracle = quadratic_clients([[h] for h in curvature], [[0.0]] * 3)
+    end = Q(float(path("fedavg", oracle, [start], 3, 1, lr=1.0, server_lr=1.5)[1, 0]))
+    return rule, rule.holds_at({after: end, w: start, eta_g: Q(3, 2), clients: 3, moves: start * Q(sum(curvature))})
 
 
 @check("fan24-alg1-fedavg")
@@ -25,15 +50,17 @@ def no_radius_is_fedavg() -> Verdict:
     Verdict: proved. Read literally, 0 * (0/0) is undefined when w_old = w^t; with unit(0) = 0 there is no exception.
     Reference: Fan et al. 2024, Algorithm 1, Sec. 4.2.
     """
-    w, eta, rho, u = sp.symbols("w eta rho u", real=True)
     g = sp.Function("g")
-    step = w - eta * g(w + rho * u)
-    certificate = identity(step.subs(rho, 0), w - eta * g(w), label="one local step at rho = 0")
+    perturbed, rule, run = local_rules("k", "k+1")
+    step = rule.right.subs(slope, g(perturbed.right))
+    certificate = identity(step.subs(rho, 0), w - eta_l * g(w), label="one local step at rho = 0")
     gaps = {name: largest_difference((name, {"rho": 0.0}), ("fedavg", {})) for name in ("fedlesam", "fedsam")}
     if any(gaps.values()):
         return refuted({"rho": 0, **gaps})
     return proved(
-        f"{certificate}; the server line is shared, so all iterates agree by induction", project_runs_differ_by=gaps
+        f"{certificate}; the server line is shared, so all iterates agree by induction",
+        project_runs_differ_by=gaps,
+        exact_step=run,
     )
 
 
@@ -68,9 +95,9 @@ def server_sum_or_mean() -> Verdict:
     step ten times too long and diverges on a quadratic where the mean halves the distance in every round.
     Reference: Fan et al. 2024, Algorithm 1 last line; Sec. 2.3 step 4.
     """
-    w, eta_g, K, models = sp.symbols("w eta_g K sum_w_i", positive=True)
-    steps = K * w - models  # sum of w - w_i
-    certificate = identity(w - eta_g * steps, w - K * eta_g * steps / K, label="sum with eta_g = mean with K eta_g")
+    rule, run = server_rule("K")
+    K = sp.Symbol("K", positive=True)
+    certificate = identity(w - eta_g * moves, rule.right.subs(eta_g, K * eta_g), label="printed = mean with K eta_g")
     factors = {str(k): float(abs(1 - k * Q(1, 2))) for k in range(1, 11)}
     count = 10
     clients = quadratic_clients([[1.0]] * count, [[0.0]] * count)
@@ -81,9 +108,9 @@ def server_sum_or_mean() -> Verdict:
     return repaired(
         _replay_server,
         {"w": 1, "eta_g": 1, "eta_l": Q(1, 2), "K": count, "rounds": 3},
-        r"$w^{t+1}=w^t-\eta_g\frac1K\sum_{i=1}^K(w^t-w_{i,E}^t)$; the printed sum equals it with $K\eta_g$ in place "
-        r"of $\eta_g$.",
+        rf"${rule.latex}$; the printed sum equals it with $K\eta_g$ in place of $\eta_g$.",
         certificate,
+        project_round=run,
         contraction_of_the_sum_by_K=factors,
         project_runs=runs,
     )
@@ -142,20 +169,19 @@ def local_update_of_the_appendix() -> Verdict:
     before the one where delta_k was added.
     Reference: Fan et al. 2024, App. B.1, local update.
     """
-    eta = sp.Symbol("eta", real=True)
-    g = sp.Function("g")
+    g, models, shift = sp.Function("g"), sp.Function("w"), sp.Function("delta")
     k = sp.Symbol("k", integer=True)
-    path, shift = sp.Function("w"), sp.Function("delta")
-    algorithm = path(k) - eta * g(path(k) + shift(k))  # w_{k+1} of Algorithm 1
-    appendix = path(k - 1) - eta * g(path(k - 1) + shift(k - 1))  # w_k with the index of wt corrected
+    perturbed, rule, run = local_rules("k-1", "k")
+    algorithm = models(k) - eta_l * g(models(k) + shift(k))  # w_{k+1} of Algorithm 1
+    appendix = rule.right.subs(slope, g(perturbed.right)).subs({w: models(k - 1), turn: shift(k - 1) / rho})
     certificate = identity(algorithm.subs(k, k - 1), appendix, label="Algorithm 1 with k -> k-1")
-    cycle = identity(eta / 2 - eta, -eta / 2, label="normalised descent on w^2/2 from eta/2 returns -eta/2")
+    cycle = identity(eta_l / 2 - eta_l, -eta_l / 2, label="normalised descent on w^2/2 from eta/2 returns -eta/2")
     return repaired(
         _replay_local,
         {"w": -1, "eta": Q(1, 10)},
-        r"$\tilde w_{i,k-1}=w_{i,k-1}+\rho\delta_{i,k}$, $w_{i,k}=w_{i,k-1}-\eta_l\nabla F_i(\tilde "
-        r"w_{i,k-1},\xi_{i,k})$.",
+        f"${perturbed.latex}$, ${rule.latex}$.",
         f"{certificate}. {cycle}",
+        exact_step=run,
     )
 
 
@@ -180,16 +206,14 @@ def server_update_of_the_appendix() -> Verdict:
     Verdict: repaired. As printed F increases by (1 + eta_g eta_l L)^2 per round; with w^t - w_i it is Sec. 2.3.
     Reference: Fan et al. 2024, App. B.1, server update.
     """
-    w, a = sp.symbols("w a", positive=True)
+    a, N = sp.symbols("a N", positive=True)
     local = w - a * w
+    rule, run = server_rule("N")
     wrong = identity(w - (local - w), (1 + a) * w, label="printed sign, a = eta_l L, eta_g = 1")
-    right = identity(w - (w - local), (1 - a) * w, label="sign of Sec. 2.3")
-    return repaired(
-        _replay_server_sign,
-        {"w": 1, "eta_l": Q(1, 10), "eta_g": 1},
-        r"$w^{t+1}=w^t-\eta_g\frac1N\sum_{i=1}^N(w^t-w_{i,E}^t)$.",
-        f"{right}; {wrong}",
-    )
+    right = identity(rule.right.subs({eta_g: 1, moves: N * (w - local)}), (1 - a) * w, label="sign of Sec. 2.3")
+    start = {"w": 1, "eta_l": Q(1, 10), "eta_g": 1}
+    certificate = f"{right}; {wrong}"
+    return repaired(_replay_server_sign, start, f"${rule.latex}$.", certificate, project_round=run)
 
 
 @check("fan24-lem2-lesam")
@@ -204,8 +228,13 @@ def lesam_perturbation_is_constant() -> Verdict:
     Verdict: proved.
     Reference: Fan et al. 2024, App. B.2, Lemma 2.
     """
-    old, w, rho, k, xi = sp.symbols("w_old w rho k xi", real=True)
-    delta = rho * (old - w) / sp.sqrt((old - w) ** 2)
+    old, shift, k, xi = sp.symbols("Old delta k xi", real=True)
+    size = sp.Symbol("size", positive=True)
+    names = {shift: r"\delta_{i,k}", old: r"w_i^{old}", w: "w^t", size: r"\|w_i^{old}-w^t\|"}
+    rule = formula(shift, "==", rho * (old - w) / size, names)
+    start, middle, end = lesam_path(Q(5), Q(3, 2), Q(1, 7), 2)  # end = middle - (middle + delta)/7
+    seen = {old: start, w: middle, size: abs(start - middle), rho: Q(3, 2), shift: 7 * (middle - end) - middle}
+    delta = rule.right.subs(size, sp.sqrt((old - w) ** 2))
     certificate = "; ".join(identity(sp.diff(delta, s), 0, label=f"d delta / d {s}") for s in (k, xi))
     radius = 0.3
     offsets = evaluation_offsets(rho=radius)
@@ -213,5 +242,5 @@ def lesam_perturbation_is_constant() -> Verdict:
     if spread > 1e-12:
         return refuted({"left": spread, "right": 0})
     turns = {str(at): str(delta.subs(at)) for at in ({old: 1, w: 0}, {old: 0, w: 1})}
-    found = {"spread_in_the_project": spread, "radius_in_the_project": radius}
+    found = {"spread_in_the_project": spread, "radius_in_the_project": radius, "second_round": rule.holds_at(seen)}
     return proved(certificate, margin=0.0, before_and_after_the_update_turns=turns, **found)
