@@ -9,9 +9,15 @@ import sympy as sp
 
 from theory.fan2024.common import combination, exact, lesam_path, proved, refuted, repaired
 from theory.kit.exact import add, dot, eigenvalues_within, fractions_of, matvec, mp, mpf, norm2, rational_sqrt
+from theory.kit.formula import Formula, formula
 from theory.kit.search import worst_ratio
 from theory.kit.symbolic import identity
 from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
+
+kappa, L, r, s, size, moved = sp.symbols("kappa L r s size moved", positive=True)
+bias, turn = sp.symbols("bias turn", nonnegative=True)  # turn: of the unit gradients
+NAMES = {bias: r"\text{bias}", turn: r"\|u(\nabla F(w^{t-1}))-u(\nabla F(w^t))\|", size: r"\|g^{t-1}\|"}
+NAMES |= {moved: r"\|\nabla F(w^t)-\nabla F(w^{t-1})\|", r: r"\|\nabla F(w^{t-1})\|", L: "L_g"}
 
 
 def chord_squared(x: list, y: list):
@@ -27,14 +33,37 @@ def gradient_step(c) -> tuple[list, list]:
     return before, matvec(c["H"], add(c["w"], before, -c["kappa"] / c["L_g"]))
 
 
-def sharp_chord_certificate() -> str:
-    """|unit(a) - unit(b)|^2 <= 2 kappa^2 when |b - a| <= kappa |a|, kappa <= 1."""
-    c, k2 = sp.symbols("c k2", nonnegative=True)  # c = cosine, k2 = kappa^2
-    text = combination(
-        2 * k2 - (2 - 2 * c),
-        [(2, c**2 - (1 - k2), "cos^2 >= 1 - kappa^2 (fan24-eq3)"), (2, c * (1 - c), "0 <= c <= 1")],
-    )
-    return f"{text}; the exact supremum is 2 - 2 sqrt(1 - kappa^2)"
+def chord_bounds(power: int) -> tuple[Formula, Formula, Formula, str]:
+    """Bias (power 1) or squared bias with exact gradients: largest value, a simpler bound, and the kappa of both."""
+    names = {bias: r"\text{bias}" if power == 1 else r"\text{bias}^2"}
+    largest = formula(bias, "<=", (2 - 2 * sp.sqrt(1 - kappa**2)) ** sp.Rational(power, 2), names)
+    simple = formula(bias, "<=", (2 * kappa**2) ** sp.Rational(power, 2), names)
+    range_ = formula(kappa, "<=", 1)
+    c, sine = sp.symbols("c sine", nonnegative=True)  # cosine of the gradients, sqrt(1 - kappa^2)
+    to_square, at = sp.Rational(2, power), {kappa: sp.sqrt(1 - sine**2)}
+    highest = (largest.right**to_square).subs(at)
+    chord = combination(highest - (2 - 2 * c), [(2, c - sine, "cos >= sqrt(1 - kappa^2), fan24-eq3")], label="chord")
+    slacks = [(2 * sine, 1 - sine, "0 <= 1 - kappa^2 <= 1")]
+    above = combination((simple.right**to_square).subs(at) - highest, slacks, label="simpler")
+    root = identity((1 - kappa**2).subs(kappa, range_.right), 0, label="below the root at the largest kappa")
+    sharp = largest.attained_at({bias: sp.Rational(2, 25) ** (1 / to_square), kappa: Q(7, 25)})
+    return largest, simple, range_, f"{chord}; {above}; {root}; a reflection attains {sharp}"
+
+
+def moved_gradient() -> tuple[Formula, Formula, str]:
+    """kappa, and what the gradient moves in a step of length eta_g eta_l |g|."""
+    eta_g, eta_l, length = sp.symbols("eta_g eta_l length", positive=True)
+    definition = formula(kappa, "==", L * eta_g * eta_l, {**NAMES, eta_g: r"\eta_g", eta_l: r"\eta_l"})
+    bound = formula(moved, "<=", kappa * size, NAMES)
+    slacks = [(1, L * length - moved, "smoothness"), (L, eta_g * eta_l * size - length, "eta_g eta_l |g| is the step")]
+    return definition, bound, combination(bound.room.subs(kappa, definition.right), slacks)
+
+
+def dunkl_williams() -> str:
+    """(|a| + |b|) |unit(a) - unit(b)| <= 2 |a - b|."""
+    c = sp.Symbol("c", nonnegative=True)  # 1 + cosine
+    gap = 4 * (r**2 + s**2 - 2 * r * s * (c - 1)) - (r + s) ** 2 * (2 - 2 * (c - 1))
+    return combination(gap, [(2 * c, (r - s) ** 2, "square")], label="4|a-b|^2 - (|a|+|b|)^2|u-v|^2")
 
 
 def _replay_bias(evidence) -> Replay:
@@ -59,20 +88,25 @@ def _draw_bias(axes, evidence) -> None:
     axes.legend()
 
 
-def noisy_bias_certificate() -> str:
-    """E|u^{t-1} - u^t| <= sigma_l' + E min(2, 2 kappa |g|/|grad F(w^{t-1})|) for any noise and any kappa."""
-    r, s, k, size = sp.symbols("r s kappa size", positive=True)  # |grad F(w^{t-1})|, |grad F(w^t)|, kappa, |g|
-    c, d = sp.symbols("c d", nonnegative=True)  # 1 + cosine of the two gradients, distance of the two gradients
-    squares = (r**2 + s**2 - 2 * r * s * (c - 1), (r + s) ** 2 * (2 - 2 * (c - 1)))  # |a-b|^2 and (|a|+|b|)^2|u-v|^2
-    dunkl = combination(
-        4 * squares[0] - squares[1], [(2 * c, (r - s) ** 2, "square")], label="4|a-b|^2 - (|a|+|b|)^2|u-v|^2"
-    )
-    moved = combination(2 * k * size - 2 * d, [(2, k * size - d, "smoothness, a step of length kappa |g|/L_g")])
-    return (
-        f"u^{{t-1}} - u^t = A + C, A the noise of a unit vector, E|A| <= sqrt(E|A|^2) <= sigma_l' (Jensen, Assumption "
-        f"3), C = unit(grad F(w^{{t-1}})) - unit(grad F(w^t)), |C| <= 2 for unit vectors; {dunkl}, so |C| <= "
-        f"2|a-b|/|a|; {moved}"
-    )
+def noisy_bias() -> tuple[tuple[Formula, ...], str]:
+    """E|u^{t-1} - u^t| <= sigma_l' + E|turn of the unit gradients|, and two bounds of the latter for any kappa."""
+    mean, mean_turn, sigma, noise = sp.symbols("mean mean_turn sigma noise", nonnegative=True)
+    names = {mean: r"\mathbb E\,\text{bias}", mean_turn: rf"\mathbb E{NAMES[turn]}", sigma: r"\sigma_l'"}
+    parts = formula(mean, "<=", sigma + mean_turn, names)
+    widest = formula(turn, "<=", 2, NAMES)
+    bound = formula(turn, "<=", 2 * kappa * size / r, NAMES)
+    slacks = [
+        (1, noise + mean_turn - mean, "u^{t-1} - u^t = A + C, A the noise of a unit vector, C the turn"),
+        (1, sigma - noise, "E|A| <= sqrt(E|A|^2) <= sigma_l' (Jensen, Assumption 3)"),
+    ]
+    apart = [
+        (2 / r, kappa * size - moved, "smoothness, a step of length kappa |g|/L_g"),
+        (1 / r, 2 * moved - (r + s) * turn, "Dunkl-Williams"),
+        (s / r, turn, "a norm"),
+    ]
+    opposite = identity(widest.right**2, 2 - 2 * sp.Integer(-1), label="unit vectors of cosine -1")
+    text = f"{combination(parts.room, slacks)}; {opposite}; {dunkl_williams()}; {combination(bound.room, apart)}"
+    return (parts, widest, bound), text
 
 
 def noisy_bias_search(factor: float = 1.0) -> dict:
@@ -101,7 +135,7 @@ def noisy_bias_search(factor: float = 1.0) -> dict:
     return found.as_evidence("w^T H w/2 in the plane, |H| <= L_g, kappa in [0.01, 3], two-point noise of any size")
 
 
-def search_largest_bias() -> dict[str, dict]:
+def search_largest_bias(repaired: Formula) -> dict[str, dict]:
     """Largest bias over symmetric H in the plane, over the printed and the repaired bound (indefinite, convex)."""
 
     def bias_over(bound, low):
@@ -116,7 +150,7 @@ def search_largest_bias() -> dict[str, dict]:
 
     bounds = {
         "printed 3 kappa^2": lambda k: 3 * k**2,
-        "sqrt(2 - 2 sqrt(1 - kappa^2))": lambda k: np.sqrt(2 - 2 * np.sqrt(1 - k**2)),
+        "the repaired bound": sp.lambdify(kappa, repaired.right),
     }
     found = {"minibatch noise, over the repaired bound": noisy_bias_search()}
     for label, low in (("|H| <= L_g", -1.0), ("0 <= H <= L_g", 0.0)):
@@ -146,15 +180,17 @@ def estimation_bias(scale: float = 1.0) -> Verdict:
         return refuted({"kappa": 1, "left": 2, "right": 2 * exact(scale)}, margin=float(1 / exact(scale)))
     example = {"H": [[Q(7, 25), Q(24, 25)], [Q(24, 25), Q(-7, 25)]], "kappa": Q(7, 25), "L_g": Q(1)}
     example["w"] = matvec(example["H"], [Q(1), Q(0)])
+    largest, simple, range_, certificate = chord_bounds(1)
+    definition, _, move = moved_gradient()
+    (parts, widest, bound), noisy = noisy_bias()
     return repaired(
         _replay_bias,
         example,
-        r"For exact gradients, $\rho=0$ and $\kappa=L_g\eta_g\eta_l\le1$ the bias is at most "
-        r"$\sqrt{2-2\sqrt{1-\kappa^2}}\le\sqrt2\,\kappa$ (first bound attained). With minibatch noise $g^{t-1}$ and "
-        r"any $\kappa$ its mean is at most $\sigma_l'+\mathbb E\min\Big(2,\frac{2\kappa\|g^{t-1}\|}{\|\nabla "
-        r"F(w^{t-1})\|}\Big)$ ($\rho=0$).",
-        f"{sharp_chord_certificate()}. With noise: {noisy_bias_certificate()}",
-        search=search_largest_bias(),
+        f"Without a perturbation and with ${definition.latex}$: for exact gradients and ${range_.latex}$ the "
+        f"bounds ${largest.latex}$, which is attained, and ${simple.latex}$ hold. With minibatch noise and any $\\kappa$: "
+        f"${parts.latex}$ with $u(x)=x/\\|x\\|$, ${widest.latex}$ and ${bound.latex}$.",
+        f"{certificate}; {move}. With noise: {noisy}",
+        search=search_largest_bias(largest),
     )
 
 
@@ -179,18 +215,23 @@ def squared_estimation_bias() -> Verdict:
     """
     noise = {"kappa": 0.1, "factor": 20, "probability": 0.025, "left": 4 * 0.025, "right": 3 * 0.1**2}
     k, above = sp.symbols("k above", nonnegative=True)
-    inside = combination(4 * k**2 - 2 * k**2, [(2, k**2, "square")], label="k <= 1")
-    outside = combination(
-        (4 * k**2 - 4).subs(k, 1 + above), [(4, 2 * above + above**2, "k = 1 + above > 1")], label="k > 1"
-    )
+    power = sp.Symbol("power", positive=True)  # E|g|^2
+    _, simple, range_, certificate = chord_bounds(2)
+    names = {**NAMES, bias: r"\mathbb E\,\text{bias}^2", power: r"\mathbb E\|g^{t-1}\|^2"}
+    noisy = formula(bias, "<=", 4 * kappa**2 * power / r**2, names)
+    draw = noisy.right.subs(power, (k * r / kappa) ** 2)
+    inside = combination(draw - simple.right.subs(kappa, k), [(2, k**2, "square")], label="k <= 1")
+    outside = combination((draw - 4).subs(k, 1 + above), [(4, 2 * above + above**2, "k = 1 + above")], label="k > 1")
+    passed = noisy.holds_at({bias: 4, kappa: Q(11, 10), power: 9, r: 3})  # F = w^2/2, no noise: passes the minimum
     return repaired(
         _replay_squared,
         {"H": [[1]], "w": [1], "kappa": Q(11, 10), "L_g": 1},
-        r"For exact gradients and $\kappa\le1$: at most $2\kappa^2$. With noise that rescales the gradient by "
-        r"positive factors: at most $4\kappa^2\,\mathbb E\|g^{t-1}\|^2/\|\nabla F(w^{t-1})\|^2$.",
-        f"{sharp_chord_certificate()}. Per draw with k = kappa |g|/|grad F| the left side is at most 2k^2 if k <= 1, "
-        f"else at most 4, and 4k^2 covers both: {inside}; {outside}",
+        f"For exact gradients and ${range_.latex}$: ${simple.latex}$. With noise that rescales the gradient by "
+        f"positive factors, any $\\kappa$: ${noisy.latex}$.",
+        f"{certificate}. Per draw with k = kappa |g|/|grad F| the left side is at most 2k^2 if k <= 1, else at most 4, "
+        f"and the bound covers both: {inside}; {outside}",
         multiplicative_noise=noise,
+        past_the_minimum=passed,
     )
 
 
@@ -216,15 +257,14 @@ def angle_estimate() -> Verdict:
     angle.
     Reference: Fan et al. 2024, App. B.4, displays with tan(phi).
     """
-    h, g, move, k, L = sp.symbols("h g move k L", positive=True)
-    slacks = [(1, L * move - h, "smoothness"), (L, k * g / L - move, "step of length eta_g eta_l |g| = kappa |g|/L")]
-    difference = combination(k * g - h, slacks)
+    definition, bound, difference = moved_gradient()
+    largest, simple, range_, certificate = chord_bounds(2)
     return repaired(
         _replay_tangent,
         {"H": [[1]], "w": [1], "kappa": Q(9, 10), "L_g": 1},
-        r"$\|\nabla F(w^t)-\nabla F(w^{t-1})\|\le\kappa\|g^{t-1}\|$, hence for exact gradients and $\kappa\le1$ the "
-        r"squared chord is at most $2-2\sqrt{1-\kappa^2}\le2\kappa^2$.",
-        f"{difference}; {sharp_chord_certificate()}",
+        f"${bound.latex}$ with ${definition.latex}$, hence for exact gradients and ${range_.latex}$: ${largest.latex}$ "
+        f"and ${simple.latex}$.",
+        f"{difference}; {certificate}",
     )
 
 
@@ -245,11 +285,13 @@ def three_term_decomposition(scale: float = 1.0) -> Verdict:
     if factor < 1:
         return refuted({"A": 1, "B": 1, "C": 1, "left": 9, "right": 9 * factor}, margin=float(1 / factor))
     u = sp.symbols("u1:5", real=True)
-    a, b, c = sp.symbols("a b c", real=True)
+    a, b, c, whole = sp.symbols("A B C whole", real=True)
+    names = {a: r"\|A\|", b: r"\|B\|", c: r"\|C\|", whole: r"\|A+B+C\|"}
+    bound = formula(whole**2, "<=", 3 * factor * a**2 + 3 * factor * b**2 + 3 * factor * c**2, names)
     telescope = identity((u[0] - u[1]) + (u[1] - u[2]) + (u[2] - u[3]), u[0] - u[3], label="A + B + C")
     slacks = [(1, (a - b) ** 2, "square"), (1, (b - c) ** 2, "square"), (1, (a - c) ** 2, "square")]
     slacks += [(3 * factor - 3, a**2 + b**2 + c**2, "square")]
-    split = combination(3 * factor * (a**2 + b**2 + c**2) - (a + b + c) ** 2, slacks)
+    split = combination(bound.room.subs(whole, a + b + c), slacks)
     return proved(f"{telescope}. {split}. B = 0 <= sigma_g'^2; E|A|^2 is Assumption 3", margin=float(1 / factor))
 
 
@@ -294,25 +336,27 @@ def estimation_bias_of_the_algorithm(scale: float = 1.0) -> Verdict:
     Verdict: repaired: the update is a gradient at a perturbed point, so the bias contains rho L_g/|grad F|.
     Reference: Fan et al. 2024, Theorem 2, Algorithm 1.
     """
-    r, s, L, rho, step = sp.symbols("r s L rho step", positive=True)
-    c, d = sp.symbols("c d", nonnegative=True)
-    gap = 4 * (r**2 + s**2 - 2 * r * s * c) - (r + s) ** 2 * (2 - 2 * c)
-    dunkl = identity(gap, 2 * (r - s) ** 2 * (1 + c), label="4|a-b|^2 - (|a|+|b|)^2 |u-v|^2")
-    size, move = sp.symbols("size move", nonnegative=True)
-    slacks = [(1, L * (size + move) - d, "smoothness and triangle inequality"), (L, rho - size, "|delta| <= rho")]
-    distance = combination(L * (rho + step * r) - d, [*slacks, (L, step * r - move, "|w^t - w^{t-1}| = step |g|")])
+    rho, step, length, away = sp.symbols("rho step length away", positive=True)
+    names = {**NAMES, step: r"\eta_g\eta_l", r: r"\|\tilde g\|", s: r"\|\nabla F(w^t)\|"}
+    bound = formula(bias, "<=", 2 * L * (rho + step * r) / (r + s), names)
+    slacks = [
+        (1 / (r + s), 2 * moved - (r + s) * bias, "Dunkl-Williams"),
+        (2 / (r + s), L * (length + away) - moved, "smoothness and triangle inequality"),
+        (2 * L / (r + s), rho - length, "|delta| <= rho"),
+        (2 * L / (r + s), step * r - away, "|w^t - w^{t-1}| = step |g|"),
+    ]
     path = lesam_path(Q(2), Q(1), Q(1, 10), 30)
-    perturbed = path[-2] + 1
-    valid = 2 * exact(scale) * sp.Rational(str((1 + perturbed / 10) / (perturbed + abs(path[-1]))))
+    reached = {bias: 2, L: 1, rho: 1, step: Q(1, 10), r: path[-2] + 1, s: abs(path[-1])}
+    valid = exact(scale) * bound.at(reached)[1]
     if valid < 2:
         return refuted({**LESAM_BIAS, "left": 2, "right": float(valid)})
     return repaired(
         _replay_lesam_bias,
         {**LESAM_BIAS, "w_29": float(path[-2]), "w_30": float(path[-1])},
-        r"$\text{bias}\le\frac{2L_g(\rho+\eta_g\eta_l\|\tilde g\|)}{\|\tilde g\|+\|\nabla F(w^t)\|}$, $\tilde "
-        r"g=\nabla F(w^{t-1}+\delta^{t-1})$ (exact gradients): informative only while gradients exceed $L_g\rho$.",
-        f"{dunkl}; {distance}",
-        bound_at_round_30=float(valid),
+        rf"${bound.latex}$, $\tilde g=\nabla F(w^{{t-1}}+\delta^{{t-1}})$ (exact gradients): informative only while "
+        r"gradients exceed $L_g\rho$.",
+        f"{dunkl_williams()}; {combination(bound.room, slacks)}",
+        round_30=bound.attained_at(reached),
         first_round_with_bias_2=next(t for t, w in enumerate(path) if w < 0),
     )
 
@@ -338,17 +382,19 @@ def bias_against_learning_rates() -> Verdict:
     Verdict: repaired: true for rho = 0; for constant rho > 0 the bias stays 2 once |w| < rho, whatever the step size.
     Reference: Fan et al. 2024, Sec. 5.3 last paragraph; Sec. 4.1.
     """
-    bias, models = {}, {}
+    turned = formula(bias, "==", 2, NAMES)
+    _, simple, range_, certificate = chord_bounds(1)
+    found, models = {}, {}
     for k in (Q(1, 10), Q(1, 100), Q(1, 1000)):
         path = lesam_path(Q(-1, 4), Q(1), k, 2)
         models[str(k)] = [str(w) for w in path]
-        bias[str(k)] = float(chord_squared([path[-2] - path[-1]], [path[-1]])) ** 0.5
+        found[str(k)] = turned.holds_at({bias: sp.sqrt(chord_squared([path[-2] - path[-1]], [path[-1]]))})
     return repaired(
         _replay_small_steps,
         {"w0": Q(-1, 4), "rho": 1, "kappa": Q(1, 1000), "rounds": 2, "tolerance": Q(1, 100)},
-        r"For $\rho=0$ and $\kappa\le1$ the bias is at most $\sqrt2\kappa\to0$; for constant $\rho>0$ it does not "
-        r"tend to 0.",
-        sharp_chord_certificate(),
-        bias_by_kappa=bias,
+        f"Without a perturbation and for ${range_.latex}$: ${simple.latex}$, which vanishes with $\\kappa$. With a "
+        rf"constant radius it stays: a run that passed a parabola's minimum, by less than $\rho$, has ${turned.latex}$.",
+        certificate,
+        bias_by_kappa=found,
         models_by_kappa=models,
     )
