@@ -187,7 +187,7 @@ def estimation_bias(scale: float = 1.0) -> Verdict:
         _replay_bias,
         example,
         f"Without a perturbation and with ${definition.latex}$: for exact gradients and ${range_.latex}$ the "
-        f"bounds ${largest.latex}$, which is attained, and ${simple.latex}$ hold. With minibatch noise and any $\\kappa$: "
+        f"bounds ${largest.latex}$, which is attained, and ${simple.latex}$ hold. With noise and any $\\kappa$: "
         f"${parts.latex}$ with $u(x)=x/\\|x\\|$, ${widest.latex}$ and ${bound.latex}$.",
         f"{certificate}; {move}. With noise: {noisy}",
         search=search_largest_bias(largest),
@@ -393,7 +393,7 @@ def bias_against_learning_rates() -> Verdict:
         _replay_small_steps,
         {"w0": Q(-1, 4), "rho": 1, "kappa": Q(1, 1000), "rounds": 2, "tolerance": Q(1, 100)},
         f"Without a perturbation and for ${range_.latex}$: ${simple.latex}$, which vanishes with $\\kappa$. With a "
-        rf"constant radius it stays: a run that passed a parabola's minimum, by less than $\rho$, has ${turned.latex}$.",
+        rf"constant radius it stays: a run past a parabola's minimum, by less than $\rho$, has ${turned.latex}$.",
         certificate,
         bias_by_kappa=found,
         models_by_kappa=models,

@@ -9,8 +9,13 @@ import sympy as sp
 from theory.fan2024.common import exact, proved, refuted, repaired
 from theory.fan2024.runs import largest_difference, path, quadratic_clients
 from theory.kit.exact import fractions_of
+from theory.kit.formula import formula
 from theory.kit.symbolic import decide_identity, identity, total
 from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
+
+eta_l, eta_g, beta, N, K, E = sp.symbols("eta_l eta_g beta N K E", positive=True)
+w, start, after, g, own, centre, dual = sp.symbols("W W_t after g C_i C dual", real=True)
+NAMES = {eta_l: r"\eta_l", eta_g: r"\eta_g", beta: r"\beta", w: "w_{i,k}", start: "w^t", after: "w_{i,k+1}"}
 
 
 def _variate_rounds(sign: int, gradients: list[Q], rounds: int) -> list[list[Q]]:
@@ -60,11 +65,13 @@ def scaffold_local_correction() -> Verdict:
     -eta (grad + C - C_i) the recursion gives C_i = grad F_i.
     Reference: Fan et al. 2024, Algorithm 2; Karimireddy et al. 2020, Algorithm 1.
     """
-    g, own, centre = sp.symbols("g C_i C", real=True)
-    printed = own - centre + (g - (centre - own))
-    original = own - centre + (g + (centre - own))
-    doubling = identity(printed, g + 2 * (own - centre), label="C_i after a printed round")
-    tracking = identity(original, g, label="C_i after an original round")
+    gradients, next_ = sp.symbols("sum_g next", real=True)
+    names = NAMES | {g: r"\nabla\mathcal L(w_{i,k})", gradients: r"\sum_k\nabla\mathcal L(w_{i,k})", next_: "C_i^+"}
+    step = formula(after, "==", w - eta_l * (g - own + centre), names)
+    kept = formula(next_, "==", gradients / E, names)
+    after_round = own - centre + total(w - step.right, {g: gradients}, E) / (eta_l * E)
+    doubling = identity(own - centre + (g - (centre - own)), g + 2 * (own - centre), label="C_i after a printed round")
+    tracking = identity(after_round, kept.right, label="C_i after an original round of E steps")
     rounds, shown = _variate_rounds(+1, [Q(1), Q(-1)], 5), [10 * ten for ten in range(5)]
     clients = quadratic_clients([[1.0], [0.5]], [[0.0], [1.0]])
     runs = {
@@ -74,7 +81,7 @@ def scaffold_local_correction() -> Verdict:
     return repaired(
         _replay_scaffold,
         {"gradients": [1, -1], "rounds": 5, "C_i_after": rounds[-1]},
-        r"$w_{i,k+1}=w_{i,k}-\eta_l(\nabla\mathcal L(w_{i,k})-C_i+C)$; then $C_i^+$ is the mean gradient of the round.",
+        f"${step.latex}$; then ${kept.latex}$, the mean gradient of the round.",
         f"{tracking}; as printed: {doubling}",
         project_runs_by_round={name: {str(t): float(run[t]) for t in shown} for name, run in runs.items()},
         minimiser_of_F=1 / 3,
@@ -100,16 +107,20 @@ def scaffold_server_variate(scale: float = 1.0) -> Verdict:
     Verdict: repaired.
     Reference: Fan et al. 2024, Algorithms 2 and 3, last line; Karimireddy et al. 2020, eq. (5).
     """
-    N, K, old, new, active, idle, after = sp.symbols("N K C_i C_i_new sum_active sum_idle sum_new", positive=True)
-    increment = exact(scale) * total(new - old, {new: after, old: active}, K) / N
-    label = "C + increment = mean of the C_i after, any N and S, sums over the active and the other clients"
-    invariance = decide_identity((active + idle) / N + increment, (after + idle) / N, label=label)
+    everyone, active, renewed, next_ = sp.symbols("sum_all sum_old sum_new next", positive=True)
+    names = {everyone: r"\sum_iC_i", active: r"\sum_{i\in S}C_i", renewed: r"\sum_{i\in S}C_i^+", next_: "C^+"}
+    rule = formula(next_, "==", centre + (renewed - active) / N, names)
+    mean = formula(centre, "==", everyone / N, names)
+    increment = exact(scale) * (rule.right - centre)
+    label = "C + increment = mean of the C_i after, any N and S, sums over all and over the active clients"
+    held = mean.right.subs(everyone, everyone - active + renewed)
+    invariance = decide_identity(mean.right + increment, held, label=label)
     if invariance.verdict == "refuted":
         return invariance
     return repaired(
         _replay_server_variate,
         {"variates": [1, 1], "rounds": 4},
-        r"$C\leftarrow C+\frac1N\sum_{i\in S}(C_i^+-C_i)$, which keeps $C=\frac1N\sum_iC_i$ for every active set $S$.",
+        f"${rule.latex}$, which keeps ${mean.latex}$ for every active set $S$.",
         invariance.evidence["certificate"],
     )
 
@@ -138,19 +149,19 @@ def variate_and_global_update(scale: float = 1.0) -> Verdict:
     Verdict: repaired: C = (w^{t-1} - w^t)/(eta_g eta_l E). Only the direction is the same.
     Reference: Fan et al. 2024, App. D.1.
     """
-    w, eta_l, eta_g, steps = sp.symbols("w eta_l eta_g E", positive=True)
-    N, x, c, models, variates = sp.symbols("N w_i C_i sum_w_i sum_C_i", positive=True)
-    sums = {x: models, c: variates}
-    new = total(c - variates / N + (w - x) / (eta_l * steps), sums, N) / N
-    update = eta_g * total(w - x, sums, N) / N
+    x, models, variates = sp.symbols("w_i sum_w_i sum_C_i", positive=True)
+    rule = formula(centre, "==", (w - start) / (eta_g * eta_l * E), NAMES | {w: "w^{t-1}"})
+    sums = {x: models, own: variates}
+    new = total(own - variates / N + (w - x) / (eta_l * E), sums, N) / N
+    later = w - eta_g * total(w - x, sums, N) / N
     label = "C after the round, any N, sums over i by linearity"
-    outcome = decide_identity(new, exact(scale) * update / (eta_g * eta_l * steps), label=label)
+    outcome = decide_identity(new, exact(scale) * rule.right.subs(start, later), label=label)
     if outcome.verdict == "refuted":
         return outcome
     return repaired(
         _replay_variate_is_update,
         {"eta_l": Q(1, 10), "eta_g": 1, "E": 5, "w": 1},
-        r"Under full participation $C=(w^{t-1}-w^t)/(\eta_g\eta_lE)$.",
+        f"Under full participation ${rule.latex}$.",
         outcome.evidence["certificate"],
     )
 
@@ -166,17 +177,41 @@ def no_radius_is_algorithm_2() -> Verdict:
     Verdict: proved for the printed Algorithm 2, which is not SCAFFOLD itself (fan24-alg2-scaffold, fan24-alg2-C).
     Reference: Fan et al. 2024, Algorithms 2 and 3.
     """
-    w, eta, rho, u, own, centre = sp.symbols("w eta rho u C_i C", real=True)
-    g = sp.Function("g")
-    lesam = w - eta * g(w + rho * u) + eta * (centre - own)
-    certificate = identity(lesam.subs(rho, 0), w - eta * g(w) + eta * (centre - own), label="local step at rho = 0")
+    rho, turn, slope, point = sp.symbols("rho turn slope point", real=True)
+    names = NAMES | {turn: r"\delta_{i,k}", point: r"\tilde w_{i,k}", slope: r"\nabla\mathcal L(\tilde w_{i,k})"}
+    shifted = formula(point, "==", w + rho * turn, names)
+    step = formula(after, "==", w - eta_l * slope + eta_l * (centre - own), names)
+    gradient = sp.Function("g")
+    local = step.right.subs(slope, gradient(shifted.right)).subs(rho, 0)
+    certificate = identity(local, step.right.subs(slope, gradient(w)), label="local step at rho = 0")
+    # both clients of F_1 = w^2/2, F_2 = (w - 8)^2/4 in the first round, the first client alone in the second
+    clients, run = quadratic_clients([[1.0], [0.5]], [[0.0], [8.0]]), {"lr": 0.25, "cohorts": [[0, 1], [0]]}
+    w0, w1, w2 = path("fedlesam-s", clients, [-16.0], 2, 2, rho=3.0, switches=["SCAF-1"], **run)[:, 0].tolist()
+    there = shifted.at({w: Q(w1), rho: 3, turn: -1})[1]  # the direction of w0 - w1
+    seen = {after: Q(w2), w: Q(w1), eta_l: Q(1, 4), slope: there, own: Q(w0), centre: (Q(w0) + (Q(w0) - 8) / 2) / 2}
     printed = {"switches": ["SCAF-1", "SCAF-2"]}
     gap = largest_difference(("fedlesam-s", {"rho": 0.0}), ("scaffold", {}))
     gap_printed = largest_difference(("fedlesam-s", {"rho": 0.0, **printed}), ("scaffold", printed))
     if gap or gap_printed:
         return refuted({"rho": 0, "difference": gap, "difference_printed_forms": gap_printed})
     same = f"{certificate}; the C_i, C and server lines are the same text in both"
-    return proved(same, project_runs_differ_by=[gap, gap_printed])
+    return proved(same, project_runs_differ_by=[gap, gap_printed], project_step=step.holds_at(seen))
+
+
+def _feddyn_rounds() -> tuple[list[Q], list[list[Q]], list[list[Q]]]:
+    """Three rounds of the project's FedDyn, two steps of 1/4, 1/beta = 1/8; of four clients the second round has two.
+
+    Returns the models w^0..w^3 and of every round the local models and the clients' duals before it.
+    """
+    locals_, duals = [], []
+
+    def probe(t, model, models, context):
+        locals_.append([Q(x) for x in models[:, 0].tolist()])
+        duals.append([Q(x) for x in context.dual_i[:, 0].tolist()])
+
+    clients = quadratic_clients([[1.0], [0.5], [0.25], [2.0]], [[0.0], [8.0], [-8.0], [2.0]])
+    run = {"steps": 2, "lr": 0.25, "lam": 0.125, "cohorts": [[0, 1, 2, 3], [0, 2], [0, 1, 2, 3]], "probe": probe}
+    return [Q(x) for x in path("feddyn", clients, [16.0], 4, 3, **run)[:, 0].tolist()], locals_, duals
 
 
 def _dual_history(sign: int, minima: list[Q], beta: Q, rounds: int) -> list[Q]:
@@ -226,19 +261,29 @@ def dual_variable_signs() -> Verdict:
     -lambda_i in the local step (FedSMOO, lines 11 and 14) lambda_i^+ = grad F_i(w_i).
     Reference: Fan et al. 2024, Algorithm 4; Sun et al. 2023, Algorithm 1, lines 11 and 14.
     """
-    dual, move, beta = sp.symbols("lambda x beta", real=True)
+    move, end, next_ = sp.symbols("x W_end next", real=True)
+    names = NAMES | {g: r"\nabla\mathcal L", dual: r"\lambda_i", next_: r"\lambda_i^+", end: "w_{i,E}"}
+    step = formula(after, "==", w - eta_l * (g - dual + (w - start) / beta), names)
+    renewal = formula(next_, "==", dual - (end - start) / beta, names)
+    tracked = formula(next_, "==", g, names | {g: r"\nabla F_i(w_i)"})
     printed_gradient = -(dual + move / beta)  # grad + lambda + x/beta = 0
     growth = identity(dual - move / beta, 2 * dual + printed_gradient, label="printed: lambda after the dual step")
-    repaired_gradient = dual - move / beta  # grad - lambda + x/beta = 0
-    tracking = identity(dual - move / beta, repaired_gradient, label="with -lambda: lambda after the dual step")
+    (still,) = sp.solve(step.right - w, g)  # a step that stays where it is: an exact local solution
+    tracking = identity(renewal.right.subs(end, w), tracked.right.subs(g, still), label="lambda after the dual step")
+    models, locals_, duals = _feddyn_rounds()
+    rates = {eta_l: Q(1, 4), beta: 8, dual: duals[1][1], start: models[1]}  # the third client, F = (w + 8)^2/8
+    middle = step.at({**rates, w: models[1], g: (models[1] + 8) / 4})[1]
+    run = step.holds_at({**rates, w: middle, g: (middle + 8) / 4, after: locals_[1][1]})
+    renewed = renewal.holds_at({**rates, end: locals_[1][1], next_: duals[2][2]})
     history = _dual_history(+1, [Q(1)], Q(1), 20)
     return repaired(
         _replay_dual,
         {"minimum": 1, "beta": 1, "rounds": 20, "lambda_after": history[-1]},
-        r"Local step $-\eta_l(\nabla\mathcal L-\lambda_i+\frac1\beta(w-w^t))$ with "
-        r"$\lambda_i\leftarrow\lambda_i-\frac1\beta(w_{i,E}-w^t)$, or $+\lambda_i$ in both; then "
-        r"$|\lambda_i|=\|\nabla F_i(w_i)\|$ at exact local solutions.",
+        f"${step.latex}$ with ${renewal.latex}$, or both with $-\\lambda_i$ for $\\lambda_i$; then "
+        f"${tracked.latex}$ or its opposite at exact local solutions.",
         f"{tracking} = grad F_i; {growth}",
+        project_step=run,
+        project_dual=renewed,
         lambda_with_consistent_signs=float(_dual_history(-1, [Q(1)], Q(1), 20)[-1]),
     )
 
@@ -264,23 +309,32 @@ def server_dual_is_never_read() -> Verdict:
     mean over all clients only for K = N.
     Reference: Fan et al. 2024, Algorithm 4, last two lines; Sun et al. 2023, Algorithm 1, lines 18-19.
     """
-    w, beta, g1, g2 = sp.symbols("w beta g1 g2", real=True)
-    dual = (g1 + g2) / 2  # the mean of stationary duals: w_i = w and lambda_i = grad F_i(w)
+    models, moves, next_, served = sp.symbols("sum_w_i moves next served", real=True)
+    names = NAMES | {dual: r"\lambda^t", next_: r"\lambda^{t+1}", served: "w^{t+1}", models: r"\sum_{i\in S}w_{i,E}^t"}
+    names |= {moves: r"\sum_{i\in S}(w_{i,E}^t-w^t)"}
+    renewal = formula(next_, "==", dual - moves / (beta * N), names)
+    output = formula(served, "==", models / K - beta * next_, names)
+    found, locals_, duals = _feddyn_rounds()
+    means = [(duals[1][0] + duals[2][1] + duals[1][1] + duals[2][3]) / 4, sum(duals[2]) / 4]  # idle ones keep theirs
+    values = {beta: 8, N: 4, K: 2, dual: means[0], next_: means[1], models: sum(locals_[1]), served: found[2]}
+    values[moves] = values[models] - 2 * found[1]
+    g1, g2 = sp.symbols("g1 g2", real=True)
+    mean_dual = (g1 + g2) / 2  # the mean of stationary duals: w_i = w and lambda_i = grad F_i(w)
     without = identity((w + w) / 2, w, label="server mean at w_i = w, any w")
-    shift = sp.solve(sp.Eq((w + w) / 2 - beta * dual, w), g2)
+    shift = sp.solve(output.right.subs({models: K * w, next_: mean_dual}) - w, g2)
     clients = quadratic_clients([[1.0], [0.5]], [[0.0], [1.0]])
     rounds, run = 600, {"steps": 20, "lr": 0.1, "rho": 0.0, "lam": 0.5}
     limits = {
         name: float(path("fedlesam-d", clients, [2.0], 2, rounds, switches=switches, **run)[-1, 0])
         for name, switches in (("with -beta lambda", []), ("dual never read", ["LESAMD-2"]))
     }
-    needs = identity(shift[0], -g1, label=f"with -beta lambda, lambda = {dual}, a fixed point needs g1 + g2 = 0")
+    needs = identity(shift[0], -g1, label=f"with -beta lambda, lambda = {mean_dual}, a fixed point needs g1 + g2 = 0")
     return repaired(
         _replay_unused_dual,
         {"w": 0, "eta_g": 1, "beta": 10, "models": [Q(1, 10), Q(3, 10)], "dual": Q(1, 100)},
-        r"$\lambda^{t+1}=\lambda^t-\frac1{\beta N}\sum_{i\in S}(w_{i,E}^t-w^t)$, $w^{t+1}=\frac1K\sum_{i\in "
-        r"S}w_{i,E}^t-\beta\lambda^{t+1}$; its fixed points satisfy $\frac1N\sum_i\nabla F_i(w)=0$.",
+        f"${renewal.latex}$, ${output.latex}$; at its fixed points the mean gradient vanishes.",
         f"{needs}; {without}",
+        project_round=[renewal.holds_at(values), output.holds_at(values)],
         project_limits=limits,
         project_run={"rounds": rounds, **run},
         minimiser_of_F=1 / 3,
@@ -306,10 +360,11 @@ def no_radius_is_not_feddyn() -> Verdict:
     Verdict: repaired.
     Reference: Fan et al. 2024, Algorithm 4, App. D.3; Acar et al. 2020, Algorithm 1.
     """
-    x, w, h, beta = sp.symbols("x w h beta", real=True)
-    lam = h  # FedDyn: h <- h - alpha (x - w); server mean - h/alpha; alpha = 1/beta
-    ours = x - beta * (lam - (x - w) / beta)
-    certificate = identity(ours, x - (h - (x - w) / beta) * beta, label="server output, repaired FedLESAM-D and FedDyn")
+    x, h, alpha = sp.symbols("x h alpha", real=True)
+    rule = formula(alpha, "==", 1 / beta, {**NAMES, alpha: r"\alpha"})
+    feddyn = (x - (h - alpha * (x - w)) / alpha).subs(alpha, rule.right)  # h <- h - alpha (x - w); mean - h/alpha
+    ours = x - beta * (h - (x - w) / beta)  # lambda = h
+    certificate = identity(ours, feddyn, label="server output, repaired FedLESAM-D and FedDyn")
     forms = {"repaired": [], "printed dual sign": ["LESAMD-1"], "printed server": ["LESAMD-2"]}
     gaps = {
         name: largest_difference(("fedlesam-d", {"rho": 0.0, "switches": switches}), ("feddyn", {}))
@@ -320,7 +375,7 @@ def no_radius_is_not_feddyn() -> Verdict:
     return repaired(
         _replay_not_feddyn,
         {"minimum": 1, "beta": 1, "rho": 0},
-        r"With the repaired dual signs and server, FedLESAM-D at $\rho=0$ is FedDyn with $\alpha=1/\beta$.",
+        f"With the repaired dual signs and server, FedLESAM-D without a perturbation is FedDyn with ${rule.latex}$.",
         f"{certificate}; local conditions: grad - lambda_i + (x-w)/beta = 0 in both",
         project_runs_differ_by=gaps,
     )
