@@ -9,12 +9,41 @@ import numpy as np
 import sympy as sp
 
 from theory.kit.exact import fractions_of, mp, mpf
+from theory.kit.formula import Formula, Violated, formula
 from theory.kit.search import worst_ratio
 from theory.kit.symbolic import identity, total
 from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, always, check
 from theory.yashwanth2023.common import Array, decide_bound, exact, refuted, repaired, softmax, vacuous
 from theory.yashwanth2023.kronecker import kronecker_entries
 from theory.yashwanth2023.networks import Mlp, digit_batch, trained_mlp
+
+top, mean, S = sp.symbols("top mean S", nonnegative=True)
+alpha, count, n, radius = sp.symbols("alpha count n radius", positive=True)  # count: of the batch, n = L - l
+NAMES = {top: r"\lambda_{\max}(H_{W_l})", alpha: r"\alpha_l", count: "B", n: "(L-l)", radius: r"\tilde B"}
+NAMES |= {mean: r"\frac1B\sum_i\|a^i_{l-1}\|^2", S: r"\sum_i\|a^i_{l-1}\|^2"}
+
+
+def from_slacks(room: sp.Expr, *slacks: tuple[sp.Expr, sp.Expr, str]) -> str:
+    """room = a sum of multipliers >= 0 times quantities >= 0, with the reasons."""
+    reasons = "; ".join(f"{factor} * ({quantity}) >= 0 by {why}" for factor, quantity, why in slacks)
+    return f"{identity(room, sum(factor * quantity for factor, quantity, _ in slacks))}: {reasons}"
+
+
+def alpha_bound() -> tuple[Formula, Formula, tuple[str, ...]]:
+    """alpha_l for l < L and for l = L, and their certificate; both are suprema, for two classes at equal logits."""
+    names = NAMES | {top: r"\lambda_{\max}(M_l)"}
+    bound = formula(top, "<=", (radius**2 / n) ** n / 2, names)
+    last = formula(top, "<=", sp.Rational(1, 2), names | {top: r"\lambda_{\max}(M_L)"})
+    level, factors = sp.symbols("level factors", positive=True)  # mean of the ||W_j||_F^2, product of the y_j
+    largest = bound.right.subs(radius, sp.sqrt(n * level))
+    steps = from_slacks(
+        largest - top,
+        (1, last.right * level**n * factors - top, "man-eq49's factor <= 1/2 and ||J||^2 <= the product of the norms"),
+        (last.right * level**n, 1 - factors, "prod y_j <= 1"),
+    )
+    half = last.attained_at({top: sp.Matrix(2, 2, [Q(1, 4), -Q(1, 4), -Q(1, 4), Q(1, 4)]).norm(2)})
+    deep = bound.attained_at({top: last.right * sp.Rational(9, 2) ** 2, radius: 3, n: 2})  # ||W_j||_F^2 = 9/2 twice
+    return bound, last, (*alpha_steps(), f"{steps}, n mean of the norms <= B~^2; suprema {half} and {deep}")
 
 
 def explicit_alpha(squared_radius: float, depth: int, layer: int) -> float:
@@ -72,23 +101,23 @@ def alpha_is_finite(scale: float = 1.0) -> Verdict:
     explicit alpha_l = (1/2)(B~^2/(L-l))^(L-l) for l < L and 1/2 for l = L, sharp for C = 2.
     Reference: Yashwanth et al. 2024, supplement eq. (50) and the text before it.
     """
-    radius, gate = 2.0, 1e-3
-    column = np.sqrt(radius**2 - gate**2) / np.sqrt(2)  # W_2 = column * (1, -1)^T, b_1 = gate, all else 0
+    bound, last, steps = alpha_bound()
+    size, gate = 3.0, 1e-3
+    column = np.sqrt(size**2 - gate**2) / np.sqrt(2)  # W_2 = column * (1, -1)^T, b_1 = gate, all else 0
     p = softmax(np.array([column * gate, -column * gate]))
     attained = column**2 * (p.sum() - (p[0] - p[1]) ** 2)
-    claimed = float(exact(scale)) * explicit_alpha(radius**2, 2, 1)
-    share = attained / explicit_alpha(radius**2, 2, 1)
-    if attained > claimed:
-        return refuted({"W2": [column, -column], "b1": gate, "norm": radius, "M_1": attained, "scaled_alpha": claimed})
+    claimed = float(bound.at({radius: Q(size), n: 1})[1])
+    if attained > float(exact(scale)) * claimed:
+        scaled = float(exact(scale)) * claimed
+        return refuted({"W2": [column, -column], "b1": gate, "norm": size, "M_1": attained, "scaled_alpha": scaled})
     return repaired(
         {"W2": [Q(1), Q(-1)], "B": Q(2), "z": ["1e-40", "-1e-40"], "tolerance": Q(1, 2)},
-        r"For ReLU networks $\lambda_{\max}(M_l)\le\alpha_l=\frac12\big(\tilde B^2/(L-l)\big)^{L-l}$ on "
-        r"$\|\theta\|_2\le\tilde B$ "
-        r"($\alpha_L=\frac12$), although $M_l$ is discontinuous in $\theta$.",
-        *alpha_steps(),
-        f"b_1 = {gate:g} on the sphere of radius {radius:g} attains {share:.9f} of it",
+        rf"The supremum $\alpha_l$ is finite for ReLU networks, although $M_l$ is discontinuous in $\theta$: on "
+        rf"$\|\theta\|_2\le\tilde B$ ${bound.latex}$ for $l<L$, and ${last.latex}$.",
+        *steps,
+        f"b_1 = {gate:g} on the sphere of radius {size:g} attains {attained / claimed:.9f} of it",
         margin=2.0,
-        repair={"attained_over_bound": share},
+        repair={"attained_over_bound": attained / claimed},
     )
 
 
@@ -120,20 +149,30 @@ def alpha_is_positive() -> Verdict:
     curvature = identity(
         p1 + p2 - (p1 - p2) ** 2, (p1 + p2) * (1 - p1 - p2) + 4 * p1 * p2, label="(e1-e2).(diag(p) - p p^T)(e1-e2)"
     )
+    classes = formula(sp.Symbol("C", positive=True), ">=", 2)
+    fewest, spread = int(classes.right), {}
+    for c in (fewest - 1, fewest):
+        p = sp.Matrix([sp.Rational(1, c)] * c)  # softmax of equal logits
+        spread[c] = max((sp.diag(*p) - p * p.T).eigenvals())
+    if spread[fewest - 1] != 0 or not spread[fewest] > 0:
+        raise Violated(f"largest eigenvalue of diag(p) - p p^T by the number of classes: {spread}")
     z, v = sp.symbols("z v", real=True)
-    full = sp.hessian(sp.log(1 + sp.exp(-v * sp.tanh(z))), (z, v)).subs({z: sp.Rational(-3, 2), v: 1}).evalf(30)
+    digits, loss = 30, sp.log(1 + sp.exp(-v * sp.tanh(z)))
+    full = sp.hessian(loss, (z, v)).subs({z: sp.Rational(-3, 2), v: 1}).evalf(digits)
     if not (full[0, 0] < 0 < -full.det()):
         raise ArithmeticError("the tanh point no longer has a negative block and an indefinite Hessian")
     return repaired(
         {"classes": 1, "softmax": 1, "alpha": 0},
-        r"$\alpha_l^i>0$ for $C\ge2$ classes and $\tilde B>0$, by a point of the ball at which one unit of every layer "
-        "is open. The printed reason does not show it: a negative block of one layer does not make the loss concave.",
+        rf"$\alpha_l$ is positive for ${classes.latex}$ classes and positive $\tilde B$, by a point of the ball at "
+        "which one unit of every layer is open. The printed reason does not show it: a negative block of one layer "
+        "does not make the loss concave.",
         "W_j = t e1 e1^T for l < j < L, W_L = (t/sqrt 2)(e1 - e2) e1^T, b_l = s e1 and -s in the other units of "
         "every layer above, all else 0: unit 1 is open in every layer, the rest closed, J = (t^(L-l)/sqrt 2)(e1 - e2) "
         "e1^T, and the norm is below B~ for small s, t > 0",
         curvature,
         "p1, p2 > 0 and p1 + p2 <= 1, so the entry is positive and lambda_max(M_l) > 0",
-        tanh_point={"block_entry": float(full[0, 0]), "full_determinant": float(full.det())},
+        tanh_point={"block_entry": float(full[0, 0]), "full_determinant": float(full.det()), "digits": digits},
+        largest_eigenvalue_by_classes=spread,
     )
 
 
@@ -201,19 +240,28 @@ def theorem_two(scale: float = 1.0) -> Verdict:
     Reference: Yashwanth et al. 2024, Theorem 2; supplement Theorem 5, eqs. (45)-(53).
     """
 
+    _, last, steps = alpha_bound()
+    bound, per_sample = formula(top, "<=", alpha * S, NAMES), sp.Symbol("per_sample", nonnegative=True)
+    summed = from_slacks(
+        bound.room,
+        (1, per_sample - top, "man-eq7: lambda_max of a mean <= mean of lambda_max"),
+        (1, alpha * S / count - per_sample, "man-eq49, lambda_max(M_l) <= alpha_l"),
+        (alpha * S / count, count - 1, "man-thm2-sum-mean: B >= 1"),
+    )
+
     def extremal(case) -> tuple[Q, Q]:
-        p, a = case["softmax"], case["a"]
-        return (p[0] * (1 - p[0]) + p[0] * p[1]) * sum(v * v for v in a), Q(1, 2) * sum(v * v for v in a)
+        p, total = case["softmax"], sum(v * v for v in case["a"])
+        return (p[0] * (1 - p[0]) + p[0] * p[1]) * total, exact(bound.at({alpha: last.right, S: total})[1])
 
     cases = ({"softmax": [Q(1, 2), Q(1, 2)], "a": [Q(1), Q(2)]},)
     widths = (2, 2, 2, 2)
-    count = sum(n * m + m for n, m in pairwise(widths)) + widths[0]
+    size = sum(low * high + high for low, high in pairwise(widths)) + widths[0]
     searches = {}
     if exact(scale) == 1:
         for layer in (2, 3):
             found = worst_ratio(
                 lambda v, layer=layer: layer_top_ratio(v, widths, layer),
-                lambda rng: rng.standard_normal(count) * rng.choice([0.3, 1, 3]),
+                lambda rng: rng.standard_normal(size) * rng.choice([0.3, 1, 3]),
                 draws=800,
                 restarts=4,
                 climb=400,
@@ -226,12 +274,7 @@ def theorem_two(scale: float = 1.0) -> Verdict:
         cases,
         extremal,
         scale,
-        (
-            "batch: lambda_max of a mean <= mean of lambda_max (man-eq7); per sample lambda_max(M_l) ||a||^2 "
-            "(man-eq49)",
-            *alpha_steps(),
-            "the printed sum is B times the mean and alpha_l >= 0 (man-thm2-sum-mean)",
-        ),
+        (summed, *steps),
         search=searches,
         digits=rows,
     )
@@ -247,12 +290,12 @@ def sum_or_mean(scale: float = 1.0) -> Verdict:
     Verdict: proved. The printed sum is B times larger, a factor of 50 at the batch size of Sec. 4.
     Reference: Yashwanth et al. 2024, Theorem 2 against supplement eq. (53).
     """
-    alpha, S, B = sp.symbols("alpha S B", positive=True)
+    larger = formula(alpha * S / count, "<=", alpha * S, NAMES)
     return decide_bound(
         ({"B": Q(1), "alpha": Q(1, 2), "S": Q(3)}, {"B": Q(50), "alpha": Q(1, 2), "S": Q(3)}),
-        lambda c: (c["alpha"] * c["S"] / c["B"], c["alpha"] * c["S"]),
+        lambda c: tuple(map(exact, larger.at({alpha: c["alpha"], S: c["S"], count: c["B"]}))),
         scale,
-        (identity(alpha * S - alpha * S / B, alpha * S * (B - 1) / B, label="sum minus mean"), "B >= 1"),
+        (from_slacks(larger.room, (alpha * S / count, count - 1, "B >= 1")),),
         factor_by_batch={str(b): b for b in (1, 2, 10, 50, 128)},
     )
 
@@ -309,14 +352,23 @@ def which_layers() -> Verdict:
     Reference: Yashwanth et al. 2024, Theorem 2 (l = 2..L) and eq. (16) (l = 1..L).
     """
     values = two_unit_network(Q(1), Q(1, 10**4))
+    joint = formula(top, "<=", alpha * (mean + 1), NAMES | {top: r"\lambda_{\max}(H_{(W_l,b_l)})"})
+    alone = formula(top, "<=", alpha, NAMES | {top: r"\lambda_{\max}(H_{b_l})"})
+    a2, per_sample = sp.symbols("a2 per_sample", nonnegative=True)
+    inputs = total(a2 + 1, {a2: S}, count)  # sum of the ||(a, 1)||^2
+    blocks = from_slacks(
+        joint.room.subs(mean, S / count),
+        (1, per_sample - top, "man-eq7: lambda_max of a mean <= mean of lambda_max"),
+        (1, alpha * inputs / count - per_sample, "man-eq49 with (a, 1) in place of a"),
+    )
     return repaired(
         {"epsilon": Q(1, 10**4), "B": Q(3), "alpha": Q(5), "top_W1": values["top_W1"]},
-        r"$\lambda_{\max}(H_{(W_l,b_l)})\le\alpha_l\frac1B\sum_i(\|a^i_{l-1}\|^2+1)$; for $l=1$ the right side is "
-        r"$\alpha_1\frac1B\sum_i(\|x^i\|^2+1)$ and for the bias alone $\alpha_l$: the penalty lowers none of them to "
-        r"0.",
+        f"${joint.latex}$, in the first layer with the inputs in place of the activations, and ${alone.latex}$: the "
+        "penalty lowers none of them to zero.",
         "(W_l, b_l) is a matrix of weights with the input (a, 1), so its block is M_l (x) (a, 1)(a, 1)^T by man-lem1",
         *(entry.evidence["certificate"] for entry in kronecker_entries(sp.Integer(1))),
-        "man-thm2 with (a, 1) in place of a",
+        blocks,
+        identity(alone.right, joint.right.subs(mean, 0), label="the bias is the joint block with input (0, 1)"),
         margin=float(values["top_W1"] / (5 * values["activation_norm"])),
         values=values,
     )
@@ -388,7 +440,14 @@ def mechanism() -> Verdict:
     """
     before, after = two_unit_network(Q(1)), two_unit_network(Q(1, 2))
     c = sp.Symbol("c", positive=True)
-    h, w_ki, w_lj, a_p, a_q = sp.symbols("h_kl w_ki w_lj a_p a_q", real=True)
+    h, w_ki, w_lj, a_p, a_q, w, z = sp.symbols("h_kl w_ki w_lj a_p a_q w z", real=True)
+    low, high, new = sp.symbols("low high new", real=True)
+    names = {low: "H_{W_l}", high: "H_{W_{l+1}}", w: "W_{l+1}"}
+    divided = formula(new, "==", w / c, names | {new: "W_{l+1}^+"})
+    lower = formula(new, "==", low / c**2, names | {new: "H_{W_l}^+"})
+    upper = formula(new, "==", c**2 * high, names | {new: "H_{W_{l+1}}^+"})
+    below = lower.holds_at({c: Q(1, 2), low: before["top_W1"], new: after["top_W1"]})
+    above = upper.holds_at({c: Q(1, 2), high: before["top_W2"], new: after["top_W2"]})
     rows = rescaling_rows()
     middle = next(row for row in rows if row["c"] == 1.0)
     drift = max(abs(r["top_W1"] * r["top_W2"] / (middle["top_W1"] * middle["top_W2"]) - 1) for r in rows)
@@ -396,24 +455,25 @@ def mechanism() -> Verdict:
         raise ValueError(f"the product of the layers' top eigenvalues changed by {drift}")
     return repaired(
         {"c_before": Q(1), "c_after": Q(1, 2), "before": before, "after": after},
-        r"Under $(W_{l},b_{l})\to c(W_{l},b_{l})$, $W_{l+1}\to W_{l+1}/c$ (same function): $H_{W_{l+1}}\to "
-        r"c^2H_{W_{l+1}}$, "
-        r"$H_{W_l}\to c^{-2}H_{W_l}$, so the product of their top eigenvalues is invariant. With all layers above "
-        r"$l-1$ fixed, "
-        r"scaling $a_{l-1}$ down lowers the bound $\alpha_l\frac1B\sum_i\|a_{l-1}^i\|^2$ in proportion.",
+        rf"Let $(W_l,b_l)$ be multiplied by $c$ and ${divided.latex}$ (same function): then ${upper.latex}$ and "
+        rf"${lower.latex}$, so the product of their top eigenvalues is invariant. With the layers from $l$ on fixed, "
+        r"scaling $a_{l-1}$ down lowers Theorem 2's bound of $H_{W_l}$ in proportion to its squared norm.",
         "open units stay open: relu(c z) = c relu(z) for c > 0, and the logits, hence H_z, do not change",
+        identity(divided.right * (c * z), w * z, label="next layer's input c z"),
         identity(
-            (w_ki / c) * h * (w_lj / c),
-            w_ki * h * w_lj / c**2,
+            divided.right.subs(w, w_ki) * h * divided.right.subs(w, w_lj),
+            lower.right.subs(low, w_ki * h * w_lj),
             label="term (k, l) of entry (i, j) of M_l = W^T H W, any sizes: M_l -> M_l / c^2, same input of layer l",
         ),
         identity(
             h * (c * a_p) * (c * a_q),
-            c**2 * (h * a_p * a_q),
+            upper.right.subs(high, h * a_p * a_q),
             label="entry ((k, p), (l, q)) of H (x) a a^T, any sizes: input of layer l+1 -> c a",
         ),
+        identity(lower.right * upper.right, low * high, label="product of the two"),
         margin=float(after["top_W1"] / before["trace"]),
         repair={"largest_relative_change_of_product": drift},
+        two_units=[below, above],
         digits=rows,
     )
 
