@@ -9,7 +9,8 @@ import sympy as sp
 from scipy.special import digamma, entr
 
 from theory.fan2024.common import not_run, proved
-from theory.kit.symbolic import nonnegative
+from theory.kit.formula import formula
+from theory.kit.symbolic import identity, nonnegative
 from theory.kit.tables import table
 from theory.kit.verdict import Verdict, check
 
@@ -93,23 +94,31 @@ def concentration_of_the_partitions() -> Verdict:
 
     Statement: label concentration per client is higher for beta = 0.1 than for beta = 0.6 (10 and 100 classes).
     Assumptions: every client draws its class probabilities from Dirichlet(beta, ..., beta), as Sec. 6.1 states.
-    Method: expected entropy psi(C beta + 1) - psi(beta + 1); its derivative is a series whose blocks of C terms are
-    compared with single terms; sampled mean entropies as illustration.
+    Method: expected entropy psi(C beta + 1) - psi(beta + 1), from the moments of one class; its derivative is a series
+    whose blocks of C terms are compared with single terms; sampled mean entropies as illustration.
     Verdict: proved for the expected label entropy: it increases in beta for every number of classes C >= 2.
     Reference: Fan et al. 2024, Figure 5, App. C.2.
     """
-    beta, n, m, C = sp.symbols("beta n m C", nonnegative=True)
+    beta, C, s = sp.symbols("beta C s", positive=True)
+    n, m, entropy = sp.symbols("n m entropy", nonnegative=True)
+    psi, gamma = sp.Function("psi"), sp.gamma
+    mean = formula(entropy, "==", psi(C * beta + 1) - psi(beta + 1), {entropy: r"\mathbb E\,\text{entropy}"})
+    right = mean.right.replace(psi, sp.digamma)
+    moment = gamma(beta + s) * gamma(C * beta) / (gamma(beta) * gamma(C * beta + s))  # E p^s of one class
+    found = identity(-C * sp.diff(moment, s).subs(s, 1), right, label="-C E p log p from E p^s")
+    slope = C * sp.polygamma(1, C * beta + 1) - sp.polygamma(1, beta + 1)
     block_end = n + m  # j C, for a term n of block j that lies m places before the block's end
     certificate = nonnegative((C * beta + block_end) ** 2 - (C * beta + n) ** 2)
-    entropies = {f"beta={v}, C={c}": round(mean_entropy(v, c), 6) for v in (0.1, 0.6) for c in (10, 100)}
+    pairs = [(v, c) for v in (0.1, 0.6) for c in (10, 100)]
+    entropies = {f"beta={v}, C={c}": round(float(right.subs({beta: v, C: c})), 6) for v, c in pairs}
     rng = np.random.default_rng(5)
     sampled = {}
     for value in (0.1, 0.6):
         p = rng.dirichlet(np.full(10, value), size=100)
         sampled[f"beta={value}, C=10, 100 clients"] = float(entr(p).sum(axis=1).mean())
     return proved(
-        "d/dbeta [psi(C beta+1) - psi(beta+1)] = sum_n C/(C beta+n)^2 - sum_j 1/(beta+j)^2; each of the C terms of "
-        "block j is at "
+        f"{found}; {identity(sp.diff(right, beta), slope, label='d/dbeta')}, which is sum_n C/(C beta+n)^2 - sum_j "
+        "1/(beta+j)^2; each of the C terms of block j is at "
         f"least 1/(C (beta+j)^2), because C^2(beta+j)^2 - (C beta+n)^2 >= 0: {certificate}; strict for m > 0",
         expected_entropy=entropies,
         sampled_entropy=sampled,
