@@ -90,7 +90,8 @@ def server_sum_or_mean() -> Verdict:
     Statement: w^t - eta_g sum_i (w^t - w_i) (Algorithm 1) and w^t - eta_g (1/K) sum_i (w^t - w_i) (Sec. 2.3) are the
     same aggregation for eta_g = 1.
     Assumptions: K active clients.
-    Method: ten identical clients with F_i = w^2/2, eta_l = 1/2, eta_g = 1: exact iterates of both; symbolic factor.
+    Method: ten identical clients with F_i = w^2/2, eta_l = 1/2, eta_g = 1: exact iterates of both; symbolic factor; a
+    round of the project's server with three clients (exact).
     Verdict: repaired. The printed sum is the mean with eta_g K: for the experiments' K = 10 and eta_g = 1 it takes a
     step ten times too long and diverges on a quadratic where the mean halves the distance in every round.
     Reference: Fan et al. 2024, Algorithm 1 last line; Sec. 2.3 step 4.
@@ -202,7 +203,7 @@ def server_update_of_the_appendix() -> Verdict:
 
     Statement: w^{t+1} = w^t - eta_g (1/N) sum (w_i - w^t) aggregates models trained by descent.
     Assumptions: F = w^2/2, E = 1.
-    Method: exact round; symbolic factor with both signs.
+    Method: exact round, also of the project's server; symbolic factor with both signs.
     Verdict: repaired. As printed F increases by (1 + eta_g eta_l L)^2 per round; with w^t - w_i it is Sec. 2.3.
     Reference: Fan et al. 2024, App. B.1, server update.
     """
@@ -222,7 +223,8 @@ def lesam_perturbation_is_constant() -> Verdict:
 
     Statement: delta_{i,k} = delta_{i,0} for all k, so the mean squared difference is zero.
     Assumptions: Algorithm 1.
-    Method: the printed formula contains neither k nor the minibatch: its derivative in both is zero. The points at
+    Method: the printed formula, which gives the second round of an exact run, contains neither k nor the minibatch: its
+    derivative in both is zero. The points at
     which the project's FedLESAM takes gradients, minus its local models, are constant within every round (round-off).
     Between rounds the perturbation changes by at most 2 rho, and by exactly 2 rho when the global update turns round.
     Verdict: proved.

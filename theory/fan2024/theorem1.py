@@ -22,11 +22,8 @@ from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
 L, E, N, T, C, rho, eta_g, eta_l = sp.symbols("L E N T C rho eta_g eta_l", positive=True)
 LOCAL, SERVER = 1 / (sp.sqrt(T) * E * L), sp.sqrt(E * N)  # Theorem 1's step sizes
 gap, squares, errors = sp.symbols("gap squares errors", nonnegative=True)  # F_0 - F*, means over the rounds
-MEASURED = {
-    gap: r"(F(w^0)-F^*)",
-    squares: r"\frac1T\sum_{t<T}\|\nabla F(w^t)\|^2",
-    errors: r"\frac1T\sum_{t<T}\|e^t\|^2",
-}
+sigma_g, sigma_l = sp.symbols("sigma_g sigma_l", nonnegative=True)
+MEASURED = {gap: "(F(w^0)-F^*)", squares: r"\frac1T\sum_t\|\nabla F(w^t)\|^2", errors: r"\frac1T\sum_t\|e^t\|^2"}
 
 
 def telescoped(bound: Formula, *more: Slack) -> str:
@@ -226,22 +223,21 @@ def norm_or_squared_norm(scale: float = 1.0) -> Verdict:
 
 def terms() -> tuple[dict[str, sp.Expr], dict[str, sp.Expr]]:
     """Terms of Theorem 1 as the summed Lemma 6 gives them, and as printed."""
-    gap, sg, sl = sp.symbols("gap sigma_g sigma_l", positive=True)
     change = 2 * E**2 * L**2 * LOCAL**2 * rho**2  # Lemma 2 for FedSAM, K = E
     derived = {
         "F_0 - F*": gap / (C * E * SERVER * LOCAL * T),
-        "sigma_g": 90 * E**2 * L**2 * LOCAL**2 * sg**2 / C,
+        "sigma_g": 90 * E**2 * L**2 * LOCAL**2 * sigma_g**2 / C,
         "rho": 180 * E**2 * L**4 * LOCAL**2 * rho**2 / C,
         "Delta": L**2 * (60 * LOCAL**2 * E * L**2 + 1) * change / C,
-        "sigma_l from Lemma 5": SERVER * LOCAL * L**3 * rho**2 * sl**2 / (2 * N * C),
-        "sigma_l from Lemma 4": 10 * E * L**4 * LOCAL**2 * rho**2 * sl**2 / C,
+        "sigma_l from Lemma 5": SERVER * LOCAL * L**3 * rho**2 * sigma_l**2 / (2 * N * C),
+        "sigma_l from Lemma 4": 10 * E * L**4 * LOCAL**2 * rho**2 * sigma_l**2 / C,
     }
     printed = {
         "F_0 - F*": 10 * L * gap / (C * sp.sqrt(T * E * N)),
-        "sigma_g": 90 * L**2 * rho**2 * sg**2 / (C * T * E),
+        "sigma_g": 90 * L**2 * rho**2 * sigma_g**2 / (C * T * E),
         "rho": 180 * L**2 * rho**2 / (C * T),
         "Delta": 120 * L**2 * rho**2 / (C * E * T**2) + 2 * L**2 * rho**2 / (C * T),
-        "sigma_l from Lemma 5": L**2 * sl**2 * rho**2 / (C * sp.sqrt(T * E * N)),
+        "sigma_l from Lemma 5": L**2 * sigma_l**2 * rho**2 / (C * sp.sqrt(T * E * N)),
         "sigma_l from Lemma 4": sp.Integer(0),
     }
     return derived, printed
@@ -262,9 +258,7 @@ def terms_of_the_theorem() -> Verdict:
     derived, printed = terms()
     ratios = {name: str(sp.simplify(printed[name] / derived[name])) for name in derived}
     verdict = "consistent" if set(ratios.values()) == {"1"} else "inconsistent"
-    at = {"L": 2, "E": 5, "N": 10, "T": 400, "C": sp.Rational(17, 40), "rho": sp.Rational(1, 10)}
-    at |= {"gap": 1, "sigma_g": 1, "sigma_l": 1}
-    at = {s: at[str(s)] for term in derived.values() for s in term.free_symbols}
+    at = {L: 2, E: 5, N: 10, T: 400, C: sp.Rational(17, 40), rho: sp.Rational(1, 10), gap: 1, sigma_g: 1, sigma_l: 1}
     numbers = {
         "printed": [float(printed[name].subs(at)) for name in derived],
         "derived": [float(derived[name].subs(at)) for name in derived],
@@ -368,7 +362,6 @@ def heterogeneity_without_perturbation() -> Verdict:
     (fan24-thm1-terms).
     Reference: Fan et al. 2024, Theorem 1.
     """
-    sigma_g = sp.Symbol("sigma_g", nonnegative=True)
     right = 2 * L * gap / sp.sqrt(T * E * N) + LEAST_DRIFT / T * sigma_g**2
     bound = formula((1 - LEAST_DRIFT / T) * squares, "<=", right, MEASURED)
     rounds, enough = enough_rounds()

@@ -173,7 +173,8 @@ def no_radius_is_algorithm_2() -> Verdict:
     Statement: with rho = 0 FedLESAM-S coincides with Algorithm 2.
     Assumptions: same sampling and minibatches.
     Method: the one-step maps as symbolic functions of one gradient function; every other line is printed alike. The
-    project's FedLESAM-S at rho = 0 is run beside its SCAFFOLD, in the repaired and in the printed form: difference 0.
+    project's FedLESAM-S at rho = 0 is run beside its SCAFFOLD, in the repaired and in the printed form: difference 0. A
+    step of it at rho = 3 is the printed one (exact).
     Verdict: proved for the printed Algorithm 2, which is not SCAFFOLD itself (fan24-alg2-scaffold, fan24-alg2-C).
     Reference: Fan et al. 2024, Algorithms 2 and 3.
     """
@@ -256,7 +257,8 @@ def dual_variable_signs() -> Verdict:
     Statement: the local step with +lambda_i and the dual step lambda_i <- lambda_i - (w_E - w^t)/beta are FedDyn's,
     so that lambda_i tracks the local gradient.
     Assumptions: exact local minimisers, full participation.
-    Method: stationarity of the local problem inserted in the dual step, with both signs; exact run on (x-1)^2/2.
+    Method: stationarity of the local problem inserted in the dual step, with both signs; exact run on (x-1)^2/2, and a
+    round of the project's FedDyn (exact).
     Verdict: repaired. As printed lambda_i^+ = 2 lambda_i + grad F_i(w_i): the dual grows geometrically. With
     -lambda_i in the local step (FedSMOO, lines 11 and 14) lambda_i^+ = grad F_i(w_i).
     Reference: Fan et al. 2024, Algorithm 4; Sun et al. 2023, Algorithm 1, lines 11 and 14.
@@ -303,7 +305,8 @@ def server_dual_is_never_read() -> Verdict:
 
     Statement: Algorithm 4's server is FedDyn's (output mean w_i - beta lambda, lambda the mean of all client duals).
     Assumptions: consistent client signs (fan24-alg4-signs), exact local solves, full participation.
-    Method: lambda^t appears only in its own update; fixed points of both servers, symbolic.
+    Method: lambda^t appears only in its own update; fixed points of both servers, symbolic; a round of
+    the project's FedDyn with two of four clients (exact).
     Verdict: repaired. As printed the dual has no effect: with w = mean w_i every point is a fixed point once lambda_i
     = grad F_i(w). With -beta lambda a fixed point needs mean grad F_i = 0. The printed factor 1/(beta K) is also the
     mean over all clients only for K = N.
