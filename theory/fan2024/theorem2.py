@@ -188,7 +188,8 @@ def estimation_bias(scale: float = 1.0) -> Verdict:
         example,
         f"Without a perturbation and with ${definition.latex}$: for exact gradients and ${range_.latex}$ the "
         f"bounds ${largest.latex}$, which is attained, and ${simple.latex}$ hold. With noise and any $\\kappa$: "
-        f"${parts.latex}$ with $u(x)=x/\\|x\\|$, ${widest.latex}$ and ${bound.latex}$.",
+        f"${parts.latex}$ with $u(x)=x/\\|x\\|$, ${widest.latex}$ and ${bound.latex}$. With $a$, $b$ for the last two "
+        r"right sides the mean bias is thus at most $\sigma_l'+\mathbb E\min(a,b)$.",
         f"{certificate}; {move}. With noise: {noisy}",
         search=search_largest_bias(largest),
     )
