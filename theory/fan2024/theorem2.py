@@ -380,7 +380,7 @@ def bias_against_learning_rates() -> Verdict:
     Assumptions: exact gradients, E = 1.
     Method: rho = 0: at most sqrt(2) kappa, proved. rho = 1 on F = w^2/2: a run that starts inside |w| < rho with a
     positive perturbation has bias 2 for kappa = 1/10, 1/100, 1/1000 alike (exact).
-    Verdict: repaired: true for rho = 0; for constant rho > 0 the bias stays 2 once |w| < rho, whatever the step size.
+    Verdict: repaired: true for rho = 0; for constant rho > 0 it is 2 past the minimum by less than rho, at any step.
     Reference: Fan et al. 2024, Sec. 5.3 last paragraph; Sec. 4.1.
     """
     turned = formula(bias, "==", 2, NAMES)
