@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction as Q
 
 import sympy as sp
@@ -9,6 +10,7 @@ import sympy as sp
 from theory.fan2024.common import combination, exact, lesam_path, refuted, repaired
 from theory.kit.certificates import z3_implies
 from theory.kit.exact import fractions_of
+from theory.kit.formula import Formula, formula
 from theory.kit.second_certificate import inexact_step_by_pepit, second_certificate
 from theory.kit.symbolic import identity, implies
 from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
@@ -107,32 +109,36 @@ def _cancellation_by_z3(limit: sp.Rational) -> str:
     return z3_implies(premises, coefficient <= 0)
 
 
-@check("fan24-lem6-stepsize", mutations=((0.9, "repaired"), (1.1, "refuted")), replay=_replay_cancellation)
+@check("fan24-lem6-stepsize", mutations=((0.9, "refuted"), (1.1, "refuted")), replay=_replay_cancellation)
 def step_size_condition(scale: float = 1.0) -> Verdict:
     """Condition that removes the squared gradient sum.
 
     Statement: -eta_l eta_g/(2EN^2) S + L/2 eta_g^2 eta_l^2/N^2 S <= 0 (S = |sum grad|^2) if eta_l <= 1/(2E).
     Assumptions: S >= 0.
     Method: factor the coefficient; exact example with L = 100; the step sizes of Theorem 1 inserted. z3 proves that the
-    repaired condition suffices. The mutated constant is its limit 1.
+    repaired condition suffices. The mutated constant is its limit 1, tested between the two.
     Verdict: repaired: the condition is eta_g eta_l E L <= 1, which the step sizes of Theorem 1 turn into T >= E N.
     Reference: Fan et al. 2024, App. B.2, proof of Lemma 6.
     """
-    limit = exact(scale)  # the condition under test is eta_g eta_l E L <= limit
-    if limit > 1:
-        return refuted({"product": limit, "N": 1, "E": 1, "L": 1, "coefficient": -limit / 2 * (1 - limit)})
     T = sp.Symbol("T", positive=True)
+    condition = formula(eta_g * eta_l * E * L, "<=", exact(scale))
+    rounds = formula(T, ">=", E * N)
     coefficient = -eta_l * eta_g / (2 * E * N**2) + L / 2 * eta_g**2 * eta_l**2 / N**2
-    factored = identity(coefficient, -eta_l * eta_g / (2 * E * N**2) * (1 - eta_g * eta_l * E * L), label="coefficient")
-    product = identity(
-        eta_g * eta_l * E * L, sp.sqrt(E * N / T), substitute={eta_l: 1 / (sp.sqrt(T) * E * L), eta_g: sp.sqrt(E * N)}
-    )
+    at = {E: 2, L: 3, eta_g: 5, eta_l: (1 + exact(scale)) / 2 / 30, N: 7}  # a product between 1 and its scaled limit
+    left, right = condition.at(at)
+    value = coefficient.subs(at)
+    if (left <= right) != (value <= 0):
+        return refuted({**{str(symbol): number for symbol, number in at.items()}, "coefficient": value})
+    factored = identity(coefficient, -eta_l * eta_g / (2 * E * N**2) * condition.room, label="coefficient")
+    of_theorem_1 = {eta_l: 1 / (sp.sqrt(T) * E * L), eta_g: sp.sqrt(E * N)}
+    product = identity(condition.right**2 - condition.left**2, rounds.room / T, substitute=of_theorem_1)
     return repaired(
         _replay_cancellation,
         {"L": 100, "eta_l": Q(1, 2), "eta_g": 1, "E": 1, "N": 1, "gradient_sum": 1},
-        r"The two terms are non-positive if and only if $\eta_g\eta_lEL\le1$; for Theorem 1's step sizes: $T\ge EN$.",
+        f"The two terms are non-positive if and only if ${condition.latex}$; for Theorem 1's step sizes: "
+        f"${rounds.latex}$.",
         f"{factored}; {product}",
-        solver=second_certificate("z3", "the repaired condition suffices", lambda: _cancellation_by_z3(limit)),
+        solver=second_certificate("z3", "the repaired condition suffices", lambda: _cancellation_by_z3(exact(scale))),
     )
 
 
@@ -149,14 +155,27 @@ def _replay_descent(evidence) -> Replay:
     return Replay({**conditions, "delta = +rho (the model decreases)": older > before}, after**2 / 2, right)
 
 
-def descent_certificate() -> str:
-    """F(w+) <= F(w) - a/2 |grad F|^2 + a/2 |e|^2 for w+ = w - a (grad F + e), a L <= 1; one coordinate."""
-    a = sp.Symbol("a", nonnegative=True)
-    g, e = sp.symbols("g e", real=True)
-    smoothness = -a * g * (g + e) + L / 2 * a**2 * (g + e) ** 2
-    target = (-a / 2 * g**2 + a / 2 * e**2) - smoothness
-    slacks = [(a / 2, (1 - a * L) * (g + e) ** 2, "a L <= 1, a = eta_g eta_l E")]
-    return combination(target, slacks, label="right - smoothness bound")
+def _descent_bound(make: Callable[..., Formula]) -> Formula:
+    """Descent by the averaged gradient, a = eta_g eta_l E. make: ``formula`` in the check that prints it."""
+    after, before, gradient, error = sp.symbols("after before gradient error", real=True)
+    a = eta_g * eta_l * E
+    names = {after: r"F(w^{t+1})", before: r"F(w^t)", gradient: r"\|\nabla F(w^t)\|", error: r"\|e^t\|"}
+    return make(after - before, "<=", a / 2 * error**2 - a / 2 * gradient**2, names)
+
+
+def descent_certificate(bound: Formula | None = None, room: sp.Expr = 1 - eta_g * eta_l * E * L) -> str:
+    """F(w+) <= F(w) - a/2 |grad F|^2 + a/2 |e|^2 for w+ = w - a (grad F + e), a L <= 1; one coordinate.
+
+    room: that of the condition on the step size.
+    """
+    bound = bound or _descent_bound(Formula)
+    g, e, before = (sp.Symbol(name, real=True) for name in ("gradient", "error", "before"))
+    a = eta_g * eta_l * E
+    smoothness = before - a * g * (g + e) + L / 2 * a**2 * (g + e) ** 2
+    slacks = [(a / 2, room * (g + e) ** 2, "a L <= 1, a = eta_g eta_l E")]
+    return combination(
+        bound.room.subs(sp.Symbol("after", real=True), smoothness), slacks, label="right - smoothness bound"
+    )
 
 
 @check("fan24-lem6", mutations=((0.9, "refuted"), (1.1, "repaired")), replay=_replay_descent)
@@ -173,15 +192,29 @@ def descent_lemma(scale: float = 1.0) -> Verdict:
     order rho^2 that does not shrink with eta_l.
     Reference: Fan et al. 2024, App. B.2, Lemma 6.
     """
-    if exact(scale) < 1:  # F = w^2/2, a L = 1: F(w+) = e^2/2 exactly
-        return refuted({"L": 1, "a": 1, "w": 1, "e": 1, "left": Q(1, 2), "right": exact(scale) / 2})
+    bound, limit = _descent_bound(formula), formula(eta_g * eta_l * E * L, "<=", 1)
+    e, error, total, whole, moved, far = sp.symbols("e error total whole moved far", real=True)
+    names = {e: "e^t", error: r"\|e^t\|", whole: r"\nabla F(w^t)", moved: r"\max_{i,k}\|w_{i,k}-w^t\|"}
+    names |= {total: r"\sum_{i,k}\nabla F_i(\tilde w_{i,k})"}
+    average = formula(e + whole, "==", total / (N * E), names)
+    size = formula(error, "<=", L * (rho + moved), names)
+    # F = L w^2/2 from w = 5 with a L = 1 and e = 7 ends at -e/L, which attains the bound
+    curvature, w, wrong = Q(2), Q(5), Q(7)
+    at = {eta_g: 3, eta_l: Q(1, 12), E: 2, L: curvature, "error": wrong, "gradient": curvature * w}
+    at |= {"before": curvature / 2 * w**2, "after": curvature / 2 * (w - (curvature * w + wrong) / curvature) ** 2}
+    limit.attained_at(at)
+    left, right = bound.at(at)
+    tested = right - (1 - exact(scale)) * bound.right.coeff(error, 2).subs(at) * wrong**2
+    if left > tested:
+        return refuted({"L": curvature, "w": w, "e": wrong, "left": left, "right": tested})
+    room = eta_g * eta_l * E * (average.left - average.right)
+    step = identity(eta_g * eta_l * total / N + room, eta_g * eta_l * E * (whole + e), label="w - w+ = a (grad F + e)")
+    slacks = [(L, rho + moved - far, "triangle"), (1, L * far - error, "smoothness, far = max |wt_ik - w|")]
     return repaired(
         _replay_descent,
         {"w0": 2, "rho": 1, "eta_l": Q(1, 20), "rounds": 60},
-        r"For $\eta_g\eta_lEL\le1$ and exact gradients: $F(w^{t+1})\le F(w^t)-\frac{\eta_g\eta_lE}2\|\nabla "
-        r"F(w^t)\|^2+\frac{\eta_g\eta_lE}2\|e^t\|^2$, $e^t=\frac1{NE}\sum_{i,k}\nabla F_i(\tilde w_{i,k})-\nabla "
-        r"F(w^t)$, $\|e^t\|\le L(\rho+\max_{i,k}\|w_{i,k}-w^t\|)$.",
-        f"{descent_certificate()}; |e| <= L(rho + drift) by smoothness and the triangle inequality",
+        f"For ${limit.latex}$ and exact gradients: ${bound.latex}$, ${average.latex}$, ${size.latex}$.",
+        f"{descent_certificate(bound, limit.room)}; {step}; {combination(size.room, slacks)}",
         solver=second_certificate(
             "PEPit",
             "n = |grad F(w)|^2 + |e|^2, F(w - a (grad F(w) + e)) <= F(w) - (a/2)|grad F(w)|^2 + (a/2)|e|^2",
@@ -215,20 +248,22 @@ def interchange_of_w_and_perturbed_w(scale: float = 1.0) -> Verdict:
     delta^{t+1} - delta^t.
     Reference: Fan et al. 2024, proof of Lemma 6, first line; App. B.3, first line.
     """
-    if exact(scale) < 1:  # F = w^2/2 at w = -rho: gradients -rho and 0
-        return refuted({"L": 1, "rho": 1, "left": 1, "right": exact(scale)})
-    x, y, d = sp.symbols("x y d", nonnegative=True)
-    bound = combination(
-        L * rho - (x - y), [(1, L * rho - d, "smoothness, |delta| <= rho"), (1, d - (x - y), "triangle")]
-    )
-    w0, w1, d0, d1 = sp.symbols("w0 w1 d0 d1", real=True)
-    step = identity((w1 + d1) - (w0 + d0), (w1 - w0) + (d1 - d0), label="wt^{t+1} - wt^t")
+    gap, d = sp.symbols("gap d", nonnegative=True)
+    bound = formula(gap, "<=", L * rho, {gap: r"\big|\,\|\nabla F(w)\|-\|\nabla F(\tilde w)\|\,\big|"})
+    curvature, radius = 2, 3  # F = L w^2/2 at w = -rho: gradients -L rho and 0
+    left, right = bound.at({gap: abs(curvature * -radius) - abs(curvature * 0), L: curvature, rho: radius})
+    if left > exact(scale) * right:
+        return refuted({"L": curvature, "rho": radius, "left": left, "right": exact(scale) * right})
+    slacks = [(L, rho - d, "d = |delta|"), (1, L * d - gap, "smoothness and the triangle inequality")]
+    w0, w1, d0, d1, whole, move, turn = sp.symbols("w0 w1 d0 d1 whole move turn", real=True)
+    names = {whole: r"\tilde w^{t+1}-\tilde w^t", move: "(w^{t+1}-w^t)", turn: r"(\delta^{t+1}-\delta^t)"}
+    moved = formula(whole, "==", move + turn, names)
+    step = identity((w1 + d1) - (w0 + d0), moved.right.subs({move: w1 - w0, turn: d1 - d0}), label="wt^{t+1} - wt^t")
     return repaired(
         _replay_interchange,
         {"w": 2, "rho": 1, "eta": Q(1, 2), "rounds": 20},
-        r"$\big|\,\|\nabla F(w)\|-\|\nabla F(\tilde w)\|\,\big|\le L\rho$ and $\tilde w^{t+1}-\tilde "
-        r"w^t=w^{t+1}-w^t+\delta^{t+1}-\delta^t$.",
-        f"{bound}; {step}",
+        f"${bound.latex}$ and ${moved.latex}$.",
+        f"{combination(bound.room, slacks)}; {step}",
     )
 
 

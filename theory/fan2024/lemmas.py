@@ -7,7 +7,7 @@ from fractions import Fraction as Q
 import numpy as np
 import sympy as sp
 
-from theory.fan2024.assumptions import HEAVY_FACTOR, moments, multiplicative_noise_is_admissible
+from theory.fan2024.assumptions import HEAVY_FACTOR, bounded_variance, moments, multiplicative_noise_is_admissible
 from theory.fan2024.common import combination, exact, proved, refuted, repaired, sam_path, sign
 from theory.kit import lemmas
 from theory.kit.exact import fractions_of
@@ -24,10 +24,6 @@ from theory.kit.verdict import Replay, Verdict, check
 
 eta, eta_l, eta_g, L, rho, E, N = sp.symbols("eta eta_l eta_g L rho E N", positive=True)
 sigma_g, sigma_l = sp.symbols("sigma_g sigma_l", nonnegative=True)
-
-
-#: what Lemma 4's proof gives where 30 is printed
-LEAST_DRIFT = sp.Rational(100, 81)
 
 
 def _inner_product(factor: sp.Rational) -> tuple[Formula, str]:
@@ -166,12 +162,24 @@ def gradient_difference_after_perturbation(scale: float = 1.0) -> Verdict:
     Verdict: proved, with ratio 1 attained.
     Reference: Fan et al. 2024, App. B.2, Lemma 3.
     """
-    factor = exact(scale)
-    if factor < 1:
-        return refuted({"L": 1, "rho": 1, "sigma_g": 1, "left": 9, "right": 9 * factor}, margin=float(1 / factor))
-    solver = second_certificate("z3", "split with the norms a, b, c", lambda: three_term_split_by_z3(factor))
-    certificate = lemmas.three_terms(3 * factor, 6 * factor).certificate()
-    return proved(certificate, margin=float(1 / factor), solver=solver)
+    apart = sp.Symbol("apart", nonnegative=True)
+    bound = formula(
+        apart,
+        "<=",
+        exact(scale) * (3 * sigma_g**2 + 6 * L**2 * rho**2),
+        {apart: r"\|\nabla F_i(w+\delta_i)-\nabla F(w+\delta)\|^2"},
+    )
+    slope, radius = Q(2), Q(3)
+    shift = slope * radius
+    gap = (slope * radius + shift) - slope * -radius
+    left, right = bound.at({apart: gap**2, sigma_g: shift, L: slope, rho: radius})
+    if left > right:
+        return refuted({"L": slope, "rho": radius, "sigma_g": shift, "left": left, "right": right}, float(left / right))
+    on_sigma = bound.right.coeff(sigma_g, 2)
+    on_error = sp.cancel((bound.right - on_sigma * sigma_g**2) / (L * rho) ** 2)
+    certificate = lemmas.three_terms(on_sigma, on_error).certificate()
+    solver = second_certificate("z3", "split with the norms a, b, c", lambda: three_term_split_by_z3(exact(scale)))
+    return proved(certificate, margin=float(left / right), solver=solver)
 
 
 def _largest_drift() -> dict:
@@ -200,12 +208,25 @@ def deterministic_drift(scale: float = 1.0) -> Verdict:
     perturbation (factor 100/81 of sigma_g^2, none of rho). Constant gradients need the factor 1.
     Reference: Fan et al. 2024, App. B.2, Lemma 4.
     """
-    constant = 30 * exact(scale)
-    if constant < 1:  # affine clients move E eta G exactly
-        return refuted({"E": 1, "eta": Q(1, 10), "L": 1, "G": 1, "left": Q(1, 100), "right": constant / 100})
-    certificate = lemmas.local_drift(constant).certificate()
+    drift, G = sp.symbols("drift G", nonnegative=True)
+    bound = formula(
+        drift,
+        "<=",
+        sp.Rational(100, 81) * E**2 * eta_l**2 * (G**2 + sigma_g**2),
+        {drift: r"\frac1N\sum_i\|w_{i,k}-w\|^2", G: r"\|\nabla F(\tilde w)\|"},
+    )
+    lemma_3 = 3 * sigma_g**2 + 6 * L**2 * rho**2
+    printed = exact(scale) * 5 * E * eta_l**2 * (6 * E * lemma_3 + 6 * E * G**2)
+    least = sp.cancel(printed.subs({sigma_g: 0, rho: 0}) / (E * eta_l * G) ** 2)
+    if least < 1:  # affine clients move E eta G exactly
+        return refuted({"E": 1, "eta": 1, "G": 1, "left": 1, "right": least})
+    constant = sp.cancel(bound.right / (E**2 * eta_l**2 * (G**2 + sigma_g**2)))
+    follows = nonnegative(sp.expand(printed - bound.right))
     return proved(
-        certificate, margin=float(LEAST_DRIFT / constant), proved_constant=float(LEAST_DRIFT), search=_largest_drift()
+        f"{lemmas.local_drift(constant).certificate()}; {follows}",
+        margin=float(constant / least),
+        proved_constant=float(constant),
+        search=_largest_drift(),
     )
 
 
@@ -217,18 +238,35 @@ def _replay_drift_noise(evidence) -> Replay:
     return Replay({**multiplicative_noise_is_admissible(c), "eta <= 1/(10 E L)": c["eta"] <= Q(1, 10)}, left, right)
 
 
-def _drift_recursion() -> str:
-    """Certificates of the drift bound with a bounded variance s^2 and a constant perturbation."""
+def _drift_recursion(variance: sp.Expr) -> tuple[Formula, str]:
+    """The drift bound with a bounded variance s^2 and a constant perturbation, and its certificate."""
+    drift, s, G = sp.symbols("drift s G", nonnegative=True)
+    bound = formula(
+        drift,
+        "<=",
+        3 * E * eta_l**2 * (s**2 + 4 * E * sigma_g**2 + 4 * E * G**2),
+        {drift: r"\frac1N\sum_i\mathbb E\|w_{i,k}-w\|^2", G: r"\|\nabla F(\tilde w)\|"},
+    )
     a, b, e = sp.symbols("a b e", nonnegative=True)
     m = 2 * E - 1
-    young = identity((1 + 1 / m) * a**2 + 2 * E * b**2 - (a + b) ** 2, (a - m * b) ** 2 / m, label="Young, m = 2E-1")
-    growth = nonnegative(1 / (E - 1) - 1 / (2 * E - 1) - sp.Rational(4, 100) / E, shift={E: 2 + e})
-    return (
+    young = identity((1 + 1 / m) * a**2 + (1 + m) * b**2 - (a + b) ** 2, (a - m * b) ** 2 / m, label="Young, m = 2E-1")
+    growth = nonnegative(1 / (E - 1) - 1 / m - sp.Rational(4, 100) / E, shift={E: 2 + e})
+    # of the geometric sum; mean |grad F_i|^2 = |grad F|^2 + mean |grad F_i - grad F|^2; one step adds this times it
+    terms, slopes = sp.symbols("S mean_square", nonnegative=True)
+    step = eta_l**2 * (variance + (1 + m) * 2 * slopes)
+    most = step.subs(slopes, sigma_g**2 + G**2)
+    slacks = [
+        (sp.factor(eta_l**2 * terms * 2 * (1 + m)), sigma_g**2 + G**2 - slopes, "Assumption 2"),
+        (most, 3 * E - terms, "S <= 3E"),
+    ]
+    total = combination(bound.room.subs(drift, terms * step), slacks, label="mean over the clients, S the sum")
+    return bound, (
         f"{young}, >= 0. With |grad F_i(wt_j)|^2 <= 2 L^2 |w_j - w|^2 + 2 |grad F_i(wt_0)|^2 and 4 E eta^2 L^2 <= "
         f"4/(100E): E|w_(j+1)-w|^2 <= (1 + 1/(2E-1) + 4/(100E)) E|w_j-w|^2 + eta^2 s^2 + 4E eta^2 |grad F_i(wt_0)|^2, "
         f"factor at most 1 + 1/(E-1) for E >= 2: {growth}. The geometric sum over E steps is (E-1)((1+1/(E-1))^E - 1) "
-        f"<= 3(E-1) <= 5E, since "
-        "(1+1/m)^(m+1) decreases from 4 at m = 1 (its logarithm has derivative ln(1+1/m) - 1/m < 0); for E = 1 it is 1"
+        f"<= 3(E-1) <= 3E, since "
+        "(1+1/m)^(m+1) decreases from 4 at m = 1 (its logarithm has derivative ln(1+1/m) - 1/m < 0); for E = 1 it is "
+        f"1. {total}"
     )
 
 
@@ -241,18 +279,21 @@ def stochastic_drift(scale: float = 1.0) -> Verdict:
     Assumptions: Assumptions 1-2, unbiased gradients, eta <= 1/(10 E L).
     Method: E = N = 1, rho = 0, gradient c_xi grad F with c_xi > 0 and E c^2 > 50: sigma_l = 0 and the left side
     exceeds the right (exact). Repair: recursion with a bounded variance s^2 and a constant perturbation.
-    Verdict: repaired: s^2 replaces 2 L^2 rho^2 sigma_l^2 (which also vanishes at rho = 0, where the noise does not).
+    Verdict: repaired: s^2 replaces 2 L^2 rho^2 sigma_l^2 (which also vanishes at rho = 0, where the noise does not),
+    and 3 E is enough in place of 5 E.
     Reference: Fan et al. 2024, App. B.2, Lemma 4.
     """
-    if 5 * exact(scale) < 1:  # E = 1 at a stationary point: the drift is eta^2 s^2
-        return refuted({"E": 1, "s2": 1, "left_over_eta2": 1, "right_over_eta2": 5 * exact(scale)})
+    variance = bounded_variance()
+    bound, certificate = _drift_recursion(variance.right)
+    least = exact(scale) * sp.cancel(bound.at({"sigma_g": 0, "G": 0, "E": 1})[1] / (eta_l**2 * variance.right))
+    if least < 1:  # E = 1 at a stationary point: the drift is eta^2 s^2
+        return refuted({"E": 1, "s2": 1, "left_over_eta2": 1, "right_over_eta2": least})
     second = moments(HEAVY_FACTOR)[1]
     return repaired(
         _replay_drift_noise,
         {**HEAVY_FACTOR, "gradient": 1, "eta": Q(1, 10), "second_moment": second},
-        r"With $\mathbb E\|\nabla F_i(u,\xi)-\nabla F_i(u)\|^2\le s^2$, unbiased, $\delta$ constant in a round: "
-        r"$\frac1N\sum_i\mathbb E\|w_{i,k}-w\|^2\le5E\eta_l^2(s^2+4E\sigma_g^2+4E\|\nabla F(\tilde w)\|^2)$.",
-        _drift_recursion(),
+        rf"With ${variance.latex}$, unbiased, $\delta$ constant in a round: ${bound.latex}$.",
+        certificate,
     )
 
 
@@ -273,10 +314,29 @@ def averaged_update(scale: float = 1.0) -> Verdict:
     Verdict: repaired. The printed K in the first term is E.
     Reference: Fan et al. 2024, App. B.2, Lemma 5.
     """
-    if 2 * exact(scale) < 1:  # exact gradients give equality with factor 1
-        return refuted({"N": 1, "E": 1, "eta": 1, "gradient": 1, "left": 1, "right": 2 * exact(scale)})
-    a, b = sp.symbols("a b", real=True)
-    split = identity(2 * a**2 + 2 * b**2 - (a + b) ** 2, (a - b) ** 2, label="two-term split")
+    update, s, G, signal, power = sp.symbols("update s G sum_a2 sum_b2", nonnegative=True)
+    mixed, variance = sp.Symbol("sum_ab", real=True), bounded_variance()
+    names = {
+        update: r"\mathbb E\|\frac1N\sum_i(w_{i,E}-w)\|^2",
+        G: r"\mathbb E\|\sum_{i,k}\nabla F_i(\tilde w_{i,k})\|^2",
+    }
+    bound = formula(update, "<=", 2 * E * eta_l**2 * s**2 / N + 2 * eta_l**2 / N**2 * G, names)
+    single = formula(update, "<=", eta_l**2 * s**2 / N + eta_l**2 / N**2 * G, names)
+    least = exact(scale) * sp.cancel(bound.right.subs(s, 0) / (eta_l**2 / N**2 * G))
+    if least < 1:  # exact gradients give equality with factor 1
+        return refuted({"N": 1, "E": 1, "eta": 1, "gradient": 1, "left": 1, "right": least})
+    moved = {update: eta_l**2 / N**2 * (signal + 2 * mixed + power), G: signal}  # E|a + b|^2, a gradients, b noise
+    apart = (eta_l**2 / N**2, signal - 2 * mixed + power, "E|a - b|^2")
+    split = combination(
+        bound.room.subs(moved),
+        [apart, (2 * eta_l**2 / N**2, N * E * variance.right - power, "orthogonal noise")],
+        label="any E",
+    )
+    first = combination(
+        single.room.subs(moved).subs(mixed, 0),
+        [(eta_l**2 / N**2, N * variance.right - power, "orthogonal noise")],
+        label="E = 1, where the gradients hold no noise and E<a, b> = 0",
+    )
     before, noise, square = sp.symbols("S n_ik n_ik2", real=True)
     label = (
         "E over one more noise term of (S + n_ik)^2, S the sum of the earlier ones, E n_ik = 0 given S, n_ik2 = E "
@@ -287,8 +347,7 @@ def averaged_update(scale: float = 1.0) -> Verdict:
     return repaired(
         _replay_update_noise,
         {**HEAVY_FACTOR, "gradient": 1, "eta": Q(1, 10), "second_moment": second},
-        r"With variance at most $s^2$ and noise independent over clients and steps: $\mathbb "
-        r"E\|\frac1N\sum_i(w_{i,E}-w)\|^2\le\frac{2E\eta_l^2s^2}N+\frac{2\eta_l^2}{N^2}\mathbb E\|\sum_{i,k}\nabla "
-        r"F_i(\tilde w_{i,k})\|^2$ (factor 1 for $E=1$).",
-        f"{split} >= 0 with a = sum of gradients, b = sum of noise; {cross}, so E b^2 <= N E s^2",
+        f"With ${variance.latex}$ and noise independent over clients and steps: ${bound.latex}$; for one local step: "
+        f"${single.latex}$.",
+        f"{split}. {first}. {cross}, so E b^2 <= N E s^2",
     )
