@@ -9,6 +9,7 @@ import sympy as sp
 from theory.fan2024.common import combination, exact, proved, refuted, repaired, sam_path
 from theory.fan2024.runs import msam_deviation
 from theory.kit.exact import fractions_of
+from theory.kit.formula import formula
 from theory.kit.symbolic import decide_identity, identity, lagrange, total
 from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
 
@@ -44,19 +45,27 @@ def sam_in_two_steps() -> Verdict:
     loss or the sharpness: with constant rho and eta SAM ends in a two-cycle around the minimum.
     Reference: Fan et al. 2024, Sec. 2.2.
     """
-    eta, L, rho, w = sp.symbols("eta L rho w", positive=True)
-    amplitude = eta * L * rho / (2 - eta * L)
-    cycle = identity(amplitude - eta * L * (amplitude + rho), -amplitude, label="two-cycle w -> -w of F = L w^2/2")
-    excess = identity(L * (w + rho) ** 2 / 2 - L * w**2 / 2, L * rho * w + L * rho**2 / 2, label="sharpness at w >= 0")
+    eta, L, rho, w, norm = sp.symbols("eta L rho w norm", positive=True)
+    delta, g, loss, reach = sp.symbols("delta slope F amplitude", real=True)
+    step = formula(delta, "==", rho * g / norm, {delta: r"\delta", g: r"\nabla F", norm: r"\|\nabla F\|"})
+    bowl = formula(loss, "==", L * w**2 / 2)
+    amplitude = formula(reach, "==", eta * L * rho / (2 - eta * L), {reach: "A"})
+    slope, end = sp.diff(bowl.right, w), amplitude.right
+    cycle = identity(end - eta * slope.subs(w, end + rho), -end, label="two-cycle w -> -w of F = L w^2/2")
+    excess = identity(
+        bowl.right.subs(w, w + rho) - bowl.right, L * rho * w + L * rho**2 / 2, label="sharpness at w >= 0"
+    )
+    sums = {g**2: norm**2}
+    length = identity(total(step.right**2, sums), rho**2, label="|delta|^2, summed over the coordinates")
+    gain = identity(total(step.right * g, sums), rho * norm, label="<delta, grad F>, at most rho |grad F| in the ball")
     example = {"w": Q(1, 10), "rho": 1, "eta": Q(1, 2)}
     _, after = sam_path(Q(1, 10), Q(1), Q(1, 2), 1)
     return repaired(
         _replay_sam_step,
         {**example},
-        r"$\rho\,\nabla F/\|\nabla F\|$ maximises the linearised loss over the ball; with constant $\rho,\eta$ the "
-        r"iterates of $F=\frac L2w^2$ end in a cycle of amplitude $\eta L\rho/(2-\eta L)$, which vanishes only with "
-        r"$\rho$ or $\eta$.",
-        f"Cauchy-Schwarz: {lagrange('a = delta, b = grad F')}. {cycle}. {excess}",
+        rf"${step.latex}$ maximises the linearised loss over the ball; with constant $\rho,\eta$ the iterates of "
+        rf"${bowl.latex}$ end in a cycle of amplitude ${amplitude.latex}$, which vanishes only with $\rho$ or $\eta$.",
+        f"Cauchy-Schwarz: {lagrange('a = delta, b = grad F')}. {length}. {gain}. {cycle}. {excess}",
         sharpness_before=float(Q(1, 10) + Q(1, 2)),
         sharpness_after=float(abs(after) + Q(1, 2)),
     )
@@ -79,8 +88,14 @@ def centralised_objective(scale: float = 1.0) -> Verdict:
         "p_i h_i = sum_i p_i (l h_i) for any number of clients by induction, both are 0 without a client, M is the sum "
         "of the p_i h_i so far, one more client (p, h)"
     )
-    averaged = loss * before + p * (loss * density)
-    step = decide_identity(loss * (before + p * density), exact(scale) * averaged, label=label)
+    pooled, averaged = sp.symbols("pooled averaged", positive=True)
+    names = {
+        pooled: r"\mathbb E_{\xi\sim P}\mathcal L(w+\delta;\xi)",
+        averaged: r"\mathbb E_i\mathbb E_{\xi_i\sim P_i}\mathcal L(w+\delta;\xi_i)",
+    }
+    both = formula(pooled, "==", exact(scale) * averaged, names)
+    right = both.right.subs(averaged, loss * before + p * (loss * density))
+    step = decide_identity(loss * (before + p * density), right, label=label)
     if step.verdict == "refuted":
         return step
     return proved(
@@ -105,11 +120,17 @@ def federated_objective_is_an_upper_bound(scale: float = 1.0) -> Verdict:
     worst, at = sp.Symbol("sum_M_i", real=True), sp.Symbol("sum_f_i", nonnegative=True)
     N = sp.Symbol("N", positive=True)
     factor = exact(scale)
+    of_maxima, of_mean = sp.Symbol("of_maxima", real=True), sp.Symbol("of_mean", nonnegative=True)
+    names = {
+        of_maxima: r"\mathbb E_i\max_{\|\delta_i\|\le\rho}F_i(w+\delta_i)",
+        of_mean: r"\max_{\|\delta\|\le\rho}\mathbb E_iF_i(w+\delta)",
+    }
+    bound = formula(of_maxima, ">=", factor * of_mean, names)
     if factor > 1:
         return refuted({"F_i(w+d)": [1, 1, 1], "left": 1, "right": factor}, margin=float(factor))
     slacks = [(1 / N, worst - at, "sum over i of M_i - f_i, f_i = F_i(w+d), each >= 0: definition of the maximum M_i")]
     slacks.append(((1 - factor) / N, at, "losses are non-negative"))
-    certificate = combination(worst / N - factor * at / N, slacks, label="any N")
+    certificate = combination(bound.room.subs({of_maxima: worst / N, of_mean: at / N}), slacks, label="any N")
     # F_1 = (x-1)^2/2 at its minimum 1 and F_2 = (x+1)^2/2 at its minimum -1, radius 1/10; the mean model is 0.
     misaligned = {"left": float(Q(1, 200)), "right": float((1 + Q(1, 100)) / 2)}
     return proved(certificate, margin=1.0, different_client_models=misaligned)
@@ -152,23 +173,37 @@ def local_steps_and_heterogeneity_break_alignment() -> Verdict:
     Reference: Fan et al. 2024, Sec. 3.1, text after the display that follows eq. (2).
     """
     example = {"eta": Q(1, 2), "curvature": [Q(2), Q(1, 10)], "minimum": [Q(1), Q(11, 10)]}
-    m, s, q = sp.symbols("m s q", nonnegative=True)
-    growth = identity(
-        (1 - (1 - s) * q) ** 2 * m**2 - (1 - q) ** 2 * m**2,
-        m**2 * s * q * ((1 - (1 - s) * q) + (1 - q)),
-        label="E + 1 steps minus E steps, any E, s = eta h, q = (1 - s)^E",
+    m, E, drift, spread, norm = sp.symbols("m E drift spread norm", nonnegative=True)
+    eta, h, h1, h2, c1, c2, rho = sp.symbols("eta h h_1 h_2 c_1 c_2 rho", positive=True)
+    grown = formula(
+        drift,
+        "==",
+        (1 - (1 - eta * h) ** E) ** 2 * spread,
+        {drift: r"\frac1N\sum_i\|w_{i,E}-\bar w\|^2", spread: r"\frac1N\sum_i\|c_i-\bar c\|^2"},
     )
-    h1, h2, c1, c2, rho = sp.symbols("h1 h2 c1 c2 rho", positive=True)
+    same = {**example, "curvature": [Q(2, 5), Q(2, 5)], "minimum": [Q(1), Q(4)]}
+    grown.holds_at({"eta": Q(1, 2), "h": Q(2, 5), "E": 3, "spread": Q(9, 4), "drift": _drift(same, 3)})
+    share = 1 - (1 - eta * h) ** E  # of the way to the minimum
+    steps = identity(share * m + eta * h * (m - share * m), share.subs(E, E + 1) * m, label="one more step towards m")
+    mean = identity(grown.right.subs(spread, m**2), (share * m) ** 2, label="squares, distances m from the mean")
+    small = formula(eta * h, "<=", 1)
+    q = small.room**E
+    growth = identity(
+        grown.right.subs(E, E + 1) - grown.right,
+        spread * eta * h * q * ((1 - small.room * q) + (1 - q)),
+        label="E + 1 steps minus E steps, any E",
+    )
+    fixed = formula(norm, "==", rho * sp.Abs(h1 - h2) / 2, {norm: r"\|\nabla F\|"})
     x = sp.solve(h1 * (sp.Symbol("x") - c1 + rho) + h2 * (sp.Symbol("x") - c2 - rho), sp.Symbol("x"))[0]
     gradient = sp.simplify((h1 * (x - c1) + h2 * (x - c2)) / 2)
-    bias = identity(gradient, rho * (h2 - h1) / 2, label="grad F at FedSAM's fixed point between two minima")
+    bias = identity(gradient**2, fixed.right**2, label="|grad F|^2 at FedSAM's fixed point between two minima")
     return repaired(
         _replay_misaligned,
         {**example},
-        r"For clients with equal curvature $h$ and $\eta h\le1$ the drift is $(1-(1-\eta h)^E)^2$ times the spread of "
-        r"the client minima, growing in both; with different curvatures FedSAM's fixed point keeps $|\nabla "
-        r"F|=\rho|h_1-h_2|/2$.",
-        f"{growth}, non-negative for 0 <= s <= 1, where 0 <= q <= 1. {bias}",
+        rf"For clients with equal curvature $h$, minima $c_i$ and ${small.latex}$: ${grown.latex}$, growing in both; for "
+        rf"two clients in one dimension with curvatures $h_1,h_2$ FedSAM's fixed point between the minima keeps "
+        rf"${fixed.latex}$.",
+        f"{steps}. {mean}. {growth}, non-negative for eta h <= 1. {bias}",
     )
 
 
@@ -190,13 +225,16 @@ def aligned_fedsam_is_msam(scale: float = 1.0) -> Verdict:
         return refuted({"E": 1, "largest_difference": deviation["E = 1"]})
     w, eta_l, eta_g, N, g, gradients = sp.symbols("w eta_l eta_g N g_i sum_g_i", positive=True)
     server = w - eta_g * total(eta_l * g, {g: gradients}, N) / N  # local moves w - w_i = eta_l g_i
-    msam = w - exact(scale) * eta_g * eta_l * gradients / N
+    after, local = sp.symbols("after local")
+    names = {gradients: r"\sum_i\nabla F_i(w^t+\delta_i)", w: "w^t", after: "w^{t+1}", local: r"\frac1N\sum_iw_{i,k+1}"}
+    after = formula(after, "==", w - exact(scale) * eta_g * eta_l * gradients / N, names)
     label = "FedSAM round, E = 1, is an mSAM step: any N, g_i = grad F_i(w + delta_i) of shard i, sums by linearity"
-    round_of_one = decide_identity(server, msam, label=label, project_deviation=deviation)
+    round_of_one = decide_identity(server, after.right, label=label, project_deviation=deviation)
     if round_of_one.verdict == "refuted":
         return round_of_one
     label = "local step k at w_{i,k} = w for all i: mean of the w_{i,k+1} is an mSAM step of size eta_l"
-    step = identity(total(w - eta_l * g, {g: gradients}, N) / N, w - eta_l * gradients / N, label=label)
+    local = formula(local, "==", w - eta_l * gradients / N, names)
+    step = identity(total(w - eta_l * g, {g: gradients}, N) / N, local.right, label=label)
     return proved(f"{round_of_one.evidence['certificate']}; {step}", project_deviation=deviation)
 
 
@@ -215,11 +253,12 @@ def sharpness_is_nonnegative(scale: float = 1.0) -> Verdict:
     factor = exact(scale)
     if factor > 1:
         return refuted({"M": 1, "f0": 1, "excess": 1 - factor}, margin=float(factor))
+    bound = formula(worst, ">=", factor * base, {worst: r"\max_{\|\delta\|\le\rho}F(w+\delta)", base: "F(w)"})
     slacks = [(1, worst - base, "delta = 0 is feasible"), (1 - factor, base, "non-negative loss")]
     x = sp.Symbol("x", real=True)
     bumpy = sp.Rational(1, 10) * x - x**2
     single = sp.simplify(bumpy.subs(x, 1) - bumpy.subs(x, 0))
-    return proved(combination(worst - factor * base, slacks), one_gradient_step_excess=f"{single} for {bumpy}")
+    return proved(combination(bound.room, slacks), one_gradient_step_excess=f"{single} for {bumpy}")
 
 
 @check("fan24-variants-direct", mutations=((0.9, "refuted"), (1.1, "refuted")))
@@ -244,7 +283,10 @@ def idealised_variants(scale: float = 1.0) -> Verdict:
     label = (
         "any N: mean of the steps w - eta g_i = step along the gradient of the mean loss, F_i with linear part g_i x"
     )
-    first = decide_identity(mean_step, w - exact(scale) * eta * sp.diff(losses, x), label=label)
+    slope, move = sp.symbols("slope move", real=True)
+    names = {move: r"w-\frac1N\sum_iw_{i,k+1}", slope: r"\nabla_w\max_{\|\delta\|\le\rho}F(w+\delta)"}
+    rule = formula(move, "==", exact(scale) * eta * slope, names)
+    first = decide_identity(w - mean_step, rule.right.subs(slope, sp.diff(losses, x)), label=label)
     if first.verdict == "refuted":
         return first
     which = (
