@@ -7,11 +7,23 @@ from fractions import Fraction as Q
 import numpy as np
 import sympy as sp
 
-from theory.fan2024.common import combination, exact, not_run, proved, refuted, repaired
+from theory.fan2024.common import combination, exact, lesam_path, not_run, proved, refuted, repaired
 from theory.fan2024.runs import cosine_study, evaluation_offsets, path, quadratic_clients, random_cohorts
 from theory.kit.exact import add, dot, fractions_of, matvec, mean, norm2
+from theory.kit.formula import Formula, formula
 from theory.kit.symbolic import decide_identity, identity, total
 from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
+
+
+def perturbation() -> tuple[Formula, str]:
+    """The perturbation of eq. (3), and the certificate of its length."""
+    rho, far = sp.symbols("rho far", positive=True)
+    delta, move = sp.symbols("delta vector", real=True)
+    rule = formula(
+        delta, "==", rho * move / far, {delta: r"\delta", move: r"(w_i^{old}-w^t)", far: r"\|w_i^{old}-w^t\|"}
+    )
+    square = total(rule.right**2, {move**2: far**2})
+    return rule, identity(square, rho**2, label="squared length, a sum over the coordinates")
 
 
 def _replay_virtual(evidence) -> Replay:
@@ -43,15 +55,18 @@ def virtual_global_model() -> Verdict:
     mean.
     Reference: Fan et al. 2024, Sec. 4.1, display before eq. (3).
     """
-    w, models, g, n = sp.symbols("w sum_w_i g N", positive=True)
-    certificate = identity(w - (n * w - models) / n, models / n, label="range 1..N, eta_g = 1")
+    w, models, g, n, eta_g, moves, virtual = sp.symbols("w sum_w_i g N eta_g sum_moves virtual", positive=True)
+    names = {virtual: "w_{g,k}^t", w: "w^t", moves: r"\sum_{i=1}^N(w^t-w_{i,k}^t)"}
+    rule = formula(virtual, "==", w - eta_g * moves / n, names)
+    after = rule.right.subs(moves, n * w - models)
+    certificate = identity(after, (1 - eta_g) * w + eta_g * models / n, label="range 1..N, between w and the mean")
     direction = identity(
         (g / n) / sp.sqrt((g / n) ** 2), g / sp.sqrt(g**2), label="unit(g/N) = unit(g), per coordinate scale"
     )
     return repaired(
         _replay_virtual,
         {"w": 0, "eta_g": 1, "N": 2, "local_models_0_to_N": [-1, -1, -1]},
-        r"$w_{g,k}^t=w^t-\eta_g\frac1N\sum_{i=1}^N(w^t-w_{i,k}^t)$, the mean of the $N$ local models for $\eta_g=1$.",
+        f"${rule.latex}$, the mean of the $N$ local models for a global step size of one.",
         f"{certificate}. {direction}",
     )
 
@@ -78,14 +93,24 @@ def _draw_angle(axes, evidence) -> None:
     axes.legend()
 
 
-def _cosine_certificate() -> str:
+def _cosine_certificate(bound: Formula, limit: Formula, factor: sp.Rational) -> str:
     """<a, b> >= sqrt(1-kappa^2)|a||b| when |b-a| <= kappa |a|, in coordinates with a = (r, 0), b = (x, y)."""
-    r, x = sp.symbols("r x", positive=True)
-    y, slack = sp.symbols("y slack", real=True)
-    kappa2 = (slack + (x - r) ** 2 + y**2) / r**2  # slack >= 0 is the assumption |b-a|^2 <= kappa^2 r^2
-    gap = x**2 - (1 - kappa2) * (x**2 + y**2)
-    remainder = (x**2 + y**2 - r * x) ** 2 / r**2 + (x**2 + y**2) * slack / r**2
-    return identity(gap, remainder, label="x^2 - (1-kappa^2)(x^2+y^2)")
+    r, x, kappa = sp.symbols("r x kappa", positive=True)
+    y = sp.Symbol("y", real=True)
+    ahead = combination(
+        x, [(r, limit.room, "kappa <= 1"), (1, kappa * r - (r - x), "r - x <= |b - a|")], label="b is not behind a"
+    )
+    close = kappa**2 * r**2 - (x - r) ** 2 - y**2
+    gap = combination(
+        x**2 - bound.right**2 * (x**2 + y**2),
+        [
+            (1 / r**2, (x**2 + y**2 - r * x) ** 2, "square"),
+            ((x**2 + y**2) / r**2, close, "|b-a|^2 <= kappa^2 |a|^2"),
+            ((factor - 1) * kappa**2, x**2 + y**2, "squares"),
+        ],
+        label="x^2 - (1-kappa^2)(x^2+y^2)",
+    )
+    return f"{ahead}. {gap}"
 
 
 @check("fan24-eq3", mutations=((0.9, "refuted"), (1.1, "repaired")), replay=_replay_estimate, figure=_draw_angle)
@@ -100,15 +125,23 @@ def difference_of_models_as_perturbation(scale: float = 1.0) -> Verdict:
     way; for kappa <= 1 the cosine is at least sqrt(1 - kappa^2).
     Reference: Fan et al. 2024, Sec. 4.1, eq. (3).
     """
-    if exact(scale) < 1:  # H = [[c, s], [s, -c]] with c = kappa = 3/5 turns the gradient by arcsin(kappa)
-        return refuted({"kappa": Q(3, 5), "cosine_squared": Q(16, 25), "bound": 1 - exact(scale) * sp.Rational(9, 25)})
+    kappa, eta_g, eta_l, L, length = sp.symbols("kappa eta_g eta_l L length", positive=True)
+    cosine = sp.Symbol("cosine", real=True)
+    names = {cosine: r"\cos(w^{t-1}-w^t,\nabla F(w^t))"}
+    named = formula(kappa, "==", eta_g * eta_l * L)
+    limit = formula(kappa, "<=", 1)
+    bound = formula(cosine, ">=", sp.sqrt(1 - exact(scale) * kappa**2), names)
+    # H = [[c, s], [s, -c]] with c = kappa = 3/5 turns the gradient by arcsin(kappa)
+    left, right = bound.at({cosine: Q(4, 5), kappa: Q(3, 5)})
+    if left < right:
+        return refuted({"kappa": Q(3, 5), "cosine_squared": left**2, "bound": right**2})
+    change = identity(L * (eta_g * eta_l * length), named.right * length, label="|b-a| <= L |w - w_old|, length = |a|")
     return repaired(
         _replay_estimate,
         {"w_old": 1, "step": Q(3, 2), "rho": 0},
-        r"For $E=1$, full participation, exact gradients, $\rho=0$, $\kappa=\eta_g\eta_lL\le1$: "
-        r"$\cos(w^{t-1}-w^t,\nabla F(w^t))\ge\sqrt{1-\kappa^2}$.",
-        "with a = grad F(w_old), b = grad F(w), |b-a| <= kappa |a| < |a| gives x > 0, and "
-        f"{_cosine_certificate()}, a sum of non-negative terms",
+        f"For one local step, full participation, exact gradients, no perturbation and ${named.latex}$ with "
+        f"${limit.latex}$: ${bound.latex}$.",
+        f"with a = grad F(w_old), b = grad F(w): {change}. {_cosine_certificate(bound, limit, exact(scale))}",
     )
 
 
@@ -128,7 +161,10 @@ def one_step_update(scale: float = 1.0) -> Verdict:
     local = w - eta_l * g
     after = w - eta_g * total(w - local, {g: gradients}, N) / N
     label = "w^{t-1} - w^t per coordinate, any N, g_i = grad F_i(w + delta, xi_i), sums over i by linearity"
-    update = decide_identity(w - after, exact(scale) * eta_g * eta_l * gradients / N, label=label)
+    old, new = sp.symbols("before now", positive=True)
+    names = {old: "w^{t-1}", new: "w^t", gradients: r"\sum_i\nabla F_i(w^{t-1}+\delta^{t-1},\xi_i)"}
+    moved = formula(old - new, "==", exact(scale) * eta_g * eta_l * gradients / N, names)
+    update = decide_identity(moved.left.subs({old: w, new: after}), moved.right, label=label)
     if update.verdict == "refuted":
         return update
     c = eta_g * eta_l
@@ -154,15 +190,21 @@ def length_of_the_perturbation() -> Verdict:
     Verdict: repaired. Sec. 4.1 read with eq. (3) has length rho^2, a factor 10 to 100 too short for rho = 0.1 or 0.01.
     Reference: Fan et al. 2024, Sec. 4.1 last display, eq. (3), Algorithm 1, App. B.1.
     """
-    rho = sp.Symbol("rho", positive=True)
+    rho, eta_l, before, size = sp.symbols("rho eta_l before size", positive=True)
+    after, g = sp.symbols("after g", real=True)
+    delta, length = perturbation()
+    names = {after: "w_{i,k+1}^t", before: "w_{i,k}^t", g: r"\nabla F_i(w_{i,k}^t+\delta)", size: r"\|\delta\|"}
+    step, unit = formula(after, "==", before - eta_l * g, names), formula(size, "==", 1, names)
+    old, now, new = lesam_path(Q(3), Q(1, 5), Q(1, 7), 2)  # on F = w^2/2
+    shift = delta.at({"rho": Q(1, 5), "vector": old - now, "far": abs(old - now)})[1]
+    step.holds_at({after: new, before: now, eta_l: Q(1, 7), g: now + shift})
     lengths = sp.Eq(rho**2, rho)
     solutions = sp.solveset(lengths, rho, sp.Interval.open(0, sp.oo))
     return repaired(
         _replay_radius,
         {"rho": Q(1, 10)},
-        r"$w_{i,k+1}^t=w_{i,k}^t-\eta_l\nabla F_i(w_{i,k}^t+\delta)$ with $\delta=\rho\,{\rm unit}(w_i^{old}-w^t)$; "
-        r"the form $w+\rho\delta$ needs $\|\delta\|=1$.",
-        "rho*|delta| with |delta| = 1 equals |delta| with |delta| = rho; "
+        f"${step.latex}$ with ${delta.latex}$; the form $w+\\rho\\delta$ needs ${unit.latex}$.",
+        f"{length}; {identity(rho * unit.right, rho, label='length of rho delta')}; "
         f"{lengths.lhs} = {lengths.rhs} for rho > 0 only at {solutions}",
         lengths={str(r): [r * r, r, r] for r in (0.01, 0.1, 1.0)},
     )
@@ -198,13 +240,12 @@ def initial_old_model() -> Verdict:
     grows with |w| it is a descent direction.
     Reference: Fan et al. 2024, Algorithms 1, 3, 4, Input line.
     """
-    rho, x, y = sp.symbols("rho x y", positive=True)
-    length = identity(rho**2 * (x**2 + y**2) / (x**2 + y**2), rho**2, label="squared length where w_old - w is not 0")
+    delta, length = perturbation()
     return repaired(
         _replay_first_round,
         {"w": [3, 4], "w_old": [0, 0]},
-        r"$\delta=\rho\,{\rm unit}(w_i^{old}-w^t)$ with $\delta=0$ while $w_i^{old}$ is undefined or equals $w^t$: a "
-        r"client's first active round is then a FedAvg round and the rule is defined for every input.",
+        f"${delta.latex}$, and no perturbation while the stored model is undefined or equals the received one: a "
+        "client's first active round is then a FedAvg round and the rule is defined for every input.",
         f"{length}; else delta = 0: the rule assigns a vector of length rho or 0 to every input",
         undefined_case="w_old = w^t gives 0/0",
         first_round_of_the_project=_first_round(),
@@ -229,17 +270,23 @@ def range_of_the_perturbation_drift(scale: float = 1.0) -> Verdict:
     and [0, 1] for unit vectors.
     Reference: Fan et al. 2024, Sec. 4.1; Figure 2 caption.
     """
-    if exact(scale) < 1:  # opposite perturbations attain PD = rho
-        return refuted({"rho": 1, "PD": 1, "bound": exact(scale)})
-    rho, phi = sp.symbols("rho phi", real=True)
+    rho = sp.Symbol("rho", nonnegative=True)
+    phi, drift = sp.Symbol("phi", real=True), sp.Symbol("PD", nonnegative=True)
+    bound, unit = (formula(drift, "<=", right, {drift: r"{\rm PD}"}) for right in (rho, 1))
+    # opposite perturbations of length 2
+    left, right = bound.at({drift: Q(1, 2) * abs(2 - -2), rho: 2})
+    if left > exact(scale) * right:
+        return refuted({"rho": 2, "PD": left, "bound": exact(scale) * right})
     a, b = sp.Matrix([rho, 0]), sp.Matrix([rho * sp.cos(phi), rho * sp.sin(phi)])
-    chord = identity((a - b).dot(a - b) + (a + b).dot(a + b), 4 * rho**2, label="|a-b|^2 + |a+b|^2")
+    room = (2 * bound.right) ** 2 - (a - b).dot(a - b)
+    chord = combination(room, [(1, (a + b).dot(a + b), "square")], label="(2 rho)^2 - |a-b|^2")
+    vectors = identity(unit.right, rho, substitute={rho: 1}, label="unit vectors")
     return repaired(
         _replay_drift_range,
         {"rho": 2, "global": [2, 2], "local": [-2, -2]},
-        r"${\rm PD}\in[0,\rho]$ for perturbations of norm $\rho$, $[0,1]$ for unit vectors; both ends are attained.",
-        f"{chord}, so |a-b| <= 2 rho, a mean of halves of such distances is at most rho; equal and opposite vectors "
-        f"attain 0 and rho",
+        f"${bound.latex}$ for perturbations of norm $\\rho$ and ${unit.latex}$ for unit vectors; both are attained.",
+        f"{chord}, so |a-b| <= 2 rho, a mean of halves of such distances is at most rho; {vectors}; equal and opposite "
+        f"vectors attain 0 and rho",
     )
 
 
@@ -343,18 +390,31 @@ def update_direction_approximates_gradient() -> Verdict:
     Reference: Fan et al. 2024, Sec. 4.1, Reasonableness.
     """
     example = {"eta_l": Q(1, 10), "curvature": [Q(1), Q(1, 2)], "minimum": [Q(0), Q(1)], "w_old": Q(339, 1000)}
-    _, old, new, gradient = _two_quadratics({"counterexample": example})
-    L, count, d, e = sp.symbols("L n sum_d sum_e", positive=True)
-    slacks = [(1 / count, L * d - e, "sum over i, k of L d_ik - e_ik, each >= 0 by smoothness")]
-    certificate = combination(L * d / count - e / count, slacks, label="mean over the n = NE local steps, any N and E")
+    _, _, new, gradient = _two_quadratics({"counterexample": example})
+    L, N, E, eta_g, eta_l, d, e, g = sp.symbols("L N E eta_g eta_l sum_d sum_e sum_g", positive=True)
+    error, estimate, move = sp.symbols("error estimate move", real=True)
+    names = {
+        estimate: r"\hat g^t",
+        move: "(w^{t-1}-w^t)",
+        error: r"\|\hat g^t-\nabla F(w^t)\|",
+        d: r"\sum_{i,k}\|\tilde w_{i,k}^{t-1}-w^t\|",
+    }
+    taken = formula(estimate, "==", move / (eta_g * eta_l * E), names)
+    bound = formula(error, "<=", L * d / (N * E), names)
+    update = identity(
+        taken.right.subs(move, eta_g * total(eta_l * g, {g: g}) / N), g / (N * E), label="mean of the n = NE gradients"
+    )
+    slacks = [(1 / (N * E), L * d - e, "sum over i, k of L d_ik - e_ik, each >= 0 by smoothness")]
+    certificate = combination(
+        bound.room.subs(error, e / (N * E)), slacks, label="mean over the local steps, any N and E"
+    )
     return repaired(
         _replay_reasonable,
-        {**example, "w": new, "gradient": gradient if (old - new) * gradient < 0 else 1},
-        r"$\big\|\frac{w^{t-1}-w^t}{\eta_g\eta_lE}-\nabla F(w^t)\big\|\le\frac L{NE}\sum_{i,k}\|\tilde "
-        r"w_{i,k}^{t-1}-w^t\|$ for exact gradients; the direction is reliable only while $\|\nabla F(w^t)\|$ exceeds "
-        r"this.",
-        f"e_ik = |grad F_i(wt_ik) - grad F_i(w^t)|, d_ik = |wt_ik - w^t|; the left side is at most mean e_ik. "
-        f"{certificate}",
+        {**example, "w": new, "gradient": gradient},
+        f"For exact gradients ${taken.latex}$ satisfies ${bound.latex}$; the direction is reliable only while the "
+        "gradient is longer than this.",
+        f"{update}. e_ik = |grad F_i(wt_ik) - grad F_i(w^t)|, d_ik = |wt_ik - w^t|; the left side is at most the mean "
+        f"of the e_ik. {certificate}",
         cosines_on_logistic_clients=cosine_study(),
     )
 
@@ -379,18 +439,18 @@ def age_of_the_stored_model(scale: float = 1.0) -> Verdict:
     the experiments.
     Reference: Fan et al. 2024, Sec. 4.1; Algorithm 1.
     """
-    x, a = sp.symbols("x a", positive=True)
+    x, a, N, K, age = sp.symbols("x a N K age", positive=True)
+    bound = formula(age, "==", N / K, {age: r"\mathbb E[\text{age}]"})
     generating = a / (1 - (1 - a) * x)  # sum over s >= 1 of a (1-a)^(s-1) x^(s-1)
     mean_age = sp.simplify((x * generating).diff(x).subs(x, 1))
-    outcome = decide_identity(
-        mean_age, exact(scale) / a, label="mean age, a = K/N, derivative of the generating function"
-    )
+    label = "mean age, a = K/N, derivative of the generating function"
+    outcome = decide_identity(mean_age.subs(a, K / N), exact(scale) * bound.right, label=label)
     if outcome.verdict == "refuted":
         return outcome
     never_seen = {f"K/N={p}, after {t} rounds": float((1 - p) ** t) for p, t in ((0.1, 20), (0.05, 20), (0.05, 60))}
     return proved(
         outcome.evidence["certificate"],
-        mean_age={"10 of 100": 10, "10 of 200": 20},
+        mean_age={f"{k} of {n}": int(bound.right.subs({K: k, N: n})) for k, n in ((10, 100), (10, 200))},
         share_not_yet_seen=never_seen,
         simulated_mean_age=_simulated_age(100, 10, 2000),
     )
@@ -447,8 +507,7 @@ def released_perturbation() -> Verdict:
     direction contains one entry of the update per tensor.
     Reference: Fan et al. 2024, eq. (3), Algorithm 1; released code, discrepancy LESAM-1.
     """
-    rho, x, y = sp.symbols("rho x y", positive=True)
-    length = identity(rho**2 * (x**2 + y**2) / (x**2 + y**2), rho**2, label="squared norm of rho unit(w_old - w^t)")
+    delta, length = perturbation()
     offsets = {
         name: [float(points[0].norm()) for points in evaluation_offsets(rho=0.3, variant=name)]
         for name in ("paper", "released")
@@ -456,7 +515,7 @@ def released_perturbation() -> Verdict:
     return repaired(
         _replay_released,
         {"rho": 1, "update": [1, 2, 0, -1]},
-        r"$\delta=\rho\,{\rm unit}(w_i^{old}-w^t)$ with the Euclidean norm of the whole flat vector.",
+        f"${delta.latex}$ with the Euclidean norm of the whole flat vector.",
         length,
         norm_by_round_at_rho_0_3=offsets,
     )

@@ -200,9 +200,9 @@ def local_steps_and_heterogeneity_break_alignment() -> Verdict:
     return repaired(
         _replay_misaligned,
         {**example},
-        rf"For clients with equal curvature $h$, minima $c_i$ and ${small.latex}$: ${grown.latex}$, growing in both; for "
-        rf"two clients in one dimension with curvatures $h_1,h_2$ FedSAM's fixed point between the minima keeps "
-        rf"${fixed.latex}$.",
+        rf"For clients with equal curvature $h$, minima $c_i$ and ${small.latex}$: ${grown.latex}$, growing in both; "
+        rf"${fixed.latex}$ at FedSAM's fixed point between the minima of two clients in one dimension with curvatures "
+        r"$h_1,h_2$.",
         f"{steps}. {mean}. {growth}, non-negative for eta h <= 1. {bias}",
     )
 
