@@ -14,6 +14,7 @@ from torch.func import hessian
 from torch.nn.functional import conv2d, cross_entropy, unfold
 
 from theory.kit.exact import fractions_of
+from theory.kit.formula import formula
 from theory.kit.statement import backing, corrected
 from theory.kit.symbolic import identity, lagrange
 from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, always, check
@@ -176,25 +177,41 @@ def approximate_kronecker() -> Verdict:
     M~ is m x m); exact form by a symbolic quadratic form; a 1x1 convolution on two pixels of which only the weak one
     reaches the logits; errors of the best M~ on digits networks with two heads, dense Hessians, power iteration.
     Verdict: repaired. No error bound is printed, and none below 1 holds: the counterexample's squared relative error is
-    T^4/(1+T^4) for a pixel ratio T. The exact form is (I_m (x) U) H_z (I_m (x) U)^T.
+    T^4/(1+T^4) for a pixel ratio T. The exact form is (I_m (x) U) H_z (I_m (x) U)^T. Where the columns of U depend on
+    one another it can be M~ (x) U U^T although H_z is not M~ (x) I.
     Reference: Yashwanth et al. 2024, supplement Lemma 2, eq. (57).
     """
     v, u, h, w, t = sp.symbols("v_ip u_ps h v_jq u_qt", real=True)
-    T = sp.Symbol("T", positive=True)
+    T, C, K1, K2, rows = sp.symbols("T C K_1 K_2 rows", positive=True)
+    H, product, error = sp.symbols("H product error", real=True)
+    names = {H: "H_{W_l}", product: r"(I_m\otimes U)\,\nabla^2_{z_l}\mathcal L\,(I_m\otimes U)^\top"}
+    names |= {C: "C_{l-1}", rows: r"{\rm rows}(U)", error: r"\epsilon^2"}
+    exactly = formula(H, "==", product, names)
+    size = formula(rows, "==", C * K1 * K2, names)
+    size.holds_at({rows: unfold(torch.zeros(1, 2, 5, 6), (3, 4)).shape[1], C: 2, K1: 3, K2: 4})
+    worst = formula(error, "==", T**4 / (1 + T**4), names)
+    example = {"patches": [[Q(1), Q(0)], [Q(0), Q(3)]], "position": 0, "tolerance": Q(1, 2)}
+    squared = _kronecker_error_squared(example["patches"], 0)
+    if _kronecker_error_squared([[Q(1), Q(0)]], 0) != 0:
+        raise ValueError("for U = (1, 0) and H_z = diag(1, 0) the Kronecker form is exact")
     return repaired(
-        {"patches": [[Q(1), Q(0)], [Q(0), Q(3)]], "position": 0, "tolerance": Q(1, 2), "error_squared": Q(81, 82)},
-        r"Exactly $H_{W_l}=(I_m\otimes U)\,\nabla^2_{z_l}\mathcal L^i\,(I_m\otimes U)^\top$ with the unfolded patches "
-        r"$U\in\mathbb R^{C_{l-1}K_1K_2\times P}$; it is $\tilde M\otimes UU^\top$ only if $\nabla^2_{z_l}\mathcal "
-        r"L^i=\tilde "
-        r"M\otimes I_P$.",
+        {**example, "error_squared": squared},
+        rf"Exactly ${exactly.latex}$ with the unfolded patches $U$, ${size.latex}$; it is $\tilde M\otimes UU^\top$ where "
+        r"the curvature in $z_l$ is $\tilde M\otimes I_P$, and only there if the columns of $U$ are independent. On two "
+        "pixels, the weaker of which alone reaches the logits, the other being $T$ times as strong, the best Kronecker "
+        f"form has the squared relative error ${worst.latex}$.",
         identity(
-            (v * u) * h * (w * t),
-            v * (u * h * t) * w,
+            exactly.left.subs(H, (v * u) * h * (w * t)),
+            exactly.right.subs(product, v * (u * h * t) * w),
             label="z = W U, so the second differential along V is vec(VU).H_z vec(VU) = vec(V).(I (x) U) H_z (I (x) "
             "U)^T vec(V): term (i, p, s, j, q, t) of both sides, h entry ((i, s), (j, t)) of H_z, any sizes",
         ),
-        identity(1 - 1 / (1 + T**4), T**4 / (1 + T**4), label="squared relative error for patches (1,0), (0,T)"),
-        margin=float((81 / 82) / 0.25),
+        "a left inverse of U, which independent columns have, takes U M~ (x) I U^T back to M~ (x) I; for U = (1, 0) "
+        "and H_z = diag(1, 0) the form is exact, and H_z is not M~ (x) I",
+        identity(
+            _kronecker_error_squared([[sp.Integer(1), 0], [0, T]], 0), worst.right, label="patches (1,0), (0,T), exact"
+        ),
+        margin=float(squared / example["tolerance"] ** 2),
         measured=[*measured_samples("flatten"), *measured_samples("mean")],
     )
 
@@ -210,9 +227,17 @@ def trace_bound(scale: float = 1.0) -> Verdict:
     Verdict: proved. It concerns a; the Hessian contains the patch matrix U, with ||U||_F^2 up to K1 K2 ||a||_F^2.
     Reference: Yashwanth et al. 2024, supplement eqs. (59)-(60).
     """
+    top, energy = sp.symbols("top energy", nonnegative=True)
+    bound = formula(top, "<=", energy, {top: r"\lambda_{\max}(a_{l-1}a_{l-1}^\top)", energy: r"\|a_{l-1}\|_F^2"})
+
+    def sides(case) -> tuple[Q, Q]:
+        square = sum(r[0] ** 2 for r in case["a"])  # of one column, its only eigenvalue
+        right = bound.right.subs(energy, square)
+        return square, Q(int(right.p), int(right.q))
+
     return decide_bound(
-        ({"a": [[Q(1)], [Q(2)]]},),
-        lambda case: (sum(r[0] ** 2 for r in case["a"]),) * 2,
+        ({"a": [[Q(1)], [Q(2)]]}, {"a": [[Q(1, 2)], [Q(1, 3)]]}),
+        sides,
         scale,
         (
             f"one column a of any length: (a.x)^2 <= ||a||^2 ||x||^2 by {lagrange('b = x')}",
@@ -256,8 +281,15 @@ def theorem_three(scale: float = 1.0) -> Verdict:
     if large["top_W"] > bound:
         return refuted({"side": LARGE_SIDE, "kernel": KERNEL, "left": large["top_W"], "right": bound})
     bounds = (layers.layer(), layers.layer_weights())
+    alpha, side, radius, n = sp.symbols("alpha K B n", positive=True)
+    names = {alpha: r"\alpha_l", radius: r"\tilde B", n: "(L-l)"}
+    chosen = formula(alpha, "==", layers.K1 * layers.K2 / 2 * (side**2 * radius**2 / n) ** n, names)
+    # the product of the c_j ||W_j||_F^2 above, at most
+    largest = bounds[1].right[0].subs(layers.weights, side ** (2 * n) * (radius**2 / n) ** n)
+    inserted = identity(chosen.right * layers.energy, largest, label="alpha_l ||a||_F^2")
     return proved(
         backing(*bounds)["certificate"],
+        inserted,
         patch_step(),
         "sum over the layers to the ball's radius:",
         *alpha_steps(),

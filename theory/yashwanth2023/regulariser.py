@@ -10,6 +10,7 @@ import sympy as sp
 import torch
 
 from theory.kit.exact import fractions_of, mp, mpf
+from theory.kit.formula import formula
 from theory.kit.symbolic import identity
 from theory.kit.verdict import Replay, Verdict, check
 from theory.yashwanth2023.common import exact, proved, refuted, repaired
@@ -22,12 +23,6 @@ def index_sum(activation: list) -> Q:
     B, C, H, W = len(activation), len(activation[0]), len(activation[0][0]), len(activation[0][0][0])
     total = sum(activation[i][j][k][m] ** 2 for i, j, k, m in product(range(B), range(C), range(H), range(W)))
     return total / (B * C * H * W)
-
-
-def frobenius_mean(activation: list) -> Q:
-    """Compact form: (1/(B H W C)) sum_i ||a^i||_F^2 with the norm of footnote 4."""
-    flat = [[e for channel in sample for row in channel for e in row] for sample in activation]
-    return sum(sum(e * e for e in sample) for sample in flat) / (len(flat) * len(flat[0]))
 
 
 def open_choices() -> dict[str, float]:
@@ -63,15 +58,18 @@ def definition(scale: float = 1.0) -> Verdict:
     rng = np.random.default_rng(0)
     numbers = rng.integers(-5, 6, (3, 2, 2, 4))
     exactly = [[[[Q(int(e)) for e in row] for row in channel] for channel in sample] for sample in numbers]
-    printed, compact = index_sum(exactly), exact(scale) * frobenius_mean(exactly)
+    C, H, W, B, d, norm, size, term = sp.symbols("C_l H_l W_l B d_l norm size term", positive=True)
+    names = {term: r"\mathbb E\|a_l\|^2", norm: r"\sum_i\|a_l^i\|_F^2", size: r"\sum_i\|a_l^i\|_2^2"}
+    conv, full = formula(term, "==", norm / (B * C * H * W), names), formula(term, "==", size / (B * d), names)
+    printed, squares = index_sum(exactly), int((numbers**2).sum())
+    compact = exact(scale) * conv.right.subs({norm: squares, B: 3, C: 2, H: 2, W: 4})
     if printed != compact:
-        return refuted({"activations": numbers.tolist(), "index_sums": printed, "scaled_compact_form": compact})
+        return refuted({"activations": numbers.tolist(), "index_sums": printed, "scaled_compact_form": str(compact)})
     program = float((torch.from_numpy(numbers.astype(float)) ** 2).mean())
     if abs(program - float(printed)) > 1e-12:
         raise ValueError("the mean of squares differs from eq. (17)")
     vector = [[[[Q(int(e))]] for e in sample] for sample in numbers[:, 0, 0]]
-    if index_sum(vector) != sum(e[0][0] ** 2 for sample in vector for e in sample) / 12:
-        raise ValueError("eq. (18) is not eq. (17) with H = W = 1")
+    full.holds_at({term: index_sum(vector), size: int((numbers[:, 0, 0] ** 2).sum()), B: 3, d: 4})
     return proved(
         "any B, C, H, W: ||a_l^i||_F^2 is the sum of the squared entries over channel, row and column, so both forms "
         "are the same finite sum of squares in another order, divided by the same count B C H W; eq. (18) is the case "
@@ -99,11 +97,14 @@ def weights_of_layers(scale: float = 1.0) -> Verdict:
     Reference: Yashwanth et al. 2024, eqs. (16)-(18) against Theorems 2-3.
     """
     activations = [[Q(1), Q(2), Q(-3)], [Q(0), Q(1, 2), Q(4)]]
-    term = sum(e * e for row in activations for e in row) / 6
-    factor = sum(sum(e * e for e in row) for row in activations) / 2
-    if term != exact(scale) * factor / 3:
-        return refuted({"activations": activations, "term": term, "scaled_factor": exact(scale) * factor / 3})
-    B, d, S = sp.symbols("B d S", positive=True)
+    B, C, H, W, d, S, factor, norm = sp.symbols("B C_l H_l W_l d_l S factor norm", positive=True)
+    term = sp.Symbol("term", positive=True)
+    names = {term: r"\mathbb E\|a_l\|^2", factor: r"\frac1B\sum_i\|a_l^i\|_2^2", norm: r"\frac1B\sum_i\|a_l^i\|_F^2"}
+    full, conv = formula(term, "==", factor / d, names), formula(term, "==", norm / (C * H * W), names)
+    squares = sum(e * e for row in activations for e in row)
+    left, right = full.at({term: squares / 6, factor: squares / 2, d: 3})
+    if left != exact(scale) * right:
+        return refuted({"activations": activations, "term": str(left), "scaled_factor": str(exact(scale) * right)})
     before, after = (
         {"wide": (Q(100), Q(1, 100)), "narrow": (Q(2), Q(1))},
         {"wide": (Q(150), Q(1, 100)), "narrow": (Q(1), Q(1))},
@@ -113,9 +114,10 @@ def weights_of_layers(scale: float = 1.0) -> Verdict:
         return sum(norm * weight for norm, weight in state.values())
 
     return proved(
-        identity(S / (B * d), (S / B) / d, label="term = factor / units"),
+        identity(full.right.subs(factor, S / B), S / (B * d), label="term = factor / units"),
+        identity(conv.right.subs(norm, S / B), S / (B * C * H * W), label="term = factor / units, convolution"),
         "a positive constant does not move minimisers of a single term",
-        tested_at={"activations": activations, "term": term, "factor": factor},
+        tested_at={"activations": activations, "term": squares / 6, "factor": squares / 2},
         layer_constants=CIFAR100_UNITS,
         spread=Q(max(CIFAR100_UNITS.values()), min(CIFAR100_UNITS.values())),
         sum_can_mislead={
@@ -196,9 +198,18 @@ def stationary_points() -> Verdict:
     2 zeta L^act = lambda (||W_L||^2 - ||W_1||^2 - sum of ||b_l||^2), so its strength along this path is zeta/lambda.
     Reference: Yashwanth et al. 2024, Secs. 3.2.4-3.2.5.
     """
-    c, w, v, x, b, A, zeta, lam, h, o = sp.symbols("c w v x b A zeta lambda h o", positive=True)
+    c, w, v, x, b, zeta, lam = sp.symbols("c w v x b zeta lambda", positive=True)
+    A, A_u, last, first, biases = sp.symbols("zeta_w zeta_u a_last b_first c_biases", nonnegative=True)
+    decay, theta, theta_u, at_w, at_u = sp.symbols("decay theta theta_u at_w at_u", nonnegative=True)
+    names = {A: "L^{act}(w)", A_u: "L^{act}(u)", decay: "D(w)", theta: r"\|w\|^2", theta_u: r"\|u\|^2"}
+    names |= {last: r"\|W_L\|^2", first: r"\|W_1\|^2", biases: r"\sum_{l<L}\|b_l\|^2", at_w: "l(w)", at_u: "l(u)"}
+    strength = formula(decay, "==", lam * theta / 2, names)
+    balance = formula(2 * zeta * A, "==", lam * (last - first - biases), names)
+    best = formula(at_w, "<=", at_u + zeta * A_u + lam * theta_u / 2, names)
     path = sp.diff(zeta * c**2 * A, c).subs(c, 1)
-    decay = sp.diff(zeta * c**2 * A + lam * (c**2 * h + o / c**2) / 2, c).subs(c, 1)
+    scaled = strength.right.subs(theta, c**2 * (first + biases) + last / c**2)
+    slope = sp.diff(zeta * c**2 * A + scaled, c).subs(c, 1)
+    f_w, f_u = at_w + zeta * A + strength.right, at_u + zeta * A_u + strength.right.subs(theta, theta_u)
     measured = {
         name: euler_products(trained_mlp(**options).network)
         for name, options in (("plain", {}), ("MAN", {"zeta": 0.15}))
@@ -215,19 +226,18 @@ def stationary_points() -> Verdict:
             "zeta": Q(1, 10**6),
             "slack": Q(1, 10),
         },
-        r"With $\zeta>0$ and no weight decay every stationary point of $f$ has all hidden activations zero (a constant "
-        r"classifier) and $\inf f=\inf l$. With decay $\frac\lambda2\|\theta\|^2$: $2\zeta "
-        r"L^{act}=\lambda\big(\|W_L\|^2-\|W_1\|^2-"
-        r"\sum_{l<L}\|b_l\|^2\big)$ at every stationary point, and $l(w)\le\inf_u[l(u)+\zeta "
-        r"L^{act}(u)+\frac\lambda2\|u\|^2]$ "
-        r"at a minimiser.",
+        r"With a positive $\zeta$ and no weight decay every stationary point of $f$ has all hidden activations zero (a "
+        rf"constant classifier) and $\inf f=\inf l$. With weight decay ${strength.latex}$: ${balance.latex}$ at every "
+        rf"stationary point, and ${best.latex}$ for every $u$ at a minimiser $w$.",
         identity((v / c) * (c * w * x + c * b), v * (w * x + b), label="outputs along the scaling (open unit)"),
-        identity(path, 2 * zeta * A, label="derivative of f at c = 1, A = L^act"),
+        identity(path, balance.left, label="derivative of f at c = 1, A = L^act"),
         "a stationary point (also one at a kink: f is smooth in c) needs 2 zeta A = 0; f(c) -> l as c -> 0 gives inf "
         "f = inf l",
         identity(
-            decay, 2 * zeta * A + lam * (h - o), label="with weight decay, h = ||W_1||^2 + sum ||b_l||^2, o = ||W_L||^2"
+            slope, balance.left - balance.right, label="the same with weight decay, first = ||W_1||^2, last = ||W_L||^2"
         ),
+        identity(best.room, f_u - f_w + zeta * A + lam * theta / 2, label="l(u) + zeta A(u) + D(u) - l(w)"),
+        "w minimises f + D, and A and the squared norm are not negative",
         margin=float(mp.log(2) / mpf("0.1")),
         digits=measured,
     )
