@@ -19,9 +19,8 @@ def perturbation() -> tuple[Formula, str]:
     """The perturbation of eq. (3), and the certificate of its length."""
     rho, far = sp.symbols("rho far", positive=True)
     delta, move = sp.symbols("delta vector", real=True)
-    rule = formula(
-        delta, "==", rho * move / far, {delta: r"\delta", move: r"(w_i^{old}-w^t)", far: r"\|w_i^{old}-w^t\|"}
-    )
+    names = {delta: r"\delta", move: r"(w_i^{old}-w^t)", far: r"\|w_i^{old}-w^t\|"}
+    rule = formula(delta, "==", rho * move / far, names)
     square = total(rule.right**2, {move**2: far**2})
     return rule, identity(square, rho**2, label="squared length, a sum over the coordinates")
 

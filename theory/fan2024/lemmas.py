@@ -163,18 +163,13 @@ def gradient_difference_after_perturbation(scale: float = 1.0) -> Verdict:
     Reference: Fan et al. 2024, App. B.2, Lemma 3.
     """
     apart = sp.Symbol("apart", nonnegative=True)
-    bound = formula(
-        apart,
-        "<=",
-        exact(scale) * (3 * sigma_g**2 + 6 * L**2 * rho**2),
-        {apart: r"\|\nabla F_i(w+\delta_i)-\nabla F(w+\delta)\|^2"},
-    )
-    slope, radius = Q(2), Q(3)
-    shift = slope * radius
-    gap = (slope * radius + shift) - slope * -radius
-    left, right = bound.at({apart: gap**2, sigma_g: shift, L: slope, rho: radius})
+    names = {apart: r"\|\nabla F_i(w+\delta_i)-\nabla F(w+\delta)\|^2"}
+    bound = formula(apart, "<=", exact(scale) * (3 * sigma_g**2 + 6 * L**2 * rho**2), names)
+    # at w = 0 with F_1' = 2x + 6, F_2' = 2x - 6, delta_1 = 3, delta = -3
+    at = {apart: (2 * 3 + 6 + 2 * 3) ** 2, sigma_g: 6, L: 2, rho: 3}
+    left, right = bound.at(at)
     if left > right:
-        return refuted({"L": slope, "rho": radius, "sigma_g": shift, "left": left, "right": right}, float(left / right))
+        return refuted({**{str(symbol): value for symbol, value in at.items()}, "right": right}, float(left / right))
     on_sigma = bound.right.coeff(sigma_g, 2)
     on_error = sp.cancel((bound.right - on_sigma * sigma_g**2) / (L * rho) ** 2)
     certificate = lemmas.three_terms(on_sigma, on_error).certificate()
@@ -209,12 +204,8 @@ def deterministic_drift(scale: float = 1.0) -> Verdict:
     Reference: Fan et al. 2024, App. B.2, Lemma 4.
     """
     drift, G = sp.symbols("drift G", nonnegative=True)
-    bound = formula(
-        drift,
-        "<=",
-        sp.Rational(100, 81) * E**2 * eta_l**2 * (G**2 + sigma_g**2),
-        {drift: r"\frac1N\sum_i\|w_{i,k}-w\|^2", G: r"\|\nabla F(\tilde w)\|"},
-    )
+    names = {drift: r"\frac1N\sum_i\|w_{i,k}-w\|^2", G: r"\|\nabla F(\tilde w)\|"}
+    bound = formula(drift, "<=", sp.Rational(100, 81) * E**2 * eta_l**2 * (G**2 + sigma_g**2), names)
     lemma_3 = 3 * sigma_g**2 + 6 * L**2 * rho**2
     printed = exact(scale) * 5 * E * eta_l**2 * (6 * E * lemma_3 + 6 * E * G**2)
     least = sp.cancel(printed.subs({sigma_g: 0, rho: 0}) / (E * eta_l * G) ** 2)
@@ -241,12 +232,8 @@ def _replay_drift_noise(evidence) -> Replay:
 def _drift_recursion(variance: sp.Expr) -> tuple[Formula, str]:
     """The drift bound with a bounded variance s^2 and a constant perturbation, and its certificate."""
     drift, s, G = sp.symbols("drift s G", nonnegative=True)
-    bound = formula(
-        drift,
-        "<=",
-        3 * E * eta_l**2 * (s**2 + 4 * E * sigma_g**2 + 4 * E * G**2),
-        {drift: r"\frac1N\sum_i\mathbb E\|w_{i,k}-w\|^2", G: r"\|\nabla F(\tilde w)\|"},
-    )
+    names = {drift: r"\frac1N\sum_i\mathbb E\|w_{i,k}-w\|^2", G: r"\|\nabla F(\tilde w)\|"}
+    bound = formula(drift, "<=", 3 * E * eta_l**2 * (s**2 + 4 * E * sigma_g**2 + 4 * E * G**2), names)
     a, b, e = sp.symbols("a b e", nonnegative=True)
     m = 2 * E - 1
     young = identity((1 + 1 / m) * a**2 + (1 + m) * b**2 - (a + b) ** 2, (a - m * b) ** 2 / m, label="Young, m = 2E-1")

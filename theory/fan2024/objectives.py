@@ -175,12 +175,8 @@ def local_steps_and_heterogeneity_break_alignment() -> Verdict:
     example = {"eta": Q(1, 2), "curvature": [Q(2), Q(1, 10)], "minimum": [Q(1), Q(11, 10)]}
     m, E, drift, spread, norm = sp.symbols("m E drift spread norm", nonnegative=True)
     eta, h, h1, h2, c1, c2, rho = sp.symbols("eta h h_1 h_2 c_1 c_2 rho", positive=True)
-    grown = formula(
-        drift,
-        "==",
-        (1 - (1 - eta * h) ** E) ** 2 * spread,
-        {drift: r"\frac1N\sum_i\|w_{i,E}-\bar w\|^2", spread: r"\frac1N\sum_i\|c_i-\bar c\|^2"},
-    )
+    names = {drift: r"\frac1N\sum_i\|w_{i,E}-\bar w\|^2", spread: r"\frac1N\sum_i\|c_i-\bar c\|^2"}
+    grown = formula(drift, "==", (1 - (1 - eta * h) ** E) ** 2 * spread, names)
     same = {**example, "curvature": [Q(2, 5), Q(2, 5)], "minimum": [Q(1), Q(4)]}
     grown.holds_at({"eta": Q(1, 2), "h": Q(2, 5), "E": 3, "spread": Q(9, 4), "drift": _drift(same, 3)})
     share = 1 - (1 - eta * h) ** E  # of the way to the minimum

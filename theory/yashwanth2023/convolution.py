@@ -196,10 +196,10 @@ def approximate_kronecker() -> Verdict:
         raise ValueError("for U = (1, 0) and H_z = diag(1, 0) the Kronecker form is exact")
     return repaired(
         {**example, "error_squared": squared},
-        rf"Exactly ${exactly.latex}$ with the unfolded patches $U$, ${size.latex}$; it is $\tilde M\otimes UU^\top$ where "
-        r"the curvature in $z_l$ is $\tilde M\otimes I_P$, and only there if the columns of $U$ are independent. On two "
-        "pixels, the weaker of which alone reaches the logits, the other being $T$ times as strong, the best Kronecker "
-        f"form has the squared relative error ${worst.latex}$.",
+        rf"Exactly ${exactly.latex}$ with the unfolded patches $U$, ${size.latex}$; it is $\tilde M\otimes UU^\top$ if "
+        r"the curvature in $z_l$ is $\tilde M\otimes I_P$, and only then if the columns of $U$ are independent. On "
+        "two pixels, the weaker of which alone reaches the logits, the other being $T$ times as strong, the best "
+        f"Kronecker form has the squared relative error ${worst.latex}$.",
         identity(
             exactly.left.subs(H, (v * u) * h * (w * t)),
             exactly.right.subs(product, v * (u * h * t) * w),
