@@ -47,10 +47,8 @@ def _unit_variance(gradient: str) -> tuple[Formula, Q, str]:
     turn, phi = sp.Symbol("turn", nonnegative=True), sp.Symbol("phi", real=True)
     name = rf"\mathbb E\|{{\rm unit}}({gradient}(u,\xi))-{{\rm unit}}({gradient}(u))\|^2"
     bound = formula(turn, "<=", 4, {turn: name})
-    factors = {Q(-1): Q(99, 100), Q(199): Q(1, 100)}  # of the gradient, mean 1: their probabilities
-    turning = sum(
-        p * (sign(factor) - sign(sum(f * q for f, q in factors.items()))) ** 2 for factor, p in factors.items()
-    )
+    oracle = {"value": [Q(-1), Q(199)], "probability": [Q(99, 100), Q(1, 100)]}
+    turning = sum(p * (sign(v) - moments(oracle)[0]) ** 2 for v, p in zip(*oracle.values(), strict=True))
     bound.holds_at({turn: turning})
     a, b = sp.Matrix([1, 0]), sp.Matrix([sp.cos(phi), sp.sin(phi)])
     room = bound.room.subs(turn, (a - b).dot(a - b))
@@ -77,7 +75,7 @@ def unit_variance_does_not_bound_the_noise() -> Verdict:
     Reference: Fan et al. 2024, Sec. 5.1, Assumption 1.
     """
     g, a2, s, eta = sp.symbols("g a2 s eta", nonnegative=True)
-    variance, (largest, _, chord) = bounded_variance(), _unit_variance(r"\nabla F_i")
+    variance, (largest, turning, chord) = bounded_variance(), _unit_variance(r"\nabla F_i")
     noise = [(eta**2, variance.right - a2, "a2 = E|noise|^2")]
     step = combination(eta**2 * (g**2 + s**2) - eta**2 * (g**2 + a2), noise, label="bound on E|w_1 - w|^2 for E = 1")
     return repaired(
@@ -92,6 +90,7 @@ def unit_variance_does_not_bound_the_noise() -> Verdict:
         f"The lemmas need ${variance.latex}$ and unbiasedness, which the unit-vector variance cannot replace: "
         f"${largest.latex}$ for any noise.",
         f"{step}; {chord}",
+        unit_variance_of_a_turning_oracle=str(turning),
     )
 
 
@@ -123,7 +122,8 @@ def which_clients_have_bounded_heterogeneity() -> Verdict:
     sigma_g, R, a, b = sp.symbols("sigma_g R a b", nonnegative=True)
     bound = formula(sigma_g, "<=", 2 * R)
     gradients = [Q(3), *[Q(-3)] * 4]  # of five clients
-    bound.holds_at({sigma_g: max(abs(g - sum(gradients) / 5) for g in gradients), R: max(map(abs, gradients))})
+    largest = max(abs(g - sum(gradients) / len(gradients)) for g in gradients)
+    five_clients = bound.holds_at({sigma_g: largest, R: max(map(abs, gradients))})
     slacks = [(1, R - a, "|grad F_i| <= R"), (1, R - b, "|grad F| <= R")]
     limited = combination(bound.room.subs(sigma_g, a + b), slacks, label="|grad F_i - grad F| <= a + b")
     return repaired(
@@ -132,6 +132,7 @@ def which_clients_have_bounded_heterogeneity() -> Verdict:
         r"A finite $\sigma_g$ exists for equal Hessians and for clients with gradients bounded by $R$ "
         rf"(${bound.latex}$), not for quadratics with different Hessians.",
         f"{slope}; {limited}",
+        five_clients=five_clients,
     )
 
 
@@ -155,6 +156,7 @@ def unit_variance_of_the_average(scale: float = 1.0) -> Verdict:
         f"{chord}, so the left side is at most {bound.right} <= {constant}",
         margin=float(bound.right / constant),
         theorem_2_trivial=2,
+        unit_variance_of_a_turning_oracle=str(left),
     )
 
 

@@ -124,20 +124,21 @@ def step_size_condition(scale: float = 1.0) -> Verdict:
     condition = formula(eta_g * eta_l * E * L, "<=", exact(scale))
     rounds = formula(T, ">=", E * N)
     coefficient = -eta_l * eta_g / (2 * E * N**2) + L / 2 * eta_g**2 * eta_l**2 / N**2
-    at = {E: 2, L: 3, eta_g: 5, eta_l: (1 + exact(scale)) / 2 / 30, N: 7}  # a product between 1 and its scaled limit
+    at = {E: 2, L: 3, eta_g: 5, eta_l: (1 + exact(scale)) / 2 / 30}  # a product between 1 and its scaled limit
     left, right = condition.at(at)
     value = coefficient.subs(at)
     if (left <= right) != (value <= 0):
-        return refuted({**{str(symbol): number for symbol, number in at.items()}, "coefficient": value})
+        return refuted({**{str(symbol): number for symbol, number in at.items()}, "coefficient": str(value)})
     factored = identity(coefficient, -eta_l * eta_g / (2 * E * N**2) * condition.room, label="coefficient")
     of_theorem_1 = {eta_l: 1 / (sp.sqrt(T) * E * L), eta_g: sp.sqrt(E * N)}
-    product = identity(condition.right**2 - condition.left**2, rounds.room / T, substitute=of_theorem_1)
+    product = identity(condition.room * (condition.left + condition.right), rounds.room / T, substitute=of_theorem_1)
     return repaired(
         _replay_cancellation,
         {"L": 100, "eta_l": Q(1, 2), "eta_g": 1, "E": 1, "N": 1, "gradient_sum": 1},
         f"The two terms are non-positive if and only if ${condition.latex}$; for Theorem 1's step sizes: "
         f"${rounds.latex}$.",
         f"{factored}; {product}",
+        at_the_limit=condition.attained_at(at),
         solver=second_certificate("z3", "the repaired condition suffices", lambda: _cancellation_by_z3(exact(scale))),
     )
 
@@ -155,27 +156,27 @@ def _replay_descent(evidence) -> Replay:
     return Replay({**conditions, "delta = +rho (the model decreases)": older > before}, after**2 / 2, right)
 
 
-def _descent_bound(make: Callable[..., Formula]) -> Formula:
-    """Descent by the averaged gradient, a = eta_g eta_l E. make: ``formula`` in the check that prints it."""
-    after, before, gradient, error = sp.symbols("after before gradient error", real=True)
-    a = eta_g * eta_l * E
-    names = {after: r"F(w^{t+1})", before: r"F(w^t)", gradient: r"\|\nabla F(w^t)\|", error: r"\|e^t\|"}
-    return make(after - before, "<=", a / 2 * error**2 - a / 2 * gradient**2, names)
+def _descent_bound(make: Callable[..., Formula], a: sp.Expr, factor: sp.Rational = sp.S.One) -> Formula:
+    """Descent by the averaged gradient. make: ``formula`` in the check that prints it. a: eta_g eta_l E."""
+    after, before, g, e = sp.symbols("after before g e", real=True)
+    names = {after: r"F(w^{t+1})", before: r"F(w^t)", g: r"\|\nabla F(w^t)\|", e: r"\|e^t\|"}
+    return make(after - before, "<=", -a / 2 * g**2 + factor * a / 2 * e**2, names)
 
 
-def descent_certificate(bound: Formula | None = None, room: sp.Expr = 1 - eta_g * eta_l * E * L) -> str:
+def descent_certificate(bound: Formula | None = None, room: sp.Expr = sp.S.One, factor: sp.Rational = sp.S.One) -> str:
     """F(w+) <= F(w) - a/2 |grad F|^2 + a/2 |e|^2 for w+ = w - a (grad F + e), a L <= 1; one coordinate.
 
-    room: that of the condition on the step size.
+    bound: as the check prints it. room: that of its condition on the step size. factor: that of its error term.
     """
-    bound = bound or _descent_bound(Formula)
-    g, e, before = (sp.Symbol(name, real=True) for name in ("gradient", "error", "before"))
-    a = eta_g * eta_l * E
-    smoothness = before - a * g * (g + e) + L / 2 * a**2 * (g + e) ** 2
+    g, e, after, before = sp.symbols("g e after before", real=True)
+    a = eta_g * eta_l * E if bound else sp.Symbol("a", nonnegative=True)
+    room = room if bound else 1 - a * L
+    target = (bound or _descent_bound(Formula, a)).room
+    smoothness = -a * g * (g + e) + L / 2 * a**2 * (g + e) ** 2
     slacks = [(a / 2, room * (g + e) ** 2, "a L <= 1, a = eta_g eta_l E")]
-    return combination(
-        bound.room.subs(sp.Symbol("after", real=True), smoothness), slacks, label="right - smoothness bound"
-    )
+    if factor > 1:
+        slacks.append(((factor - 1) * a / 2, e**2, "square"))
+    return combination(target.subs(after, before + smoothness), slacks, label="right - smoothness bound")
 
 
 @check("fan24-lem6", mutations=((0.9, "refuted"), (1.1, "repaired")), replay=_replay_descent)
@@ -192,29 +193,30 @@ def descent_lemma(scale: float = 1.0) -> Verdict:
     order rho^2 that does not shrink with eta_l.
     Reference: Fan et al. 2024, App. B.2, Lemma 6.
     """
-    bound, limit = _descent_bound(formula), formula(eta_g * eta_l * E * L, "<=", 1)
-    e, error, total, whole, moved, far = sp.symbols("e error total whole moved far", real=True)
-    names = {e: "e^t", error: r"\|e^t\|", whole: r"\nabla F(w^t)", moved: r"\max_{i,k}\|w_{i,k}-w^t\|"}
+    a = eta_g * eta_l * E
+    bound, limit = _descent_bound(formula, a, exact(scale)), formula(a * L, "<=", 1)
+    vector, error, total, whole, moved, far = sp.symbols("e_t e total whole moved far", real=True)
+    names = {vector: "e^t", error: r"\|e^t\|", whole: r"\nabla F(w^t)", moved: r"\max_{i,k}\|w_{i,k}-w^t\|"}
     names |= {total: r"\sum_{i,k}\nabla F_i(\tilde w_{i,k})"}
-    average = formula(e + whole, "==", total / (N * E), names)
+    average = formula(vector + whole, "==", total / (N * E), names)
     size = formula(error, "<=", L * (rho + moved), names)
     # F = L w^2/2 from w = 5 with a L = 1 and e = 7 ends at -e/L, which attains the bound
     curvature, w, wrong = Q(2), Q(5), Q(7)
-    at = {eta_g: 3, eta_l: Q(1, 12), E: 2, L: curvature, "error": wrong, "gradient": curvature * w}
+    at = {eta_g: 3, eta_l: Q(1, 12), E: 2, L: curvature, "e": wrong, "g": curvature * w}
     at |= {"before": curvature / 2 * w**2, "after": curvature / 2 * (w - (curvature * w + wrong) / curvature) ** 2}
-    limit.attained_at(at)
+    step_size = limit.attained_at(at)
     left, right = bound.at(at)
-    tested = right - (1 - exact(scale)) * bound.right.coeff(error, 2).subs(at) * wrong**2
-    if left > tested:
-        return refuted({"L": curvature, "w": w, "e": wrong, "left": left, "right": tested})
-    room = eta_g * eta_l * E * (average.left - average.right)
-    step = identity(eta_g * eta_l * total / N + room, eta_g * eta_l * E * (whole + e), label="w - w+ = a (grad F + e)")
+    if left > right:
+        return refuted({"L": curvature, "w": w, "e": wrong, "left": left, "right": right})
+    room = a * (average.left - average.right)
+    step = identity(eta_g * eta_l * total / N + room, a * (whole + vector), label="w - w+ = a (grad F + e)")
     slacks = [(L, rho + moved - far, "triangle"), (1, L * far - error, "smoothness, far = max |wt_ik - w|")]
     return repaired(
         _replay_descent,
         {"w0": 2, "rho": 1, "eta_l": Q(1, 20), "rounds": 60},
         f"For ${limit.latex}$ and exact gradients: ${bound.latex}$, ${average.latex}$, ${size.latex}$.",
-        f"{descent_certificate(bound, limit.room)}; {step}; {combination(size.room, slacks)}",
+        f"{descent_certificate(bound, limit.room, exact(scale))}; {step}; {combination(size.room, slacks)}",
+        one_step={"condition": step_size, "descent": bound.holds_at(at)},
         solver=second_certificate(
             "PEPit",
             "n = |grad F(w)|^2 + |e|^2, F(w - a (grad F(w) + e)) <= F(w) - (a/2)|grad F(w)|^2 + (a/2)|e|^2",
@@ -250,10 +252,10 @@ def interchange_of_w_and_perturbed_w(scale: float = 1.0) -> Verdict:
     """
     gap, d = sp.symbols("gap d", nonnegative=True)
     bound = formula(gap, "<=", L * rho, {gap: r"\big|\,\|\nabla F(w)\|-\|\nabla F(\tilde w)\|\,\big|"})
-    curvature, radius = 2, 3  # F = L w^2/2 at w = -rho: gradients -L rho and 0
-    left, right = bound.at({gap: abs(curvature * -radius) - abs(curvature * 0), L: curvature, rho: radius})
+    at = {gap: abs(2 * -3) - abs(2 * 0), L: 2, rho: 3}  # F = L w^2/2 at w = -rho: gradients -L rho and 0
+    left, right = bound.at(at)
     if left > exact(scale) * right:
-        return refuted({"L": curvature, "rho": radius, "left": left, "right": exact(scale) * right})
+        return refuted({"L": 2, "rho": 3, "left": left, "right": exact(scale) * right})
     slacks = [(L, rho - d, "d = |delta|"), (1, L * d - gap, "smoothness and the triangle inequality")]
     w0, w1, d0, d1, whole, move, turn = sp.symbols("w0 w1 d0 d1 whole move turn", real=True)
     names = {whole: r"\tilde w^{t+1}-\tilde w^t", move: "(w^{t+1}-w^t)", turn: r"(\delta^{t+1}-\delta^t)"}
@@ -264,6 +266,7 @@ def interchange_of_w_and_perturbed_w(scale: float = 1.0) -> Verdict:
         {"w": 2, "rho": 1, "eta": Q(1, 2), "rounds": 20},
         f"${bound.latex}$ and ${moved.latex}$.",
         f"{combination(bound.room, slacks)}; {step}",
+        attained=bound.attained_at(at),
     )
 
 

@@ -105,7 +105,7 @@ def _cosine_certificate(bound: Formula, limit: Formula, factor: sp.Rational) -> 
         [
             (1 / r**2, (x**2 + y**2 - r * x) ** 2, "square"),
             ((x**2 + y**2) / r**2, close, "|b-a|^2 <= kappa^2 |a|^2"),
-            ((factor - 1) * kappa**2, x**2 + y**2, "squares"),
+            ((factor - 1) * kappa**2, x**2 + y**2, "squares, for a changed constant"),
         ],
         label="x^2 - (1-kappa^2)(x^2+y^2)",
     )
@@ -131,7 +131,8 @@ def difference_of_models_as_perturbation(scale: float = 1.0) -> Verdict:
     limit = formula(kappa, "<=", 1)
     bound = formula(cosine, ">=", sp.sqrt(1 - exact(scale) * kappa**2), names)
     # H = [[c, s], [s, -c]] with c = kappa = 3/5 turns the gradient by arcsin(kappa)
-    left, right = bound.at({cosine: Q(4, 5), kappa: Q(3, 5)})
+    at = {cosine: Q(4, 5), kappa: Q(3, 5)}
+    left, right = bound.at(at)
     if left < right:
         return refuted({"kappa": Q(3, 5), "cosine_squared": left**2, "bound": right**2})
     change = identity(L * (eta_g * eta_l * length), named.right * length, label="|b-a| <= L |w - w_old|, length = |a|")
@@ -141,6 +142,7 @@ def difference_of_models_as_perturbation(scale: float = 1.0) -> Verdict:
         f"For one local step, full participation, exact gradients, no perturbation and ${named.latex}$ with "
         f"${limit.latex}$: ${bound.latex}$.",
         f"with a = grad F(w_old), b = grad F(w): {change}. {_cosine_certificate(bound, limit, exact(scale))}",
+        reflection=bound.holds_at(at),
     )
 
 
@@ -196,7 +198,7 @@ def length_of_the_perturbation() -> Verdict:
     step, unit = formula(after, "==", before - eta_l * g, names), formula(size, "==", 1, names)
     old, now, new = lesam_path(Q(3), Q(1, 5), Q(1, 7), 2)  # on F = w^2/2
     shift = delta.at({"rho": Q(1, 5), "vector": old - now, "far": abs(old - now)})[1]
-    step.holds_at({after: new, before: now, eta_l: Q(1, 7), g: now + shift})
+    second_round = step.holds_at({after: new, before: now, eta_l: Q(1, 7), g: now + shift})
     lengths = sp.Eq(rho**2, rho)
     solutions = sp.solveset(lengths, rho, sp.Interval.open(0, sp.oo))
     return repaired(
@@ -206,6 +208,7 @@ def length_of_the_perturbation() -> Verdict:
         f"{length}; {identity(rho * unit.right, rho, label='length of rho delta')}; "
         f"{lengths.lhs} = {lengths.rhs} for rho > 0 only at {solutions}",
         lengths={str(r): [r * r, r, r] for r in (0.01, 0.1, 1.0)},
+        second_round=second_round,
     )
 
 
@@ -273,7 +276,8 @@ def range_of_the_perturbation_drift(scale: float = 1.0) -> Verdict:
     phi, drift = sp.Symbol("phi", real=True), sp.Symbol("PD", nonnegative=True)
     bound, unit = (formula(drift, "<=", right, {drift: r"{\rm PD}"}) for right in (rho, 1))
     # opposite perturbations of length 2
-    left, right = bound.at({drift: Q(1, 2) * abs(2 - -2), rho: 2})
+    at = {drift: Q(1, 2) * abs(2 - -2), rho: 2}
+    left, right = bound.at(at)
     if left > exact(scale) * right:
         return refuted({"rho": 2, "PD": left, "bound": exact(scale) * right})
     a, b = sp.Matrix([rho, 0]), sp.Matrix([rho * sp.cos(phi), rho * sp.sin(phi)])
@@ -286,6 +290,7 @@ def range_of_the_perturbation_drift(scale: float = 1.0) -> Verdict:
         f"${bound.latex}$ for perturbations of norm $\\rho$ and ${unit.latex}$ for unit vectors; both are attained.",
         f"{chord}, so |a-b| <= 2 rho, a mean of halves of such distances is at most rho; {vectors}; equal and opposite "
         f"vectors attain 0 and rho",
+        attained=bound.attained_at(at),
     )
 
 

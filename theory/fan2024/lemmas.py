@@ -281,6 +281,7 @@ def stochastic_drift(scale: float = 1.0) -> Verdict:
         {**HEAVY_FACTOR, "gradient": 1, "eta": Q(1, 10), "second_moment": second},
         rf"With ${variance.latex}$, unbiased, $\delta$ constant in a round: ${bound.latex}$.",
         certificate,
+        left_over_right_for_noise_alone=str(1 / least),
     )
 
 
@@ -337,4 +338,5 @@ def averaged_update(scale: float = 1.0) -> Verdict:
         f"With ${variance.latex}$ and noise independent over clients and steps: ${bound.latex}$; for one local step: "
         f"${single.latex}$.",
         f"{split}. {first}. {cross}, so E b^2 <= N E s^2",
+        left_over_right_for_exact_gradients=str(1 / least),
     )

@@ -188,12 +188,11 @@ def approximate_kronecker() -> Verdict:
     names |= {C: "C_{l-1}", rows: r"{\rm rows}(U)", error: r"\epsilon^2"}
     exactly = formula(H, "==", product, names)
     size = formula(rows, "==", C * K1 * K2, names)
-    size.holds_at({rows: unfold(torch.zeros(1, 2, 5, 6), (3, 4)).shape[1], C: 2, K1: 3, K2: 4})
+    size.holds_at({rows: unfold(torch.zeros(1, 2, 3, 4), (3, 4)).numel(), C: 2, K1: 3, K2: 4})  # one patch
     worst = formula(error, "==", T**4 / (1 + T**4), names)
     example = {"patches": [[Q(1), Q(0)], [Q(0), Q(3)]], "position": 0, "tolerance": Q(1, 2)}
-    squared = _kronecker_error_squared(example["patches"], 0)
-    if _kronecker_error_squared([[Q(1), Q(0)]], 0) != 0:
-        raise ValueError("for U = (1, 0) and H_z = diag(1, 0) the Kronecker form is exact")
+    squared = _kronecker_error_squared(example["patches"], example["position"])
+    dependent = {"patches": [[Q(1), Q(0)]], "position": 0}  # H_z = diag(1, 0)
     return repaired(
         {**example, "error_squared": squared},
         rf"Exactly ${exactly.latex}$ with the unfolded patches $U$, ${size.latex}$; it is $\tilde M\otimes UU^\top$ if "
@@ -212,6 +211,7 @@ def approximate_kronecker() -> Verdict:
             _kronecker_error_squared([[sp.Integer(1), 0], [0, T]], 0), worst.right, label="patches (1,0), (0,T), exact"
         ),
         margin=float(squared / example["tolerance"] ** 2),
+        dependent_columns={**dependent, "error_squared": _kronecker_error_squared(*dependent.values())},
         measured=[*measured_samples("flatten"), *measured_samples("mean")],
     )
 
