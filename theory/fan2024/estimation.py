@@ -397,12 +397,8 @@ def update_direction_approximates_gradient() -> Verdict:
     _, _, new, gradient = _two_quadratics({"counterexample": example})
     L, N, E, eta_g, eta_l, d, e, g = sp.symbols("L N E eta_g eta_l sum_d sum_e sum_g", positive=True)
     error, estimate, move = sp.symbols("error estimate move", real=True)
-    names = {
-        estimate: r"\hat g^t",
-        move: "(w^{t-1}-w^t)",
-        error: r"\|\hat g^t-\nabla F(w^t)\|",
-        d: r"\sum_{i,k}\|\tilde w_{i,k}^{t-1}-w^t\|",
-    }
+    names = {estimate: r"\hat g^t", move: "(w^{t-1}-w^t)", error: r"\|\hat g^t-\nabla F(w^t)\|"}
+    names |= {d: r"\sum_{i,k}\|\tilde w_{i,k}^{t-1}-w^t\|"}
     taken = formula(estimate, "==", move / (eta_g * eta_l * E), names)
     bound = formula(error, "<=", L * d / (N * E), names)
     update = identity(

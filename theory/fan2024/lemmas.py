@@ -211,12 +211,16 @@ def deterministic_drift(scale: float = 1.0) -> Verdict:
     least = sp.cancel(printed.subs({sigma_g: 0, rho: 0}) / (E * eta_l * G) ** 2)
     if least < 1:  # affine clients move E eta G exactly
         return refuted({"E": 1, "eta": 1, "G": 1, "left": 1, "right": least})
+    # clients of slopes G + sigma_g and G - sigma_g
+    moved = ((Q(2, 40) * (5 + 3)) ** 2 + (Q(2, 40) * (5 - 3)) ** 2) / 2
+    affine = bound.holds_at({drift: moved, E: 2, eta_l: Q(1, 40), G: 5, sigma_g: 3})
     constant = sp.cancel(bound.right / (E**2 * eta_l**2 * (G**2 + sigma_g**2)))
     follows = nonnegative(sp.expand(printed - bound.right))
     return proved(
         f"{lemmas.local_drift(constant).certificate()}; {follows}",
         margin=float(constant / least),
         proved_constant=float(constant),
+        affine_clients=affine,
         search=_largest_drift(),
     )
 
@@ -313,6 +317,9 @@ def averaged_update(scale: float = 1.0) -> Verdict:
     least = exact(scale) * sp.cancel(bound.right.subs(s, 0) / (eta_l**2 / N**2 * G))
     if least < 1:  # exact gradients give equality with factor 1
         return refuted({"N": 1, "E": 1, "eta": 1, "gradient": 1, "left": 1, "right": least})
+    # three clients, noise of variance 49 in each, gradients of sum 5
+    moved = (Q(5) ** 2 + 3 * 49) * (Q(1, 20) / 3) ** 2
+    one_step = single.attained_at({update: moved, G: Q(5) ** 2, "eta_l": Q(1, 20), "N": 3, s: 7})
     moved = {update: eta_l**2 / N**2 * (signal + 2 * mixed + power), G: signal}  # E|a + b|^2, a gradients, b noise
     apart = (eta_l**2 / N**2, signal - 2 * mixed + power, "E|a - b|^2")
     split = combination(
@@ -339,4 +346,5 @@ def averaged_update(scale: float = 1.0) -> Verdict:
         f"${single.latex}$.",
         f"{split}. {first}. {cross}, so E b^2 <= N E s^2",
         left_over_right_for_exact_gradients=str(1 / least),
+        one_local_step=one_step,
     )

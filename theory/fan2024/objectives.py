@@ -50,6 +50,8 @@ def sam_in_two_steps() -> Verdict:
     step = formula(delta, "==", rho * g / norm, {delta: r"\delta", g: r"\nabla F", norm: r"\|\nabla F\|"})
     bowl = formula(loss, "==", L * w**2 / 2)
     amplitude = formula(reach, "==", eta * L * rho / (2 - eta * L), {reach: "A"})
+    _, other_end = sam_path(Q(3, 4), Q(3), Q(2, 5), 1)
+    amplitude.holds_at({reach: -other_end, eta: Q(2, 5), L: 1, rho: 3})
     slope, end = sp.diff(bowl.right, w), amplitude.right
     cycle = identity(end - eta * slope.subs(w, end + rho), -end, label="two-cycle w -> -w of F = L w^2/2")
     excess = identity(
