@@ -252,7 +252,7 @@ def interchange_of_w_and_perturbed_w(scale: float = 1.0) -> Verdict:
     """
     gap, d = sp.symbols("gap d", nonnegative=True)
     bound = formula(gap, "<=", L * rho, {gap: r"\big|\,\|\nabla F(w)\|-\|\nabla F(\tilde w)\|\,\big|"})
-    at = {gap: abs(2 * -3) - abs(2 * 0), L: 2, rho: 3}  # F = L w^2/2 at w = -rho: gradients -L rho and 0
+    at = {gap: abs(2 * -3), L: 2, rho: 3}  # F = L w^2/2 at w = -rho: gradients -L rho and 0
     left, right = bound.at(at)
     if left > exact(scale) * right:
         return refuted({"L": 2, "rho": 3, "left": left, "right": exact(scale) * right})
