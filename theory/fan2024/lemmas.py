@@ -26,6 +26,10 @@ eta, eta_l, eta_g, L, rho, E, N = sp.symbols("eta eta_l eta_g L rho E N", positi
 sigma_g, sigma_l = sp.symbols("sigma_g sigma_l", nonnegative=True)
 
 
+#: what Lemma 4's proof gives where 30 is printed
+LEAST_DRIFT = sp.Rational(100, 81)
+
+
 def _inner_product(factor: sp.Rational) -> tuple[Formula, str]:
     """Lemma 1 with a factor on its drifts, and the certificate: its room as a non-negative combination, one coordinate,
     for any number of clients and steps.
@@ -205,7 +209,7 @@ def deterministic_drift(scale: float = 1.0) -> Verdict:
     """
     drift, G = sp.symbols("drift G", nonnegative=True)
     names = {drift: r"\frac1N\sum_i\|w_{i,k}-w\|^2", G: r"\|\nabla F(\tilde w)\|"}
-    bound = formula(drift, "<=", sp.Rational(100, 81) * E**2 * eta_l**2 * (G**2 + sigma_g**2), names)
+    bound = formula(drift, "<=", LEAST_DRIFT * E**2 * eta_l**2 * (G**2 + sigma_g**2), names)
     lemma_3 = 3 * sigma_g**2 + 6 * L**2 * rho**2
     printed = exact(scale) * 5 * E * eta_l**2 * (6 * E * lemma_3 + 6 * E * G**2)
     least = sp.cancel(printed.subs({sigma_g: 0, rho: 0}) / (E * eta_l * G) ** 2)
