@@ -121,6 +121,9 @@ def page(findings: Sequence[Finding], claims: Mapping[str, Claim], stored: Mappi
     return "\n".join(parts)
 
 
+FORMULA = r"[$][^$]+[$]"
+
+
 def _tight(formula: re.Match[str]) -> str:
     """A formula without growing brackets and without spaces that LaTeX does not need."""
     return re.sub(r" (?=[\\+(-])|(?<=[+)}-]) ", "", re.sub(r"\\(left|right)(?=[()])", "", formula[0]))
@@ -138,7 +141,7 @@ def theorems_section() -> str:
         "MAN, one layer": layers.layer(),
         "MAN, along training": layers.balance(),
     }
-    lines = [f"**{name}.** {re.sub(r'[$][^$]+[$]', _tight, s.inequality)}\n" for name, s in theorems.items()]
+    lines = [f"**{name}.** {re.sub(FORMULA, _tight, s.inequality)}\n" for name, s in theorems.items()]
     words = (
         "Each is proved by machine from named facts; settings, sharpness and runs stand in [proofs](proofs/README.md)."
     )
@@ -159,7 +162,7 @@ def _section(number: int, finding: Finding, claims: Mapping[str, Claim], stored:
         lines += _place(finding, stored)
         return "\n".join(lines)
     if first["repaired"]:
-        lines += _broken(f"Corrected statement: {first['repaired']}")
+        lines += _broken(f"Corrected statement: {re.sub(FORMULA, _tight, first['repaired'])}")
     lines += [f"{label}: {text}\n" for label, text in _backing(first["evidence"])]
     return "\n".join([*lines, *_place(finding, stored)])
 

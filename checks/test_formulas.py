@@ -86,7 +86,8 @@ def test_the_record_is_of_the_formulas_that_are_printed_and_none_survives():
     assert formulas.stale(records) == [], "python -m checks --mutations"
     assert records.keys() == formulas.printing().keys()
     for name, record in records.items():
-        assert {row["formula"] for row in record["mutations"]} == set(range(len(record["formulas"]))), name
+        numbered = {i for i, made in enumerate(record["formulas"]) if not made.endswith("= 0")}  # zero has no mutation
+        assert numbered <= {row["formula"] for row in record["mutations"]}, name
         assert [row for row in record["mutations"] if row["result"] == "survives"] == [], name
     text = formulas.FOLDER.with_suffix(".md").read_text(encoding="utf-8")
     assert text == formulas.page(records)

@@ -245,4 +245,5 @@ def lesam_perturbation_is_constant() -> Verdict:
         return refuted({"left": spread, "right": 0})
     turns = {str(at): str(delta.subs(at)) for at in ({old: 1, w: 0}, {old: 0, w: 1})}
     found = {"spread_in_the_project": spread, "radius_in_the_project": radius, "second_round": rule.holds_at(seen)}
+    found["second_round_from"] = str(middle)
     return proved(certificate, margin=0.0, before_and_after_the_update_turns=turns, **found)
