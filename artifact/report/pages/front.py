@@ -30,7 +30,7 @@ LOSSES = (
     ),
 )
 LOSS_CAPTION = "Contours of the mean loss of two clients, and the paths of five methods from one start."
-SHORT = 420  # characters of a statement that is shown without a click
+SHORT, LONG = 420, 1_400  # characters of a statement, and of a corrected one, that are shown without a click
 WORDS = 400  # characters of a statement that the search sees
 
 
@@ -76,7 +76,7 @@ def _finding(site: Site, finding: Finding) -> dict[str, Any]:
         "meaning": _linked(typeset(finding.meaning), site),
         "short": len(statement) <= SHORT,
         "statement": site.converter.html(statement, first.claim.id),
-        "repaired": site.converter.html(first.repaired, first.claim.id) if first.repaired else "",
+        "repaired": site.converter.html(text, first.claim.id) if len(text := first.repaired or "") <= LONG else "",
         "picture": picture,
         "caption": _caption(finding, drawn, site),
         "alt": f"Figure to the finding: {finding.title}. It shows the evidence of {drawn.id}: {drawn.title}.",
