@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import sympy as sp
 
-from checks import edits, formulas
+from checks import edits, formulas, runner
 from theory.kit import formula as kit
 from theory.kit.formula import Formula, Violated, formula
 
@@ -79,6 +79,19 @@ def test_numbers_that_no_formula_prints_are_found():
     text = r"For A1 and $w_{i,0}^{t+1}$: $\|x\|^2\le 4 \rho^{2}$ and at most $\frac23$ of Lemma 3."
     assert formulas.loose(text, [r"\|x\|^2\le 4 \rho^{2}"]) == [r"\frac", "23"]
     assert formulas.loose(r"$x_1\le 2$", ["x_1\\le 2"]) == []
+
+
+def test_every_number_of_a_corrected_statement_stands_in_a_formula():
+    """Those of a theorem's object print it whole; the numbers that are left are lines of Algorithm 1."""
+    runner.import_theory()
+    texts = {n: (r["repaired"], r["evidence"]) for n, r in runner.stored().items() if r["repaired"]}
+    assert len(texts) > 180
+    typed = {
+        name: found
+        for name, (text, evidence) in texts.items()
+        if not evidence["repair"].get("statements") and (found := formulas.loose(text, evidence.get("formulas", ())))
+    }
+    assert typed == {"sun23-pert-approach": ["9", "13", "17"]}
 
 
 def test_the_record_is_of_the_formulas_that_are_printed_and_none_survives():

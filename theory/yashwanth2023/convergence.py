@@ -58,7 +58,7 @@ def smoothness() -> Verdict:
     bound = formula(smooth, "<=", 2 + 3 * B**2, {B: r"\tilde B", smooth: r"\beta(L^{act})"})
     bound.attained_at({"beta": H[0, 0].subs(w2, 0), "B": 0})
     along = H.subs({w1: 10, w2: 10})
-    bound.holds_at({"beta": sum(along) / 2, "B": sp.sqrt(200)})  # in the direction (1, 1)
+    far = bound.holds_at({"beta": sum(along) / 2, "B": sp.sqrt(200)})  # in the direction (1, 1)
     limit = bound.right.subs(B, sp.sqrt(w1**2 + w2**2)) * sp.eye(2)
     kink = sp.limit(sp.diff(sp.log(1 + sp.exp(-B * w1)), w1), w1, 0, "+")
     return repaired(
@@ -72,6 +72,7 @@ def smoothness() -> Verdict:
         nonnegative((limit + H).det()) + ", in w1^2 and w2^2; so -bound I <= H <= bound I on the ball",
         margin=float(2 * Q(1, 10) * (1 + 3000**2) / 10**6),
         relu_gradient_jump=str(kink),
+        far_along_the_diagonal=far,
     )
 
 

@@ -230,7 +230,7 @@ def block_norm(scale: float = 1.0) -> Verdict:
     first = formula(spectral**2, "<=", frobenius**2, NAMES)
     bound = formula(frobenius**2, "<=", B**2 * d_l * d_j, NAMES)
     block = {"block": [[entry, entry], [entry, entry]], "B": entry}
-    right = exact(scale) * Q(int(bound.right.subs({B: 2, d_l: 2, d_j: 2})))
+    right = exact(scale) * Q(int(bound.right.subs({B: entry, d_l: 2, d_j: 2})))
     if 4 * entry**2 > right:
         return refuted({**block, "left": 4 * entry**2, "right": right})
     norm = 5 * sp.sqrt(6)  # of the constant block [2, 3] of entries 5
@@ -246,6 +246,7 @@ def block_norm(scale: float = 1.0) -> Verdict:
         "||A||_2^2 is the largest, ||A||_F^2 the sum of the non-negative eigenvalues of A^T A",
         margin=2.0,
         attained=attained,
+        corrected_bound_of_the_block=right,
         negative_entries={"block": [[-5]], "B": 0, "left": 25, "printed_right": 0},
     )
 
