@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 import sympy as sp
 
+from theory.kit.formula import formula
 from theory.kit.symbolic import identity
 from theory.kit.verdict import Verdict, check
 from theory.yashwanth2023.common import agreement, exact, proved, refuted
@@ -172,11 +173,13 @@ def dirichlet_split(scale: float = 1.0) -> Verdict:
     delta, C = sp.symbols("delta C", positive=True)
     mean, total = 1 / C, C * delta  # p_c is Beta(delta, (C-1) delta)
     second = mean * (1 - mean) / (total + 1) + mean**2
+    index, change = sp.symbols("index change", real=True)
+    names = {index: r"\mathbb E\sum_cp_c^2", change: r"\partial_\delta\mathbb E\sum_cp_c^2"}
+    imbalance = formula(index, "==", (1 + delta) / (1 + C * delta), names)
+    slope = formula(change, "==", (1 - C) / (1 + C * delta) ** 2, names)
     return proved(
-        identity(C * second, (1 + delta) / (1 + C * delta), label="C E p_c^2"),
-        identity(
-            sp.diff((1 + delta) / (1 + C * delta), delta), (1 - C) / (1 + C * delta) ** 2, label="derivative in delta"
-        ),
+        identity(C * second, imbalance.right, label="C E p_c^2"),
+        identity(sp.diff(imbalance.right, delta), slope.right, label="derivative in delta"),
         "negative for C >= 2",
         margin=1.0,
         simulated=rows,
