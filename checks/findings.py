@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -21,7 +20,7 @@ from artifact.verdicts.findings import PROFILE, Finding, load
 from artifact.verdicts.ledger import TITLES, Claim, select
 from checks import loss_formulas, repeats, runner
 from checks.figures import draw, sections
-from checks.text import margin_text
+from checks.text import margin_text, tight
 from theory.inexact import momentum, statements, strongly_convex
 from theory.kit.loss_figures import as_data, plot_scenario
 from theory.kit.losses import SCENARIOS
@@ -121,14 +120,6 @@ def page(findings: Sequence[Finding], claims: Mapping[str, Claim], stored: Mappi
     return "\n".join(parts)
 
 
-FORMULA = r"[$][^$]+[$]"
-
-
-def _tight(formula: re.Match[str]) -> str:
-    """A formula without growing brackets and without spaces that LaTeX does not need."""
-    return re.sub(r" (?=[\\+(-])|(?<=[+)}-]) ", "", re.sub(r"\\(left|right)(?=[()])", "", formula[0]))
-
-
 def theorems_section() -> str:
     """The corrected theorem of each paper, from its statement object, without the setting."""
     theorems = {
@@ -141,7 +132,7 @@ def theorems_section() -> str:
         "MAN, one layer": layers.layer(),
         "MAN, along training": layers.balance(),
     }
-    lines = [f"**{name}.** {re.sub(FORMULA, _tight, s.inequality)}\n" for name, s in theorems.items()]
+    lines = [f"**{name}.** {tight(s.inequality)}\n" for name, s in theorems.items()]
     words = (
         "Each is proved by machine from named facts; settings, sharpness and runs stand in [proofs](proofs/README.md)."
     )
@@ -162,7 +153,7 @@ def _section(number: int, finding: Finding, claims: Mapping[str, Claim], stored:
         lines += _place(finding, stored)
         return "\n".join(lines)
     if first["repaired"]:
-        lines += _broken(f"Corrected statement: {re.sub(FORMULA, _tight, first['repaired'])}")
+        lines += _broken(f"Corrected statement: {tight(first['repaired'])}")
     lines += [f"{label}: {text}\n" for label, text in _backing(first["evidence"])]
     return "\n".join([*lines, *_place(finding, stored)])
 

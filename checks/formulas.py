@@ -56,7 +56,8 @@ def group(claim: str) -> tuple[str, ...]:
 
 
 def changes(claim: str) -> dict[str, Any]:
-    """verdict of the check; formulas: their LaTeX; changes: what is changed in which formula, with both sides."""
+    """verdict of the check; formulas: their LaTeX; changes: what is changed in which formula, with both sides; loose:
+    numbers of its corrected statement that no formula prints."""
     result = runner.execute(runner.Job(group(claim)))
     if result["verdict"] == "error":
         raise ValueError(f"{claim} fails before any mutation: {result['evidence']['error']}")
@@ -78,7 +79,8 @@ def outcome(claim: str, change: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def mutated(claim: str) -> dict[str, Any]:
-    """The record of a check: formulas, and for each mutation what was changed and a key of ``RESULTS``."""
+    """The record of a check: formulas, and for each mutation what was changed and a key of ``RESULTS``; loose: as for
+    ``changes``, not stored."""
     before = edits.in_child(lambda: changes(claim))
     if before.get("fails"):
         raise ValueError(before["fails"])
@@ -130,7 +132,7 @@ def mutate(
     """
     known = printing()
     os.environ.pop(runner.KEPT_VARIABLE, None)
-    todo = [group(name)[0] for name in names if name in registry.checks] if names else list(known)
+    todo = [group(name)[0] for name in names] or list(known)
     found = {}
     folder.mkdir(parents=True, exist_ok=True)
     with ProcessPoolExecutor(os.cpu_count(), multiprocessing.get_context("fork")) as pool:
@@ -138,11 +140,12 @@ def mutate(
         for job in as_completed(jobs):
             name, record = jobs[job], job.result()
             found[name] = record["mutations"]
+            undecided = record.pop("loose")
             write_atomic(folder / f"{name}.json", json.dumps(record, indent=1) + "\n")
             for row in found[name]:
                 each(f"{name:34} {row['result']:9} formula {row['formula']}: {row['what']}")
             count = Counter(row["result"] for row in found[name])
-            each(f"{name}: {len(record['formulas'])} formulas, {dict(count)}; undecided in the text: {record['loose']}")
+            each(f"{name}: {len(record['formulas'])} formulas, {dict(count)}; undecided in the text: {undecided}")
     for path in folder.glob("*.json"):
         if path.stem not in known.keys() | found.keys():
             path.unlink()

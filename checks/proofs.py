@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from artifact.base import paths
+from artifact.base.errors import UserError
 from artifact.base.files import write_atomic
 from artifact.base.tables_as_text import markdown_table
 from artifact.report.prose import paragraphs
 from artifact.verdicts.ledger import load
-from checks import runner
+from checks import formulas, runner
 from checks.labels import LABELS
+from checks.text import tight
 from theory.kit.statement import Statement
 from theory.kit.verdict import registry
 from theory.theorems import theorems
@@ -83,8 +85,25 @@ def mutate(
         (folder / "mutations").mkdir(exist_ok=True)
         write_atomic(folder / "mutations" / f"{name}.json", json.dumps(found[name], indent=1) + "\n")
     write_atomic(folder / "README.md", page(found))
-    write_atomic(folder / "mutations.md", unproved(stored(folder)))
     return found
+
+
+def mutate_named(names: tuple[str, ...], each: Callable[[str], None] = print) -> list[Mapping[str, Any]]:
+    """Mutate the theorems and the checks' formulas that are named, or all; rows with what became of each.
+
+    names: of theorems, and ids of claims. Raises UserError for one that is neither.
+    """
+    runner.import_theory()
+    rows: list[Mapping[str, Any]] = []
+    for name in names:
+        if name not in theorems() and name not in registry.checks:
+            raise UserError("claim", name, "a theorem of docs/proofs, or a claim that a check decides")
+    for known, mutated in ((theorems(), mutate), (registry.checks, formulas.mutate)):
+        chosen = tuple(name for name in names if name in known)
+        if chosen or not names:
+            rows += [row for found in mutated(chosen, each).values() for row in found]
+    write_atomic(FOLDER / "mutations.md", unproved(stored()))
+    return rows
 
 
 def stored(folder: Path = FOLDER) -> dict[str, list[dict[str, Any]]]:
@@ -124,7 +143,7 @@ def read_once(statement: Statement) -> Iterator[str]:
         yield paragraph
         if points:
             yield "\n".join(f"* {point}" for point in points)
-    yield f"{'then ' if statement.where else ''}${statement.latex}$."
+    yield tight(f"{'then ' if statement.where else ''}${statement.latex}$.")
 
 
 def unproved(found: Mapping[str, list[Mapping[str, Any]]]) -> str:

@@ -235,7 +235,8 @@ def _decide(job: Job, limit: float) -> dict[str, Any]:
         with time_limit(limit):
             verdict = check.run() if job.scale is None else check.run(scale=job.scale)
         result |= {"verdict": verdict.verdict, "evidence": plain(verdict.evidence), "repaired": verdict.repaired}
-        if job.scale is None:  # a changed constant may be refuted by an instance that the replay does not know
+        # what is changed may be refuted by an instance that the replay does not know
+        if job.scale is None and not formula.CHANGED:
             result["evidence"] |= contest(check, verdict.verdict, result["evidence"])
             result["evidence"] |= labels.labelled(verdict.verdict, result["evidence"], DECIDED)
             result["evidence"] |= {"formulas": [made.latex for made in formula.MADE]} if formula.MADE else {}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import sympy as sp
 
-from checks import edits, formulas, runner
+from artifact.base.errors import UserError
+from checks import edits, formulas, proofs, runner
 from theory.kit import formula as kit
 from theory.kit.formula import Formula, Violated, formula
 
@@ -73,6 +74,11 @@ def test_a_formula_that_decides_nothing_survives(monkeypatch):
     registry.check("fan24-lem1")(decoration)
     found = edits.in_child(lambda: formulas.mutated("fan24-lem1"))
     assert {row["result"] for row in found["mutations"]} == {"survives"}
+
+
+def test_a_name_that_is_neither_a_theorem_nor_a_claim_is_refused():
+    with pytest.raises(UserError, match="claim: 'nosuch' is not possible"):
+        proofs.mutate_named(("nosuch",))
 
 
 def test_numbers_that_no_formula_prints_are_found():

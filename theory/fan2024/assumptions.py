@@ -6,10 +6,10 @@ from fractions import Fraction as Q
 
 import sympy as sp
 
-from theory.fan2024.common import combination, exact, proved, refuted, repaired, sign
+from theory.fan2024.common import exact, proved, refuted, repaired, sign
 from theory.kit.exact import fractions_of
 from theory.kit.formula import Formula, formula
-from theory.kit.symbolic import identity
+from theory.kit.symbolic import combination, identity
 from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
 
 #: positive random factor with mean 1: value 100 with probability 1/200, else 100/199

@@ -7,7 +7,7 @@ coordinate"; what they give enters as a slack.)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -15,29 +15,12 @@ import sympy as sp
 
 from theory.kit.exact import plain
 from theory.kit.statement import Statement, backing, corrected
-from theory.kit.symbolic import identity
 from theory.kit.verdict import Replay, Verdict
-
-Slack = tuple[Any, Any, str]
 
 
 def exact(scale: float) -> sp.Rational:
     """The decimal that ``scale`` shows, as a rational (0.9 -> 9/10)."""
     return sp.Rational(str(scale))
-
-
-def combination(target: Any, slacks: Sequence[Slack], label: str = "") -> str:
-    """Certificate that ``target`` >= 0: it equals a sum of multipliers >= 0 times quantities >= 0.
-
-    slacks: (multiplier, quantity, why the quantity is >= 0). A multiplier must be non-negative by its symbols' own
-    assumptions. Raises ValueError where it is not, NotProved where the sum differs from ``target``.
-    """
-    for multiplier, quantity, _ in slacks:
-        if not sp.sympify(multiplier).is_nonnegative:
-            raise ValueError(f"the multiplier {multiplier} of {quantity} is not known to be non-negative")
-    text = identity(target, sum(multiplier * quantity for multiplier, quantity, _ in slacks), label=label)
-    reasons = "; ".join(f"{multiplier} * ({quantity}) >= 0: {why}" for multiplier, quantity, why in slacks)
-    return f"{text}. Terms: {reasons}"
 
 
 def _numbers(value: Any) -> Any:

@@ -7,12 +7,12 @@ from fractions import Fraction as Q
 
 import sympy as sp
 
-from theory.fan2024.common import combination, exact, lesam_path, refuted, repaired
+from theory.fan2024.common import exact, lesam_path, refuted, repaired
 from theory.kit.certificates import z3_implies
 from theory.kit.exact import fractions_of
 from theory.kit.formula import Formula, formula
 from theory.kit.second_certificate import inexact_step_by_pepit, second_certificate
-from theory.kit.symbolic import identity, implies
+from theory.kit.symbolic import combination, identity, implies
 from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
 
 eta_l, eta_g, L, rho, E, N, G = sp.symbols("eta_l eta_g L rho E N G", positive=True)

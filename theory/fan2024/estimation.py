@@ -7,11 +7,11 @@ from fractions import Fraction as Q
 import numpy as np
 import sympy as sp
 
-from theory.fan2024.common import combination, exact, lesam_path, not_run, proved, refuted, repaired
+from theory.fan2024.common import exact, lesam_path, not_run, proved, refuted, repaired
 from theory.fan2024.runs import cosine_study, evaluation_offsets, path, quadratic_clients, random_cohorts
 from theory.kit.exact import add, dot, fractions_of, matvec, mean, norm2
 from theory.kit.formula import Formula, formula
-from theory.kit.symbolic import decide_identity, identity, total
+from theory.kit.symbolic import combination, decide_identity, identity, total
 from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import sympy as sp
 
 from theory.fan2024.assumptions import HEAVY_FACTOR, bounded_variance, moments, multiplicative_noise_is_admissible
-from theory.fan2024.common import combination, exact, proved, refuted, repaired, sam_path, sign
+from theory.fan2024.common import exact, proved, refuted, repaired, sam_path, sign
 from theory.kit import lemmas
 from theory.kit.exact import fractions_of
 from theory.kit.formula import Formula, formula
@@ -19,7 +19,7 @@ from theory.kit.second_certificate import (
     three_term_split_by_z3,
     two_client_inner_product_by_pepit,
 )
-from theory.kit.symbolic import MEAN_SQUARE, identity, lagrange, nonnegative, total
+from theory.kit.symbolic import MEAN_SQUARE, combination, identity, lagrange, nonnegative, total
 from theory.kit.verdict import Replay, Verdict, check
 
 eta, eta_l, eta_g, L, rho, E, N = sp.symbols("eta eta_l eta_g L rho E N", positive=True)

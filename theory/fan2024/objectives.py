@@ -6,11 +6,11 @@ from fractions import Fraction as Q
 
 import sympy as sp
 
-from theory.fan2024.common import combination, exact, proved, refuted, repaired, sam_path
+from theory.fan2024.common import exact, proved, refuted, repaired, sam_path
 from theory.fan2024.runs import msam_deviation
 from theory.kit.exact import fractions_of
 from theory.kit.formula import formula
-from theory.kit.symbolic import decide_identity, identity, lagrange, total
+from theory.kit.symbolic import combination, decide_identity, identity, lagrange, total
 from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import sympy as sp
 import torch
 
-from theory.fan2024.common import Slack, clip, combination, exact, lesam_path, refuted, repaired
+from theory.fan2024.common import clip, exact, lesam_path, refuted, repaired
 from theory.fan2024.descent import conditions_on_rounds, derived_terms, descent_certificate
 from theory.fan2024.lemmas import LEAST_DRIFT
 from theory.fan2024.runs import mean_gradient_norms, path, quadratic_clients
@@ -16,7 +16,7 @@ from theory.inexact import statements
 from theory.kit import lemmas
 from theory.kit.exact import fractions_of, mp, mpf
 from theory.kit.formula import Formula, formula
-from theory.kit.symbolic import VARIANCE, identity, lagrange
+from theory.kit.symbolic import VARIANCE, Slack, combination, identity, lagrange
 from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
 
 L, E, N, T, C, rho, eta_g, eta_l = sp.symbols("L E N T C rho eta_g eta_l", positive=True)

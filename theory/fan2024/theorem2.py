@@ -7,11 +7,11 @@ from fractions import Fraction as Q
 import numpy as np
 import sympy as sp
 
-from theory.fan2024.common import combination, exact, lesam_path, proved, refuted, repaired
+from theory.fan2024.common import exact, lesam_path, proved, refuted, repaired
 from theory.kit.exact import add, dot, eigenvalues_within, fractions_of, matvec, mp, mpf, norm2, rational_sqrt
 from theory.kit.formula import Formula, formula
 from theory.kit.search import worst_ratio
-from theory.kit.symbolic import identity
+from theory.kit.symbolic import combination, identity
 from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
 
 kappa, L, r, s, size, moved = sp.symbols("kappa L r s size moved", positive=True)

@@ -75,7 +75,7 @@ class Formula:
         An instance speaks for a formula and does not prove it, so the text belongs beside a certificate, not into it.
         """
         left, right = self.at(values)
-        room = sp.simplify(left - right if self.relation in (">=", ">") else right - left)
+        room = sp.simplify(replace(self, left=left, right=right).room)
         if not (room == 0 if self.relation == "==" else room > 0 if self.relation in ("<", ">") else room >= 0):
             raise Violated(f"{self.latex} fails: {left} against {right} at {dict(values)}")
         return f"{left} {self.relation} {right}"

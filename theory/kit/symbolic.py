@@ -7,12 +7,15 @@ the term that shows why not. Nothing here decides by floating point alone.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import sympy as sp
 
 from theory.kit.verdict import Verdict, decided
+
+#: multiplier, quantity, why the quantity is >= 0
+Slack = tuple[Any, Any, str]
 
 
 class NotProved(ValueError):
@@ -63,6 +66,20 @@ def identity(lhs: Any, rhs: Any, *, substitute: Mapping | None = None, label: st
         text = f"({lhs}) - ({rhs}) reduces to 0{given} (sympy {sp.__version__}: expand, together, simplify)"
         return name + decided(text, "identity", before == 0)
     raise NotProved(f"{name}the sides differ by {difference}", difference, _witness(difference))
+
+
+def combination(target: Any, slacks: Sequence[Slack], label: str = "") -> str:
+    """Certificate that ``target`` >= 0: it equals a sum of multipliers >= 0 times quantities >= 0.
+
+    A multiplier must be non-negative by its symbols' own
+    assumptions. Raises ValueError where it is not, NotProved where the sum differs from ``target``.
+    """
+    for multiplier, quantity, _ in slacks:
+        if not sp.sympify(multiplier).is_nonnegative:
+            raise ValueError(f"the multiplier {multiplier} of {quantity} is not known to be non-negative")
+    text = identity(target, sum(multiplier * quantity for multiplier, quantity, _ in slacks), label=label)
+    reasons = "; ".join(f"{multiplier} * ({quantity}) >= 0: {why}" for multiplier, quantity, why in slacks)
+    return f"{text}. Terms: {reasons}"
 
 
 def lagrange(reading: str) -> str:

@@ -9,7 +9,7 @@ from math import comb
 import sympy as sp
 
 from theory.kit.formula import Formula, formula
-from theory.kit.symbolic import MEAN_SQUARE, lagrange
+from theory.kit.symbolic import MEAN_SQUARE, combination, lagrange
 from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, check
 from theory.qu2022 import corrected
 from theory.qu2022.common import instance, proved, ratio, refuted, repaired, require, require_identity
@@ -31,13 +31,6 @@ NAMES = {
     size: r"\mathbb E[1/|S_r|]",
     product: r"\langle\nabla\tilde f,\mathbb E[\Delta^r+\eta_lK\nabla\tilde f]\rangle",
 }
-
-
-def combination(room: sp.Expr, *slacks: tuple[sp.Expr, sp.Expr, str]) -> str:
-    """Certificate of room >= 0: a sum of multipliers >= 0 times quantities that are >= 0 by what is said of them."""
-    require(all(multiplier.is_nonnegative for multiplier, _, _ in slacks), "signs of the multipliers")
-    text = require_identity(room, sum(multiplier * quantity for multiplier, quantity, _ in slacks), "room as a sum")
-    return f"{text}; " + "; ".join(f"{quantity} >= 0: {why}" for _, quantity, why in slacks)
 
 
 def _replay_inner(evidence) -> Replay:
@@ -77,16 +70,15 @@ def inner_product_bound(scale: float = 1.0) -> Verdict:
     p, change, squares, y2, z2, yz = sp.symbols("p D sum_d2 sum_y2 sum_z2 sum_yz")
     total = N * K * p + change  # sum of the gradients p + d_ik
     room = bound.room.subs({product: p * (eta * K * p - eta * total / N), grad: p, gradients: total**2})
-    text = combination(
-        room,
+    slacks = [
         (eta / (2 * K * N**2), N * K * squares - change**2, "n = N K, x = d"),
         (eta / (2 * N), L**2 * (y2 + z2 + 2 * yz) - squares, "sum of L^2 (y + z)^2 - d^2, A1, y of w, z of delta"),
         (eta * L**2 / (2 * N), y2 + z2 - 2 * yz, "sum of (y - z)^2"),
         (eta * L**2 / N, K * N * E_w - y2, "worst k"),
         (eta * L**2 / N, K * N * E_delta - z2, "worst k"),
         ((1 - factor) * eta / (2 * K * N**2), total**2, "a square"),
-    )
-    text += f"; d_ik is the change of the gradient, and its sum D; {lagrange(MEAN_SQUARE)}"
+    ]
+    text = f"{combination(room, slacks)}; d_ik is the change of the gradient, and its sum D; {lagrange(MEAN_SQUARE)}"
     return proved(f"${bound.latex}$: {text}; all of it under E over the noise", 1.0, tested_at=point)
 
 

@@ -11,7 +11,7 @@ import sympy as sp
 from theory.kit.exact import fractions_of, mp, mpf
 from theory.kit.formula import Formula, Violated, formula
 from theory.kit.search import worst_ratio
-from theory.kit.symbolic import identity, total
+from theory.kit.symbolic import combination, identity, total
 from theory.kit.verdict import BY_CONSTRUCTION, Replay, Verdict, always, check
 from theory.yashwanth2023.common import Array, decide_bound, exact, refuted, repaired, softmax, vacuous
 from theory.yashwanth2023.kronecker import kronecker_entries
@@ -23,12 +23,6 @@ NAMES = {top: r"\lambda_{\max}(H_{W_l})", alpha: r"\alpha_l", count: "B", n: "(L
 NAMES |= {mean: r"\frac1B\sum_i\|a^i_{l-1}\|^2", S: r"\sum_i\|a^i_{l-1}\|^2"}
 
 
-def from_slacks(room: sp.Expr, *slacks: tuple[sp.Expr, sp.Expr, str]) -> str:
-    """room = a sum of multipliers >= 0 times quantities >= 0, with the reasons."""
-    reasons = "; ".join(f"{factor} * ({quantity}) >= 0 by {why}" for factor, quantity, why in slacks)
-    return f"{identity(room, sum(factor * quantity for factor, quantity, _ in slacks))}: {reasons}"
-
-
 def alpha_bound() -> tuple[Formula, Formula, tuple[str, ...]]:
     """alpha_l for l < L and for l = L, and their certificate; both are suprema, for two classes at equal logits."""
     names = NAMES | {top: r"\lambda_{\max}(M_l)"}
@@ -36,10 +30,16 @@ def alpha_bound() -> tuple[Formula, Formula, tuple[str, ...]]:
     last = formula(top, "<=", sp.Rational(1, 2), names | {top: r"\lambda_{\max}(M_L)"})
     level, factors = sp.symbols("level factors", positive=True)  # mean of the ||W_j||_F^2, product of the y_j
     largest = bound.right.subs(radius, sp.sqrt(n * level))
-    steps = from_slacks(
+    steps = combination(
         largest - top,
-        (1, last.right * level**n * factors - top, "man-eq49's factor <= 1/2 and ||J||^2 <= the product of the norms"),
-        (last.right * level**n, 1 - factors, "prod y_j <= 1"),
+        [
+            (
+                1,
+                last.right * level**n * factors - top,
+                "man-eq49's factor <= 1/2 and ||J||^2 <= the product of the norms",
+            ),
+            (last.right * level**n, 1 - factors, "prod y_j <= 1"),
+        ],
     )
     half = last.attained_at({top: sp.Matrix(2, 2, [Q(1, 4), -Q(1, 4), -Q(1, 4), Q(1, 4)]).norm(2)})
     deep = bound.attained_at({top: last.right * sp.Rational(9, 2) ** 2, radius: 3, n: 2})  # ||W_j||_F^2 = 9/2 twice
@@ -242,11 +242,13 @@ def theorem_two(scale: float = 1.0) -> Verdict:
 
     _, last, steps = alpha_bound()
     bound, per_sample = formula(top, "<=", alpha * S, NAMES), sp.Symbol("per_sample", nonnegative=True)
-    summed = from_slacks(
+    summed = combination(
         bound.room,
-        (1, per_sample - top, "man-eq7: lambda_max of a mean <= mean of lambda_max"),
-        (1, alpha * S / count - per_sample, "man-eq49, lambda_max(M_l) <= alpha_l"),
-        (alpha * S / count, count - 1, "man-thm2-sum-mean: B >= 1"),
+        [
+            (1, per_sample - top, "man-eq7: lambda_max of a mean <= mean of lambda_max"),
+            (1, alpha * S / count - per_sample, "man-eq49, lambda_max(M_l) <= alpha_l"),
+            (alpha * S / count, count - 1, "man-thm2-sum-mean: B >= 1"),
+        ],
     )
 
     def extremal(case) -> tuple[Q, Q]:
@@ -295,7 +297,7 @@ def sum_or_mean(scale: float = 1.0) -> Verdict:
         ({"B": Q(1), "alpha": Q(1, 2), "S": Q(3)}, {"B": Q(50), "alpha": Q(1, 2), "S": Q(3)}),
         lambda c: tuple(map(exact, larger.at({alpha: c["alpha"], S: c["S"], count: c["B"]}))),
         scale,
-        (from_slacks(larger.room, (alpha * S / count, count - 1, "B >= 1")),),
+        (combination(larger.room, [(alpha * S / count, count - 1, "B >= 1")]),),
         factor_by_batch={str(b): b for b in (1, 2, 10, 50, 128)},
     )
 
@@ -356,10 +358,12 @@ def which_layers() -> Verdict:
     alone = formula(top, "<=", alpha, NAMES | {top: r"\lambda_{\max}(H_{b_l})"})
     a2, per_sample = sp.symbols("a2 per_sample", nonnegative=True)
     inputs = total(a2 + 1, {a2: S}, count)  # sum of the ||(a, 1)||^2
-    blocks = from_slacks(
+    blocks = combination(
         joint.room.subs(mean, S / count),
-        (1, per_sample - top, "man-eq7: lambda_max of a mean <= mean of lambda_max"),
-        (1, alpha * inputs / count - per_sample, "man-eq49 with (a, 1) in place of a"),
+        [
+            (1, per_sample - top, "man-eq7: lambda_max of a mean <= mean of lambda_max"),
+            (1, alpha * inputs / count - per_sample, "man-eq49 with (a, 1) in place of a"),
+        ],
     )
     return repaired(
         {"epsilon": Q(1, 10**4), "B": Q(3), "alpha": Q(5), "top_W1": values["top_W1"]},
