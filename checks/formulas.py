@@ -55,10 +55,16 @@ def group(claim: str) -> tuple[str, ...]:
     return tuple(n for n, check in registry.checks.items() if check.function is registry.checks[claim].function)
 
 
+def _result(claim: str) -> dict[str, Any]:
+    """What the check says when it is run in this process, which is a child: not what an earlier one has kept."""
+    os.environ.pop(runner.KEPT_VARIABLE, None)
+    return runner.execute(runner.Job(group(claim)))
+
+
 def changes(claim: str) -> dict[str, Any]:
     """verdict of the check; formulas: their LaTeX; changes: what is changed in which formula, with both sides; loose:
     numbers of its corrected statement that no formula prints."""
-    result = runner.execute(runner.Job(group(claim)))
+    result = _result(claim)
     if result["verdict"] == "error":
         raise ValueError(f"{claim} fails before any mutation: {result['evidence']['error']}")
     found = [
@@ -74,7 +80,7 @@ def changes(claim: str) -> dict[str, Any]:
 def outcome(claim: str, change: Mapping[str, Any]) -> dict[str, Any]:
     """Verdict and error text of the check with one formula changed."""
     kit.CHANGED[change["place"]] = sp.sympify(change["left"]), sp.sympify(change["right"])
-    result = runner.execute(runner.Job(group(claim)))
+    result = _result(claim)
     return {"verdict": result["verdict"], "fails": str(result["evidence"].get("error", ""))}
 
 
@@ -131,7 +137,6 @@ def mutate(
     each: called with one line per mutation, and one per check.
     """
     known = printing()
-    os.environ.pop(runner.KEPT_VARIABLE, None)
     todo = [group(name)[0] for name in names] or list(known)
     found = {}
     folder.mkdir(parents=True, exist_ok=True)

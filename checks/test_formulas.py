@@ -55,7 +55,10 @@ def test_the_check_in_progress_gets_the_changed_sides(monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_check_notices_every_mutation_of_its_formula():
+def test_a_check_notices_every_mutation_of_its_formula(monkeypatch, tmp_path):
+    """Also where the tests share the verdicts that they have reached."""
+    monkeypatch.setenv(runner.KEPT_VARIABLE, str(tmp_path))
+    runner.execute(runner.Job(("fan24-lem2-fedsam",)))
     found = formulas.mutated("fan24-lem2-fedsam")
     assert len(found["formulas"]) == 2 and len(found["mutations"]) > 20 and found["loose"] == []
     assert {row["result"] for row in found["mutations"]} <= {"rejected", "unproved"}
