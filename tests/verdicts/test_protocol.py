@@ -50,8 +50,9 @@ def test_every_line_and_level_that_a_judged_claim_names_is_declared(claim):
         assert {x for pair in getattr(predicate, "pairs", ()) for x in pair} <= levels
         assert set(getattr(predicate, "order", ())) | ({getattr(predicate, "level", "")} - {"", "first"}) <= levels
     else:
-        named = getattr(predicate, "labels", ()) or [x for pair in predicate.pairs for x in pair]
-        assert set(named) <= labels
+        pairs = [x for pair in getattr(predicate, "pairs", ()) for x in pair]
+        named = {*getattr(predicate, "labels", ()), *getattr(predicate, "order", ()), *pairs}
+        assert named and named <= labels
 
 
 @pytest.mark.parametrize(
