@@ -50,7 +50,7 @@ MOST = {
     "runs": 4_193,
     "papers": 5_308,
     "bench": 810,
-    "verdicts": 2_204,
+    "verdicts": 2_205,
     "report": 4_480,
     "audit": 429,
     "cli": 269,

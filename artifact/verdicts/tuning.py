@@ -1,8 +1,8 @@
 """Which value of a tuned setting each method gets, by the protocol's rule and nothing else.
 
 The best value has the highest mean, over the tuning seeds, of the validation accuracy of the last ten evaluated rounds.
-Values within 0.05 points of it are tied: then the printed one is taken, else the smallest. A best value at an edge of
-its grid asks for the next one beyond it, half a decade away.
+Values within 0.05 points of it are tied: then the grid's nearest to the printed one is taken if it is among them, else
+the smallest. A best value at an edge of its grid asks for the next one beyond it, half a decade away.
 
     python -m artifact.verdicts.tuning horizon/tuning --out STORE
 """
@@ -51,7 +51,8 @@ def choose(label: str, values: Mapping[float, float], printed: float | None = No
         raise UserError(f"tuning of {label}", sorted(values), "at least three values")
     best = max(values.values())
     tied = sorted(value for value, accuracy in values.items() if accuracy >= best - TIED)
-    value = printed if printed in tied else tied[0]
+    stand_in = min(values, key=lambda value: abs(np.log(value / printed))) if printed else None
+    value = stand_in if stand_in in tied else tied[0]
     low, high = min(values), max(values)
     step = {low: -0.5, high: 0.5}.get(value)  # on the grid of half decades, of which 0.0316 is a rounded value
     beyond = None if step is None else 10 ** (round(2 * np.log10(value)) / 2 + step)

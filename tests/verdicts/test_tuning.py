@@ -22,6 +22,7 @@ def test_a_tie_goes_to_the_printed_value_else_to_the_smallest():
     assert choose("A", values).value == 0.1
     assert choose("A", values, printed=0.3162).value == 0.3162
     assert choose("A", values, printed=0.0316).value == 0.1  # not tied with the best
+    assert choose("A", values, printed=0.2).value == 0.3162  # the grid's nearest stands for it: factors 1.6 and 2
 
 
 @pytest.mark.parametrize(("best", "beyond"), [(0.0316, 0.01), (0.1, None), (0.3162, 1.0)])
