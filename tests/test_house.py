@@ -33,7 +33,7 @@ CORE = ("base", "models", "algorithms", "training")
 #: lines of Python at most, by room. A number goes up only in a commit that names the feature which needs the lines;
 #: the aims are 5,000 lines for the core and 20,000 for the rooms listed here.
 MOST = {
-    "base": 1_085,
+    "base": 1_086,
     "models": 465,
     "accelerate": 1_278,
     "curvature": 1_769,
@@ -48,10 +48,10 @@ MOST = {
     "optim": 228,
     "losses": 31,
     "runs": 4_193,
-    "papers": 5_308,
+    "papers": 5_311,
     "bench": 810,
-    "verdicts": 2_205,
-    "report": 4_480,
+    "verdicts": 2_209,
+    "report": 4_482,
     "audit": 429,
     "cli": 269,
     "__main__": 38,

@@ -177,17 +177,18 @@ def rounds_to_target(rounds: Sequence[int], values: Sequence[float], target: flo
 
 @dataclass(frozen=True)
 class Wins:
-    """Pairs in which a reached the target first, b did, or it cannot be told."""
+    """Pairs in which a reached the target first, b did, both between the same two evaluations, or neither at all."""
 
     a: int
     b: int
-    tied: int
+    same: int
+    neither: int
 
 
 def first_to_target(a: Sequence[Crossing], b: Sequence[Crossing]) -> Wins:
-    """Paired win counts; a pair is tied when both are censored or both crossed between the same two evaluations."""
     signs = [_sign(x, y) for x, y in zip(a, b, strict=True)]
-    return Wins(signs.count(-1), signs.count(1), signs.count(0))
+    neither = sum(x.censored and y.censored for x, y in zip(a, b, strict=True))
+    return Wins(signs.count(-1), signs.count(1), signs.count(0) - neither, neither)
 
 
 def _sign(x: Crossing, y: Crossing) -> int:

@@ -355,7 +355,10 @@ def _restricted(label: str, factor: float, mine: Sequence[Spent], theirs: Sequen
     cost = [[s.rate * s.crossing.rounds for s in side] for side in (mine, theirs)]
     grid = [float(np.mean([s.rate * s.crossing.grid for s in side])) if side else 0.0 for side in (mine, theirs)]
     wins = first_to_target([s.crossing for s in mine], [s.crossing for s in theirs])
-    label += f"; reached first in {wins.a} pairs, later in {wins.b}, tied or neither reached in {wins.tied}"
+    label += (
+        f"; of {len(mine)} pairs it is there earlier in {wins.a}, later in {wins.b}, at the same time in {wins.same}"
+    )
+    label += f", neither in {wins.neither}" * bool(wins.neither)
     differences = tuple(factor * b - a for a, b in zip(*cost, strict=True))
     pairs = [(a, b, factor * b.rate / a.rate) for a, b in zip(mine, theirs, strict=True)]
     untested = len(set(differences)) == 1

@@ -139,11 +139,11 @@ def said_in_short(content: Content) -> list[tuple[str, str]]:
             f"Our runs judge {counts.judged} claims at a small scale. They reproduce "
             f"{trained['reproduced']}, contradict {trained['contradicted']} and cannot tell for "
             f"{trained['inconclusive']}. {counts.provisional} of these verdicts are provisional, and "
-            f"{trained['not-run']} more claims wait for a run.",
+            f"{trained['not-run']} more claims have no run that speaks of them.",
         ),
         (
             "What gains accuracy",
-            f"FedDyn beats FedAvg in {above['FedDyn'].above} of the plot's {settings} settings, "
+            f"FedDyn beats FedAvg in {above['FedDyn'].above} of the {settings} settings of the plot below, "
             f"FedSMOO in {above['FedSMOO'].above}, FedSAM in {above['FedSAM'].above} (95 % intervals without zero, "
             "uncorrected).",
         ),

@@ -287,8 +287,12 @@ def _text(leaf: Comparison, interval: Interval, comparisons: int, margin: float,
 
 
 def level_text(interval: Interval, comparisons: int) -> str:
-    """The level of an interval in words: ``95 %``, or ``99.64 %, adjusted for 14 comparisons``."""
-    adjusted = f", adjusted for {comparisons} comparisons" if comparisons > 1 else ", for its look"
+    """The level of an interval in words: ``95 %``, or ``99.64 %, adjusted for 14 comparisons``.
+
+    A level that is a look's own is adjusted for nothing but the number of looks.
+    """
+    of_a_look = any(math.isclose(interval.level, 1 - 2 * level) for level in protocol.levels().values())
+    adjusted = ", for its look" if of_a_look or comparisons == 1 else f", adjusted for {comparisons} comparisons"
     return f"{100 * interval.level:.4g} %" + (adjusted if interval.level > ONE_BY_ONE + 1e-9 else "")
 
 

@@ -263,7 +263,7 @@ def test_target_is_reached_at_the_first_evaluated_round_at_it():
 def test_first_to_target_counts_censored_pairs():
     early, late, never = Crossing(10, 0, False, 50), Crossing(30, 0, False, 50), Crossing(50, 0, True, 50)
     wins = first_to_target([early, late, never, never, early], [late, never, early, never, early])
-    assert (wins.a, wins.b, wins.tied) == (2, 1, 2)
+    assert (wins.a, wins.b, wins.same, wins.neither) == (2, 1, 1, 1)
     at_the_horizon = Crossing(50, 0, False, 50)
     assert first_to_target([at_the_horizon], [never]).a == 1
 

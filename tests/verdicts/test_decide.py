@@ -310,7 +310,7 @@ def test_cost_compares_restricted_means_and_says_who_was_first(planted):
     numbers = {("A", "X"): spent(10, 10, 20), ("B", "X"): spent(40, None, None)}
     found = decide(claim(type="cost", metrics=["rounds-to"], pairs=[["A", "B"]]), "laptop", Planted(numbers))
     expected = paired_difference((40, 40, 40), (10, 10, 20)).widened(3, 9)  # B is censored twice: grids 9, 0, 0
-    assert found.verdict == "reproduced" and found.unit == "rounds" and "first in 3 pairs" in found.text
+    assert found.verdict == "reproduced" and found.unit == "rounds" and "earlier in 3, later in 0" in found.text
     assert (found.interval.low, found.interval.high) == (expected.low, expected.high)
     half = claim(type="cost", metrics=["rounds-to"], pairs=[["A", "B"]], factor=0.3)
     assert decide(half, "laptop", Planted(numbers)).verdict == "inconclusive"  # 0.3 * 40 is no more than 40 / 3
@@ -326,7 +326,10 @@ def test_rounds_over_different_horizons_are_not_compared(planted):
 def test_two_methods_that_never_reach_the_target_are_not_told_apart(planted):
     numbers = {("A", "X"): spent(None, None, None), ("B", "X"): spent(None, None, None)}
     found = decide(claim(type="cost", metrics=["rounds-to"], pairs=[["A", "B"]]), "laptop", Planted(numbers))
-    assert found.verdict == "inconclusive" and "tied or neither reached in 3" in found.text
+    assert (
+        found.verdict == "inconclusive"
+        and "of 3 pairs it is there earlier in 0, later in 0, at the same time in 0, neither in 3" in found.text
+    )
 
 
 def test_several_metrics_must_all_hold(planted):

@@ -2,6 +2,7 @@
 
 import doctest
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -79,6 +80,14 @@ def test_the_page_names_the_levels_and_critical_values_that_the_code_has():
     assert f"{levels[6]:.4f} at six" in page and f"{levels[10]:.4f} at ten" in page
     assert f"t = {t[6]:.2f} at six and t = {t[10]:.2f} at ten" in page
     assert math.isclose(sum(levels.values()), ALPHA)
+
+
+def test_the_page_has_the_verdicts_that_the_ledger_expects():
+    page = (experiments.ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
+    rows = re.findall(r"(?m)^\| (`[a-z].*?) \| [a-z-]+ \| ([a-z-]+) \| [^|]+ \|$", page)
+    said = {claim: now for claims, now in rows for claim in re.findall(r"`([^`]+)`", claims)}
+    expected = {claim.id: claim.expected_empirical for claim in ledger.load() if claim.id in said}
+    assert len(said) > 20 and said == expected
 
 
 def decided(claims: np.ndarray) -> np.ndarray:

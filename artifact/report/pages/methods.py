@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import itertools
 import re
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
@@ -43,6 +44,7 @@ def build(site: Site) -> Iterator[Page]:
             "known": {row["id"] for row in site.content.discrepancies},
             "special": sorted(algorithms.SPECIAL.get(name, ((), {}))[0]),
             "results": results,
+            "tables": [list(own) for _, own in itertools.groupby(results, lambda r: (r["at"].link, r["at"].profile))],
             "claims": _claims(site, text["title"]),
         }
         yield Page(f"method-{name}.html", "method.html", context)
