@@ -33,7 +33,7 @@ CORE = ("base", "models", "algorithms", "training")
 #: lines of Python at most, by room. A number goes up only in a commit that names the feature which needs the lines;
 #: the aims are 5,000 lines for the core and 20,000 for the rooms listed here.
 MOST = {
-    "base": 1_086,
+    "base": 1_085,
     "models": 465,
     "accelerate": 1_278,
     "curvature": 1_769,

@@ -187,14 +187,13 @@ class Wins:
 
 def first_to_target(a: Sequence[Crossing], b: Sequence[Crossing]) -> Wins:
     signs = [_sign(x, y) for x, y in zip(a, b, strict=True)]
-    neither = sum(x.censored and y.censored for x, y in zip(a, b, strict=True))
-    return Wins(signs.count(-1), signs.count(1), signs.count(0) - neither, neither)
+    return Wins(*(signs.count(sign) for sign in (-1, 1, 0, None)))
 
 
-def _sign(x: Crossing, y: Crossing) -> int:
+def _sign(x: Crossing, y: Crossing) -> int | None:
     if x.censored != y.censored:
         return 1 if x.censored else -1
-    return int(np.sign(x.rounds - y.rounds))
+    return None if x.censored else int(np.sign(x.rounds - y.rounds))
 
 
 def area_under_curve(rounds: Sequence[float], values: Sequence[float]) -> float:
