@@ -48,7 +48,7 @@ MOST = {
     "optim": 228,
     "losses": 31,
     "runs": 4_193,
-    "papers": 5_311,
+    "papers": 5_313,
     "bench": 810,
     "verdicts": 2_209,
     "report": 4_482,

@@ -238,7 +238,9 @@ def _at_place(predicate: Difference, numbers: Numbers, a: str, b: Place, within:
 def _averaged(predicate: Difference, numbers: Numbers, a: str, b: Place) -> Found:
     """Seed -> how much better a is than b in the mean over ``within``."""
     places = [_differences(predicate, numbers, a, b, within) for within in predicate.within]
-    label = f"{_minus(numbers, a, b)} (mean over {' and '.join(numbers.name(within) for within in predicate.within)})"
+    names = [numbers.name(within) for within in predicate.within]
+    many = f"{len(names)} {'columns' if predicate.along == 'rows' else 'rows'}"
+    label = f"{_minus(numbers, a, b)} (mean over {many if len(names) > 2 else ' and '.join(names)})"
     gap = _mean_printed([_printed_gap(predicate, numbers, a, b, within) for within in predicate.within])
     return label, {s: float(np.mean([values[s] for values in places])) for s in numbers.shared(*places)}, gap
 

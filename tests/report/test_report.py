@@ -331,7 +331,9 @@ def test_front_page_readme_and_list_count_alike(content, site):
     waiting = counts[1]["not-run"]
     decided = counts[0].total() - counts[0]["not-decided"]
     assert f"decides {decided} statements" in readme and counts[0]["not-decided"] > 0
-    assert f"judge {counts[1].total() - waiting} claims" in readme and f"and {waiting} more claims wait" in readme
+    assert (
+        f"judge {counts[1].total() - waiting} claims" in readme and f"and {waiting} more claims have no run" in readme
+    )
     assert f"contradict {counts[1]['contradicted']} and" in readme
     for page in ("reproduction", "verdicts"):
         text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
