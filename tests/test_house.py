@@ -51,7 +51,7 @@ MOST = {
     "papers": 5_313,
     "bench": 810,
     "verdicts": 2_209,
-    "report": 4_482,
+    "report": 4_484,
     "audit": 429,
     "cli": 269,
     "__main__": 38,

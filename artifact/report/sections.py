@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -21,8 +21,9 @@ from artifact.verdicts.ledger import PAPERS, Claim
 LONGEST = 3_300
 #: words that a card takes beside its claim's text: heading, badge, links, how to contest
 FRAME = 190
-#: letters of stored evidence that are shown as one word, and words of it that are shown at most
-LETTERS, SHOWN = 14, 420
+#: letters of stored evidence that are shown as one word, words of it that are shown at most, and words of a comparison,
+#: which are all listed
+LETTERS, SHOWN, COMPARED = 14, 420, 12
 
 
 @dataclass(frozen=True)
@@ -45,11 +46,12 @@ class Section:
         return self.title if of == 1 else f"{self.title} ({which} of {of})"
 
 
-def weight(claim: Claim, evidence: Iterable[object]) -> float:
+def weight(claim: Claim, evidence: Sequence[object]) -> float:
     """About how many words the card of a claim has. evidence: on paper, in training, the repair."""
     text = f"{claim.statement} {claim.note} {claim.how_to_check}"
     shown = (min(SHOWN, len(json.dumps(one, default=str)) / LETTERS) for one in evidence)
-    return FRAME + len(text.split()) + sum(shown)
+    compared = (len(one.get("comparisons", ())) for one in evidence if isinstance(one, Mapping))
+    return FRAME + len(text.split()) + sum(shown) + COMPARED * sum(compared)
 
 
 def sections(claims: Mapping[str, Claim], evidence: Mapping[str, Sequence[object]]) -> list[Section]:
