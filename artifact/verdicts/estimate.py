@@ -21,7 +21,7 @@ from artifact.base.stats import Interval, t_interval
 from artifact.base.tables_as_text import markdown_table
 from artifact.papers import experiments
 from artifact.papers.experiments import Stored
-from artifact.runs.lookup import finished_runs
+from artifact.verdicts.lookup import open_store
 
 #: points of accuracy within which two methods count as alike
 ALIKE = 0.5
@@ -77,10 +77,11 @@ def lines(found: Estimate) -> list[str]:
 @click.argument("second")
 @STORE
 def estimate_command(table: str, first: str, second: str, out: Path | None) -> None:
-    store = experiments.there(out) or experiments.ROOT / experiments.STORES["laptop"]
-    found = estimate(table, first, second, finished_runs(store))
+    store = open_store("laptop", experiments.there(out))
+    found = estimate(table, first, second, store.stored)
     if found is None:
-        raise UserError("out", str(store), f"a store with every declared seed of {first} and {second} in {table}")
+        allowed = f"a store with every declared seed of {first} and {second} in {table}"
+        raise UserError("out", str(store.folder), allowed)
     click.echo("\n".join(lines(found)))
 
 

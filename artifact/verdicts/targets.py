@@ -20,7 +20,7 @@ from artifact.base.options import STORE
 from artifact.base.tables_as_text import markdown_table
 from artifact.papers import experiments
 from artifact.papers.experiments import Stored
-from artifact.runs.lookup import finished_runs
+from artifact.verdicts.lookup import open_store
 
 SHARES = (0.895, 0.974)
 
@@ -43,10 +43,10 @@ def targets(table: str, stored: Stored) -> dict[str, tuple[float, tuple[int, ...
 @click.argument("table")
 @STORE
 def targets_command(table: str, out: Path | None) -> None:
-    store = experiments.there(out) or experiments.ROOT / experiments.STORES["laptop"]
-    found = targets(table, finished_runs(store))
+    store = open_store("laptop", experiments.there(out))
+    found = targets(table, store.stored)
     if not found:
-        raise UserError("out", str(store), f"a store with every declared seed of FedAvg in a column of {table}")
+        raise UserError("out", str(store.folder), f"a store with every declared seed of FedAvg in a column of {table}")
     body = [[label, f"{mean:.2f}", *map(str, own)] for label, (mean, own) in found.items()]
     heads = [f"{share} of it, rounded down, %" for share in SHARES]
     click.echo("\n".join(markdown_table(["column", "FedAvg, validation accuracy in %", *heads], body)))

@@ -21,7 +21,7 @@ from artifact.base.errors import UserError
 from artifact.base.options import STORE
 from artifact.base.tables_as_text import markdown_table
 from artifact.papers import experiments
-from artifact.verdicts.lookup import Store
+from artifact.verdicts.lookup import Store, open_store
 
 TIED = 0.05
 
@@ -51,8 +51,8 @@ def choose(label: str, values: Mapping[float, float], printed: float | None = No
         raise UserError(f"tuning of {label}", sorted(values), "at least three values")
     best = max(values.values())
     tied = sorted(value for value, accuracy in values.items() if accuracy >= best - TIED)
-    stand_in = min(values, key=lambda value: abs(np.log(value / printed))) if printed else None
-    value = stand_in if stand_in in tied else tied[0]
+    nearest = min(values, key=lambda value: abs(np.log(value / printed))) if printed else None
+    value = nearest if nearest in tied else tied[0]
     low, high = min(values), max(values)
     step = {low: -0.5, high: 0.5}.get(value)  # on the grid of half decades, of which 0.0316 is a rounded value
     beyond = None if step is None else 10 ** (round(2 * np.log10(value)) / 2 + step)
@@ -94,7 +94,7 @@ def table(found: Iterable[Choice]) -> list[str]:
 @click.argument("panels")
 @STORE
 def tuning_command(panels: str, out: Path | None) -> None:
-    store = Store(experiments.there(out) or experiments.ROOT / experiments.STORES["laptop"])
+    store = open_store("laptop", experiments.there(out))
     found = choices(panels, store)
     click.echo("\n".join(table(found)) if found else f"no method of {panels} has three finished values")
 

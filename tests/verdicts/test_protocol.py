@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from artifact.base.errors import UserError
-from artifact.papers import experiments
+from artifact.papers import experiments, needed_runs
 from artifact.papers.figures import series
 from artifact.papers.hypotheses import ALPHA, Comparison, every, verdict
 from artifact.verdicts import ledger, protocol
@@ -80,6 +80,23 @@ def test_the_page_names_the_levels_and_critical_values_that_the_code_has():
     assert f"{levels[6]:.4f} at six" in page and f"{levels[10]:.4f} at ten" in page
     assert f"t = {t[6]:.2f} at six and t = {t[10]:.2f} at ten" in page
     assert math.isclose(sum(levels.values()), ALPHA)
+
+
+def trained_for(name: str) -> set[str]:
+    return {config.model_dump_json() for config in needed_runs.configs(name, "laptop", everything=True)}
+
+
+@pytest.mark.parametrize(
+    ("name", "whole"),
+    [
+        ("horizon/rounds", "horizon/fashion-mnist"),
+        ("horizon/rounds-fedlesam", "horizon/fashion-mnist"),
+        ("horizon/man-curvature", "horizon/man"),
+        ("yashwanth2023/fig1-protocol", "horizon/man"),
+    ],
+)
+def test_what_reads_the_runs_of_another_table_trains_none_of_its_own(name, whole):
+    assert trained_for(name) and trained_for(name) <= trained_for(whole)
 
 
 def test_the_page_has_the_verdicts_that_the_ledger_expects():

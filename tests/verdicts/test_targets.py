@@ -41,13 +41,3 @@ def test_the_declared_targets_are_those_of_the_stored_runs(table):
         split = "Dirichlet-0.1" if "dirichlet-0.1" in cell.column.id else "Pathological-3"
         ((_, of_column),) = [own for label, own in found.items() if split in label]
         assert cell.target == of_column["to-74" in cell.column.id]
-
-
-def test_the_tables_train_nothing_that_the_horizon_table_does_not():
-    def trained_for(table):
-        cells = experiments.select(table, "laptop")
-        return {config.model_dump_json() for cell in cells for config in cell.configs}
-
-    known = trained_for("horizon/fashion-mnist")
-    for table in TABLES:
-        assert trained_for(table) <= known

@@ -71,8 +71,8 @@ def identity(lhs: Any, rhs: Any, *, substitute: Mapping | None = None, label: st
 def combination(target: Any, slacks: Sequence[Slack], label: str = "") -> str:
     """Certificate that ``target`` >= 0: it equals a sum of multipliers >= 0 times quantities >= 0.
 
-    A multiplier must be non-negative by its symbols' own
-    assumptions. Raises ValueError where it is not, NotProved where the sum differs from ``target``.
+    A multiplier must be non-negative by its symbols' own assumptions. Raises ValueError where it is not, and NotProved
+    where the sum differs from ``target``.
     """
     for multiplier, quantity, _ in slacks:
         if not sp.sympify(multiplier).is_nonnegative:
