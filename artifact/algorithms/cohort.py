@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from artifact.accelerate.loops import loops_for
+from artifact.accelerate.sgd_step import sgd_step
 from artifact.base.devices import sent
 from artifact.base.flat import Layout, norm
 from artifact.base.lazy import Tensor, torch
@@ -116,20 +116,6 @@ class LocalOptimiser:
         return c.first / (1 - b1 ** (c.k + 1)) / (corrected.sqrt() + self.epsilon)
 
 
-def _sgd_step(W: Tensor, d: Tensor, omega: Tensor | float, lr: float) -> Tensor:
-    """W - lr (d + omega W), [S, P]; omega: a number or [S, 1]. Raises ValueError for a direction of another shape."""
-    if d.shape != W.shape:  # compiled loops would read whatever lies behind it
-        raise ValueError(f"the direction of a step is {[*d.shape]}, the models are {[*W.shape]}")
-    loops, moved = loops_for(W, d), torch.empty_like(W)
-    if loops is not None:
-        decay = torch.as_tensor(omega, dtype=W.dtype).expand(len(W), 1)[:, 0].contiguous()
-        loops.descend(W.numpy(), d.numpy(), decay.numpy(), torch.tensor(lr, dtype=W.dtype).numpy()[()], moved.numpy())
-        return moved
-    decayed = torch.is_tensor(omega) or omega != 0
-    torch.mul(W, omega, out=moved).add_(d).mul_(lr) if decayed else torch.mul(d, lr, out=moved)
-    return torch.sub(W, moved, out=moved)
-
-
 class Context:
     """What the cohort carries through the local steps of one round.
 
@@ -170,7 +156,7 @@ class Context:
         self.applied = d
         omega = penalty + self.weight_decay
         if self.optimiser.name == "sgd":
-            return _sgd_step(W, d, omega, self.lr)
+            return sgd_step(W, d, omega, self.lr)
         if torch.is_tensor(omega) or omega != 0:
             d = (omega * W).add_(d)
         step = self.lr * self.optimiser.update(d, self)

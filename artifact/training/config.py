@@ -77,7 +77,7 @@ class RunConfig(BaseModel):
     dtype: type of the numbers; tf32 is float32 whose products round their inputs to ten bits, as CUDA devices can.
     backend: how gradients are computed; auto takes what was measured as the fastest for the model on this machine.
     device: processor: auto, cpu, cuda or cuda:N; auto takes a CUDA device where there is one.
-    cuda_graphs: replay gradients as CUDA graphs, on a CUDA device; nobody has measured whether that is faster.
+    cuda_graphs: replay gradients as CUDA graphs, on a CUDA device; the backend stacked does so unasked.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -158,6 +158,10 @@ class RunConfig(BaseModel):
         if ("model", self.model) in ADDED:
             return "loop"
         return default_backend(self.model, self.resolved_device, self.dtype == "bfloat16")
+
+    @property
+    def records_graphs(self) -> bool:
+        return self.cuda_graphs or (self.resolved_device.type == "cuda" and self.resolved_backend == "stacked")
 
     def canonical(self) -> dict[str, Any]:
         """The whole config as it is used: ``settings``, with the device and backend that this machine takes."""

@@ -30,13 +30,14 @@ from artifact.accelerate.cpu.memory_layout import channels_last
 from artifact.accelerate.cpu.pooling import pool_before_relu
 from artifact.accelerate.cpu.tiled_convolutions import TiledNetwork, Tiling
 from artifact.accelerate.cuda_graphs import Graphs
+from artifact.accelerate.stacked import Stacked
 from artifact.base.devices import gradient_memory, side_by_side
 from artifact.base.flat import Layout, buffers, parameters
 from artifact.models.activations import hidden_layers, mean_square_activations
 from artifact.training.worker_model import WorkerModel, Workers
 
 #: what computes the gradients of a network that no formula knows
-_WITHOUT_FORMULA = {"explicit": "batched", "onednn": "batched", "tiles": "loop"}
+_WITHOUT_FORMULA = {"stacked": "batched", "explicit": "batched", "onednn": "batched", "tiles": "loop"}
 
 
 @dataclass(frozen=True)
@@ -109,8 +110,10 @@ class Oracle:
         if self.threads and self.backend != "batched":
             torch.set_num_threads(1)  # the workers keep the cores busy; a team of threads here would spin beside them
 
-    def _formula_of_backend(self) -> Perceptron | TiledNetwork | None:
+    def _formula_of_backend(self) -> Perceptron | TiledNetwork | Stacked | None:
         """The formulas that the backend names, if they know this network, penalty and precision."""
+        if self.backend == "stacked" and self.penalty.zeta == 0 and self.loss is F.cross_entropy:
+            return Stacked.of(self.model, self.layout, self.bfloat16)
         if self.bfloat16 or self.penalty.variances or self.loss is not F.cross_entropy:
             return None
         zeta, watched = self.penalty.zeta, self.penalty.layers

@@ -140,7 +140,7 @@ class Trainer:
             config.resolved_backend,
             bfloat16=config.dtype == "bfloat16",
             threads=usable_cores() if self.device.type == "cpu" else 0,
-            cuda_graphs=config.cuda_graphs,
+            cuda_graphs=config.records_graphs,
             loss=self.loss,
         )
         self.w = Layout.of(parameters(self.model)).flatten(parameters(self.model)).detach().clone()

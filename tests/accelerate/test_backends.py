@@ -165,6 +165,39 @@ def test_other_models_fall_back_on_the_batched_backend(name):
     assert Perceptron.of(model, Oracle(model).layout, (), 0.0) is None
 
 
+@pytest.mark.parametrize(
+    ("name", "size", "products"),
+    [("resnet18-gn", 32, 16), ("resnet18-cifar", 16, 12), ("convnet-tiny", 8, 0), ("lenet", 32, 0)],
+)
+def test_stacked_networks_have_the_gradients_of_the_loop(name, size, products):
+    """ResNet-18's convolutions of strided or small images are products of matrices, with any of them left in groups."""
+    model, W, group = problem(name, shape=(3, size, size))
+    stacked = Oracle(model, backend="stacked")
+    assert stacked.backend == "stacked" and len(stacked._formula.by_products) == products
+    expected, found = (oracle.gradients(W, None, group) for oracle in (Oracle(model, backend="loop"), stacked))
+    assert (found - expected).abs().max() <= 1e-12 * expected.abs().max()
+    stacked._formula.by_products.clear()
+    assert (stacked.gradients(W, None, group) - expected).abs().max() <= 1e-12 * expected.abs().max()
+
+
+def test_stacked_networks_in_bfloat16_are_no_further_from_float64_than_the_loop():
+    model, W, group = problem("resnet18-gn", shape=(3, 32, 32))
+    expected, single = Oracle(model, backend="loop").gradients(W, None, group), model.float()
+    group = Group(None, group.x.float(), group.y, group.uniforms)
+    loop, stacked = (
+        (Oracle(single, backend=backend, bfloat16=True).gradients(W.float(), None, group) - expected).norm()
+        for backend in ("loop", "stacked")
+    )
+    assert 0 < stacked <= 1.5 * loop
+
+
+@pytest.mark.parametrize("options", [{"backend": "stacked", "penalty": Penalty(0.1)}, {"backend": "stacked"}])
+def test_what_cannot_be_stacked_is_batched(options):
+    """MAN's penalty, and norms with running statistics."""
+    name = "convnet-tiny" if "penalty" in options else "resnet18"
+    assert Oracle(networks.build(name, (3, 32, 32), 4, 0), **options).backend == "batched"
+
+
 def test_bfloat16_is_left_to_autocast():
     assert Oracle(networks.build("mlp", (1, 8, 8), 4, 0), backend="explicit", bfloat16=True).backend == "batched"
 

@@ -15,7 +15,7 @@ from torch import nn
 from artifact.accelerate import loops
 from artifact.accelerate.cpu.pooling import PooledReLU, _PooledReLU
 from artifact.accelerate.cpu.tiled_convolutions import Tiling
-from artifact.algorithms.cohort import _sgd_step
+from artifact.accelerate.sgd_step import sgd_step
 from artifact.data.augment import POLICIES
 from artifact.models import networks
 from artifact.training.gradients import Group, Oracle
@@ -138,13 +138,13 @@ def test_a_local_step_has_the_bits_of_four_operations(seed, shape, omega, lr, dt
     expected = W - ((W * omega + d) * lr if torch.is_tensor(omega) or omega else d * lr)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(loops, "FEW", 0)
-        assert torch.equal(_sgd_step(W, d, omega, lr), expected)
+        assert torch.equal(sgd_step(W, d, omega, lr), expected)
 
 
 @pytest.mark.parametrize("shape", [(2,), (2, 1), (1, 1 << 14), (2, (1 << 14) - 1)])
 def test_a_direction_of_another_shape_is_refused(shape):
     with pytest.raises(ValueError, match="direction of a step"):
-        _sgd_step(torch.zeros(2, 1 << 14), torch.zeros(shape), 0.0, 0.1)
+        sgd_step(torch.zeros(2, 1 << 14), torch.zeros(shape), 0.0, 0.1)
 
 
 @pytest.mark.parametrize("policy", POLICIES)

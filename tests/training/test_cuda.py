@@ -39,19 +39,19 @@ def trained(rounds=2, **options):
 
 
 @pytest.mark.parametrize("backend", ON_GPU)
-@pytest.mark.parametrize("model", ["mlp-12", "cnn-fmnist"])
+@pytest.mark.parametrize("model", ["mlp-12", "cnn-fmnist", "resnet18-gn"])
 def test_float64_gives_the_numbers_of_the_cpu(backend, model):
     options = {"model": model, "dtype": "float64", "sizes": "lognormal:0.6", "algorithm": "fedsmoo", "clip": 1.0}
     ours, theirs = trained(backend=backend, **options), trained(backend="loop", device="cpu", **options)
     assert (ours.w.cpu() - theirs.w).abs().max() <= 1e-9
 
 
-@pytest.mark.parametrize("backend", ON_GPU)
+@pytest.mark.parametrize(("backend", "model"), [*((b, "cnn-fmnist") for b in ON_GPU), ("stacked", "resnet18-gn")])
 @pytest.mark.parametrize("dtype", ["float32", "tf32", "bfloat16"])
-def test_same_bits_twice_and_from_a_graph(backend, dtype):
+def test_same_bits_twice_and_from_a_graph(backend, model, dtype):
     """Equal pools: the shapes of all rounds are one recording."""
     first, second, recorded = (
-        trained(backend=backend, dtype=dtype, cuda_graphs=graphs).w for graphs in (False, False, True)
+        trained(backend=backend, model=model, dtype=dtype, cuda_graphs=graphs).w for graphs in (False, False, True)
     )
     assert torch.equal(first, second)
     assert torch.equal(first, recorded)

@@ -31,7 +31,7 @@ def fit_to_images(model: Model, fourier: bool = False) -> Crops:
       multiplications.
     """
     crops: Crops = {}
-    for name, layer, image in _convolutions(model):
+    for name, layer, image in convolutions(model):
         if layer.padding_mode != "zeros" or isinstance(layer.padding, str):
             continue
         axes = zip(image, layer.kernel_size, layer.stride, layer.padding, layer.dilation, strict=True)
@@ -61,7 +61,7 @@ def entries_that_meet_pixels(n: int, k: int, stride: int, padding: int, dilation
     return slice(first, last + 1), left
 
 
-def _convolutions(model: Model) -> list[tuple[str, nn.Conv2d, tuple[int, ...]]]:
+def convolutions(model: Model) -> list[tuple[str, nn.Conv2d, tuple[int, ...]]]:
     """(name, layer, height and width of its images) of all."""
     was_training = model.training
     model.eval()  # running statistics stay

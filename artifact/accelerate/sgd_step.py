@@ -1,0 +1,36 @@
+"""The local step of stochastic gradient descent, in as few passes over the cohort's matrix as the device allows.
+
+torch's four operations read or write a whole matrix [S, P] ten times. The compiled loops of a CPU and the kernel of a
+GPU, which torch compiles from the text below when it is first called, do so three times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from artifact.accelerate.loops import loops_for
+from artifact.base.cache import cache
+from artifact.base.lazy import Tensor, torch
+
+_KERNEL = "template <typename T> T step(T w, T d, T omega, T lr) { return w - lr * (d + omega * w); }"
+
+
+def sgd_step(W: Tensor, d: Tensor, omega: Tensor | float, lr: float) -> Tensor:
+    """W - lr (d + omega W), [S, P]; omega: a number or [S, 1]. Raises ValueError for a direction of another shape."""
+    if d.shape != W.shape:  # compiled loops would read whatever lies behind it
+        raise ValueError(f"the direction of a step is {[*d.shape]}, the models are {[*W.shape]}")
+    if W.is_cuda and not torch.is_tensor(omega):
+        return _kernel()(W, d, omega=omega, lr=lr)
+    loops, moved = loops_for(W, d), torch.empty_like(W)
+    if loops is not None:
+        decay = torch.as_tensor(omega, dtype=W.dtype).expand(len(W), 1)[:, 0].contiguous()
+        loops.descend(W.numpy(), d.numpy(), decay.numpy(), torch.tensor(lr, dtype=W.dtype).numpy()[()], moved.numpy())
+        return moved
+    decayed = torch.is_tensor(omega) or omega != 0
+    torch.mul(W, omega, out=moved).add_(d).mul_(lr) if decayed else torch.mul(d, lr, out=moved)
+    return torch.sub(W, moved, out=moved)
+
+
+@cache
+def _kernel() -> Callable[..., Tensor]:
+    return torch.cuda.jiterator._create_jit_fn(_KERNEL, omega=0.0, lr=0.0)

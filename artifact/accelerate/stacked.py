@@ -1,0 +1,170 @@
+"""The networks of a cohort as one network with S times the channels: the backend ``stacked`` of a GPU.
+
+S clients with weights of their own on images [S, B, C, H, W] are one network on [B, S*C, H, W]: its convolutions and
+group norms have S times as many groups, and layers that act on each channel by itself stay as they are. ``torch.vmap``
+comes to the same convolutions but moves the clients' axis before and behind each of them.
+
+Kernel entries that meet only padding are left out, as ``cpu.cropped_convolutions`` does: ResNet-18 behind the ImageNet
+stem has 4.2 million weights of 11.2 million that meet a pixel of a CIFAR image.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from artifact.accelerate.cpu.cropped_convolutions import convolutions, entries_that_meet_pixels
+from artifact.base.cache import cache
+from artifact.base.flat import Layout
+from artifact.models.networks import Block, Chain, Model, plain_convolution
+
+#: pixels along a side of images whose convolutions are products; strided ones are in any case. cuDNN takes 2 to 25
+#: times as long for them in groups, and a third of the time for the others (docs/performance-hardware.md)
+FEW_PIXELS = 4
+#: layers that act on each channel by itself
+_BY_CHANNEL = (nn.ReLU, nn.MaxPool2d, nn.AvgPool2d, nn.AdaptiveAvgPool2d, nn.Identity)
+#: all others that are known
+_KNOWN = (Chain, Block, nn.Sequential, nn.Conv2d, nn.GroupNorm, nn.Flatten, nn.Linear)
+
+
+def _product(x: Tensor, w: Tensor, stride: tuple[int, ...], padding: tuple[int, ...]) -> Tensor:
+    """The convolutions of x [B, S*C, H, W] with w [S, O, C, k, n] as one product of matrices per client."""
+    (S, _, C, k, n), (across, down) = w.shape, padding
+    window = F.pad(x, (down, down, across, across)) if any(padding) else x
+    window = window.unflatten(1, (S, C)).unfold(3, k, stride[0]).unfold(4, n, stride[1])  # [B, S, C, H', W', k, n]
+    columns = window.permute(1, 2, 5, 6, 0, 3, 4).reshape(S, C * k * n, -1)
+    out = torch.bmm(w.flatten(2), columns).unflatten(2, (len(x), *window.shape[3:5]))
+    return out.permute(2, 0, 1, 3, 4).flatten(1, 2)
+
+
+@dataclass(frozen=True)
+class Stacked:
+    """Chains of convolutions, group norms, ReLUs and pooling, with residual blocks, that end in fully connected layers.
+
+    bfloat16: weights, images and activations; norms, logits and loss are computed in float32.
+    crops: by name of a convolution's weight, the entries [..., k, k] that meet a pixel.  padding: of each convolution.
+    by_products: convolutions that are products of matrices.
+    """
+
+    model: Model
+    layout: Layout
+    bfloat16: bool = False
+    crops: dict[str, tuple] = field(default_factory=dict)
+    padding: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    by_products: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, model: nn.Module, layout: Layout, bfloat16: bool = False) -> Stacked | None:
+        """None for a model that has other layers."""
+        if not isinstance(model, Chain) or not all(_known(layer) for layer in model.modules()):
+            return None
+        found = cls(model, layout, bfloat16)
+        for name, layer, image in convolutions(model):
+            axes = zip(image, layer.kernel_size, layer.stride, _pair(layer.padding), layer.dilation, strict=True)
+            kept, found.padding[name] = zip(*(entries_that_meet_pixels(*axis) for axis in axes), strict=True)
+            found.crops[f"{name}.weight"] = (..., *kept)
+            plain = layer.bias is None and max(layer.dilation) == 1
+            if plain and (max(image) <= FEW_PIXELS or max(layer.stride) > 1):
+                found.by_products.add(name)
+        return found
+
+    def gradients(self, W: Tensor, x: Tensor, y: Tensor, _uniforms: Tensor | None) -> Tensor:
+        """W: [S, P], x: [S, B, C, H, W], y: [S, B] -> [S, P], of the mean loss per client; nothing here has dropout."""
+        dtype = torch.bfloat16 if self.bfloat16 else W.dtype
+        weights = {name: w.to(dtype).contiguous().requires_grad_() for name, w in self._used(W).items()}
+        with torch.enable_grad():
+            logits = self._logits(weights, x.to(dtype))
+            loss = F.cross_entropy(logits.to(W.dtype).flatten(0, 1), y.flatten(), reduction="sum") / y.shape[1]
+        found = torch.autograd.grad(loss, list(weights.values()))
+        out = torch.zeros_like(W)
+        for part, gradient in zip(self._used(out).values(), found, strict=True):
+            part.copy_(gradient)
+        return out
+
+    def _used(self, W: Tensor) -> dict[str, Tensor]:
+        """Views [S, *shape] of the weights that meet a pixel, by name."""
+        return {name: v[self.crops[name]] if name in self.crops else v for name, v in self.layout.views(W).items()}
+
+    def _logits(self, weights: dict[str, Tensor], x: Tensor) -> Tensor:
+        """x: [S, B, C, H, W] -> [S, B, classes]."""
+        S, B = x.shape[:2]
+        return self._run(self.model, "", x.transpose(0, 1).reshape(B, -1, *x.shape[3:]), weights, S)
+
+    def _run(self, layer: nn.Module, name: str, x: Tensor, weights: dict[str, Tensor], S: int) -> Tensor:
+        """x: [B, S*C, H, W], behind the last convolution [S, B, features]."""
+        if isinstance(layer, Block):
+            out = self._run(layer.conv1, f"{name}.conv1", x, weights, S)
+            out = self._normalised(layer.norm1, f"{name}.norm1", out, weights, S, relu=True)
+            out = self._run(layer.conv2, f"{name}.conv2", out, weights, S)
+            shortcut = self._run(layer.shortcut, f"{name}.shortcut", x, weights, S)
+            return self._normalised(layer.norm2, f"{name}.norm2", out, weights, S, relu=True, beside=shortcut)
+        if isinstance(layer, (Chain, nn.Sequential)):
+            children = list(layer.named_children())
+            kinds = [None, *(type(inner) for _, inner in children), None]
+            for (child, inner), before, behind in zip(children, kinds, kinds[2:], strict=False):
+                own = f"{name}.{child}" if name else child
+                if isinstance(inner, nn.GroupNorm):
+                    x = self._normalised(inner, own, x, weights, S, relu=behind is nn.ReLU)
+                elif (before, type(inner)) != (nn.GroupNorm, nn.ReLU):
+                    x = self._run(inner, own, x, weights, S)
+            return x
+        if isinstance(layer, nn.Conv2d):
+            bias = weights[f"{name}.bias"].flatten() if layer.bias is not None else None
+            w, padding = weights[f"{name}.weight"], self.padding[name]
+            if name in self.by_products:
+                return _product(x, w, layer.stride, padding)
+            return F.conv2d(x, w.flatten(0, 1), bias, layer.stride, padding, layer.dilation, S)
+        if isinstance(layer, nn.Flatten):
+            return x.reshape(len(x), S, -1).transpose(0, 1)
+        if isinstance(layer, nn.Linear):
+            product = x @ weights[f"{name}.weight"].mT
+            return product if layer.bias is None else product + weights[f"{name}.bias"][:, None]
+        return layer(x)
+
+    def _normalised(
+        self,
+        layer: nn.Module,
+        name: str,
+        x: Tensor,
+        weights: dict[str, Tensor],
+        S: int,
+        relu: bool,
+        beside: Tensor | None = None,
+    ) -> Tensor:
+        """The norm, plus what comes from the shortcut, and the ReLU behind them: on a GPU one kernel each way."""
+        assert isinstance(layer, nn.GroupNorm)  # ``of`` has let nothing else pass
+        scale, shift = (weights[f"{name}.{part}"].flatten() for part in ("weight", "bias"))
+        function = _compiled() if x.is_cuda else _norm_add_relu
+        return function(x, S * layer.num_groups, scale, shift, layer.eps, relu, beside)
+
+
+def _pair(padding: str | tuple[int, ...]) -> tuple[int, ...]:
+    assert not isinstance(padding, str)  # as above
+    return padding
+
+
+def _known(layer: nn.Module) -> bool:
+    if isinstance(layer, nn.Conv2d):
+        return plain_convolution(layer)
+    if isinstance(layer, Block):
+        return isinstance(layer.norm1, nn.GroupNorm)
+    return isinstance(layer, (*_BY_CHANNEL, *_KNOWN)) and not (isinstance(layer, nn.GroupNorm) and not layer.affine)
+
+
+def _norm_add_relu(
+    x: Tensor, groups: int, scale: Tensor, shift: Tensor, eps: float, relu: bool, beside: Tensor | None
+) -> Tensor:
+    out = F.group_norm(x, groups, scale, shift, eps)
+    out = out if beside is None else out + beside
+    return F.relu(out) if relu else out
+
+
+@cache
+def _compiled() -> Callable[..., Tensor]:
+    """``_norm_add_relu`` as torch's compiler fuses it, once per shape."""
+    torch._dynamo.config.cache_size_limit = max(64, torch._dynamo.config.cache_size_limit)
+    return torch.compile(_norm_add_relu, dynamic=False)
