@@ -65,8 +65,8 @@ def default_backend(model: str, device: torch.device, bfloat16: bool = False) ->
     """The fastest backend of a model on a device, by the entry of the model, of its family (``mlp-*``) or of any model.
 
     A model that was not measured on this kind of processor has the entry of the section for any processor. Timings are
-    of float32. In bfloat16 ``loop`` stands in for two backends: a Fourier transform sums over all pixels, for which
-    eight bits are too few, and formulas have no autocast.
+    of float32 on CPUs, and of bfloat16 on the one GPU. In bfloat16 ``loop`` stands in for two backends: a Fourier
+    transform sums over all pixels, for which eight bits are too few, and formulas have no autocast.
 
     >>> default_backend("resnet18-gn", torch.device("cpu"))
     'cropped'

@@ -1,7 +1,8 @@
 """The local step of stochastic gradient descent, in as few passes over the cohort's matrix as the device allows.
 
 torch's four operations read or write a whole matrix [S, P] ten times. The compiled loops of a CPU and the kernel of a
-GPU, which torch compiles from the text below when it is first called, do so three times.
+GPU, which torch compiles from the text below when it is first called, do so three times. The kernel takes one
+number for all clients; rates of their own go by torch's operations.
 """
 
 from __future__ import annotations

@@ -22,8 +22,9 @@ from artifact.base.cache import cache
 from artifact.base.flat import Layout
 from artifact.models.networks import Block, Chain, Model, plain_convolution
 
-#: pixels along a side of images whose convolutions are products; strided ones are in any case. cuDNN takes 2 to 25
-#: times as long for them in groups, and a third of the time for the others (docs/performance-hardware.md)
+#: pixels along a side of images whose convolutions are products; strided ones are in any case. In groups
+#: cuDNN takes 1.4 to 25 times as long for those of ResNet-18-GN in bfloat16, and a third of the time for the others
+#: (docs/performance-hardware.md)
 FEW_PIXELS = 4
 #: layers that act on each channel by itself
 _BY_CHANNEL = (nn.ReLU, nn.MaxPool2d, nn.AvgPool2d, nn.AdaptiveAvgPool2d, nn.Identity)
@@ -33,8 +34,8 @@ _KNOWN = (Chain, Block, nn.Sequential, nn.Conv2d, nn.GroupNorm, nn.Flatten, nn.L
 
 def _product(x: Tensor, w: Tensor, stride: tuple[int, ...], padding: tuple[int, ...]) -> Tensor:
     """The convolutions of x [B, S*C, H, W] with w [S, O, C, k, n] as one product of matrices per client."""
-    (S, _, C, k, n), (across, down) = w.shape, padding
-    window = F.pad(x, (down, down, across, across)) if any(padding) else x
+    (S, _, C, k, n), (down, across) = w.shape, padding
+    window = F.pad(x, (across, across, down, down)) if any(padding) else x
     window = window.unflatten(1, (S, C)).unfold(3, k, stride[0]).unfold(4, n, stride[1])  # [B, S, C, H', W', k, n]
     columns = window.permute(1, 2, 5, 6, 0, 3, 4).reshape(S, C * k * n, -1)
     out = torch.bmm(w.flatten(2), columns).unflatten(2, (len(x), *window.shape[3:5]))
@@ -95,7 +96,7 @@ class Stacked:
         return self._run(self.model, "", x.transpose(0, 1).reshape(B, -1, *x.shape[3:]), weights, S)
 
     def _run(self, layer: nn.Module, name: str, x: Tensor, weights: dict[str, Tensor], S: int) -> Tensor:
-        """x: [B, S*C, H, W], behind the last convolution [S, B, features]."""
+        """x: [B, S*C, H, W], behind ``Flatten`` [S, B, features]."""
         if isinstance(layer, Block):
             out = self._run(layer.conv1, f"{name}.conv1", x, weights, S)
             out = self._normalised(layer.norm1, f"{name}.norm1", out, weights, S, relu=True)
