@@ -60,8 +60,11 @@ class Stacked:
 
     @classmethod
     def of(cls, model: nn.Module, layout: Layout, bfloat16: bool = False) -> Stacked | None:
-        """None for a model that has other layers."""
-        if not isinstance(model, Chain) or not all(_known(layer) for layer in model.modules()):
+        """None for a model that has other layers, or no convolution."""
+        layers = list(model.modules())
+        if not (
+            isinstance(model, Chain) and all(map(_known, layers)) and any(isinstance(m, nn.Conv2d) for m in layers)
+        ):
             return None
         found = cls(model, layout, bfloat16)
         for name, layer, image in convolutions(model):

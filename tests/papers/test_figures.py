@@ -130,7 +130,7 @@ def test_figures_train_only_what_no_table_trains_and_that_is_small():
         numbers(one) for table in tables for cell in experiments.cells(table, "quick") for one in cell.configs
     }
     own = {numbers(one) for one in figures.configs("", "quick")} - table_runs
-    assert len(own) <= 350
+    assert len(own) <= 360
     assert all(one.dataset == "digits" and one.rounds <= 20 for one in figures.configs("", "quick"))
 
 
