@@ -40,7 +40,7 @@ MOST = {
     "looseness": 1_046,
     "data": 1_250,
     "algorithms": 1_678,
-    "training": 1_766,
+    "training": 1_767,
     "interface": 859,
     "export": 810,
     "diagnosis": 813,

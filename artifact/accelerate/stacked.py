@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from artifact.accelerate.cpu.cropped_convolutions import convolutions, entries_that_meet_pixels
+from artifact.accelerate.cpu.cropped_convolutions import convolutions, fitted
 from artifact.base.cache import cache
 from artifact.base.flat import Layout
 from artifact.models.networks import Block, Chain, Model, plain_convolution
@@ -32,7 +32,7 @@ _BY_CHANNEL = (nn.ReLU, nn.MaxPool2d, nn.AvgPool2d, nn.AdaptiveAvgPool2d, nn.Ide
 _KNOWN = (Chain, Block, nn.Sequential, nn.Conv2d, nn.GroupNorm, nn.Flatten, nn.Linear)
 
 
-def _product(x: Tensor, w: Tensor, stride: tuple[int, ...], padding: tuple[int, ...]) -> Tensor:
+def convolved(x: Tensor, w: Tensor, stride: tuple[int, ...], padding: tuple[int, ...]) -> Tensor:
     """The convolutions of x [B, S*C, H, W] with w [S, O, C, k, n] as one product of matrices per client."""
     (S, _, C, k, n), (down, across) = w.shape, padding
     window = F.pad(x, (across, across, down, down)) if any(padding) else x
@@ -46,7 +46,7 @@ def _product(x: Tensor, w: Tensor, stride: tuple[int, ...], padding: tuple[int, 
 class Stacked:
     """Chains of convolutions, group norms, ReLUs and pooling, with residual blocks, that end in fully connected layers.
 
-    bfloat16: weights, images and activations; norms, logits and loss are computed in float32.
+    bfloat16: weights, images and activations; norms and the loss are computed in float32.
     crops: by name of a convolution's weight, the entries [..., k, k] that meet a pixel.  padding: of each convolution.
     by_products: convolutions that are products of matrices.
     """
@@ -62,14 +62,12 @@ class Stacked:
     def of(cls, model: nn.Module, layout: Layout, bfloat16: bool = False) -> Stacked | None:
         """None for a model that has other layers, or no convolution."""
         layers = list(model.modules())
-        if not (
-            isinstance(model, Chain) and all(map(_known, layers)) and any(isinstance(m, nn.Conv2d) for m in layers)
-        ):
+        convolves = any(isinstance(layer, nn.Conv2d) for layer in layers)
+        if not (isinstance(model, Chain) and convolves and all(map(_known, layers))):
             return None
         found = cls(model, layout, bfloat16)
         for name, layer, image in convolutions(model):
-            axes = zip(image, layer.kernel_size, layer.stride, _pair(layer.padding), layer.dilation, strict=True)
-            kept, found.padding[name] = zip(*(entries_that_meet_pixels(*axis) for axis in axes), strict=True)
+            kept, found.padding[name] = fitted(layer, image)
             found.crops[f"{name}.weight"] = (..., *kept)
             plain = layer.bias is None and max(layer.dilation) == 1
             if plain and (max(image) <= FEW_PIXELS or max(layer.stride) > 1):
@@ -95,35 +93,35 @@ class Stacked:
 
     def _logits(self, weights: dict[str, Tensor], x: Tensor) -> Tensor:
         """x: [S, B, C, H, W] -> [S, B, classes]."""
-        S, B = x.shape[:2]
-        return self._run(self.model, "", x.transpose(0, 1).reshape(B, -1, *x.shape[3:]), weights, S)
+        return self._run(self.model, "", x.transpose(0, 1).flatten(1, 2), weights)
 
-    def _run(self, layer: nn.Module, name: str, x: Tensor, weights: dict[str, Tensor], S: int) -> Tensor:
+    def _run(self, layer: nn.Module, name: str, x: Tensor, weights: dict[str, Tensor]) -> Tensor:
         """x: [B, S*C, H, W], behind ``Flatten`` [S, B, features]."""
         if isinstance(layer, Block):
-            out = self._run(layer.conv1, f"{name}.conv1", x, weights, S)
-            out = self._normalised(layer.norm1, f"{name}.norm1", out, weights, S, relu=True)
-            out = self._run(layer.conv2, f"{name}.conv2", out, weights, S)
-            shortcut = self._run(layer.shortcut, f"{name}.shortcut", x, weights, S)
-            return self._normalised(layer.norm2, f"{name}.norm2", out, weights, S, relu=True, beside=shortcut)
+            out = self._run(layer.conv1, f"{name}.conv1", x, weights)
+            out = self._normalised(layer.norm1, f"{name}.norm1", out, weights, relu=True)
+            out = self._run(layer.conv2, f"{name}.conv2", out, weights)
+            shortcut = self._run(layer.shortcut, f"{name}.shortcut", x, weights)
+            return self._normalised(layer.norm2, f"{name}.norm2", out, weights, relu=True, beside=shortcut)
         if isinstance(layer, (Chain, nn.Sequential)):
             children = list(layer.named_children())
             kinds = [None, *(type(inner) for _, inner in children), None]
             for (child, inner), before, behind in zip(children, kinds, kinds[2:], strict=False):
                 own = f"{name}.{child}" if name else child
                 if isinstance(inner, nn.GroupNorm):
-                    x = self._normalised(inner, own, x, weights, S, relu=behind is nn.ReLU)
+                    x = self._normalised(inner, own, x, weights, relu=behind is nn.ReLU)
                 elif (before, type(inner)) != (nn.GroupNorm, nn.ReLU):
-                    x = self._run(inner, own, x, weights, S)
+                    x = self._run(inner, own, x, weights)
             return x
         if isinstance(layer, nn.Conv2d):
             bias = weights[f"{name}.bias"].flatten() if layer.bias is not None else None
             w, padding = weights[f"{name}.weight"], self.padding[name]
             if name in self.by_products:
-                return _product(x, w, layer.stride, padding)
-            return F.conv2d(x, w.flatten(0, 1), bias, layer.stride, padding, layer.dilation, S)
+                return convolved(x, w, layer.stride, padding)
+            return F.conv2d(x, w.flatten(0, 1), bias, layer.stride, padding, layer.dilation, len(w))
         if isinstance(layer, nn.Flatten):
-            return x.reshape(len(x), S, -1).transpose(0, 1)
+            clients = len(next(iter(weights.values())))
+            return x.reshape(len(x), clients, -1).transpose(0, 1)
         if isinstance(layer, nn.Linear):
             product = x @ weights[f"{name}.weight"].mT
             return product if layer.bias is None else product + weights[f"{name}.bias"][:, None]
@@ -135,20 +133,15 @@ class Stacked:
         name: str,
         x: Tensor,
         weights: dict[str, Tensor],
-        S: int,
         relu: bool,
         beside: Tensor | None = None,
     ) -> Tensor:
         """The norm, plus what comes from the shortcut, and the ReLU behind them: on a GPU one kernel each way."""
         assert isinstance(layer, nn.GroupNorm)  # ``of`` has let nothing else pass
-        scale, shift = (weights[f"{name}.{part}"].flatten() for part in ("weight", "bias"))
+        scale, shift = (weights[f"{name}.{part}"] for part in ("weight", "bias"))  # [S, C]
         function = _compiled() if x.is_cuda else _norm_add_relu
-        return function(x, S * layer.num_groups, scale, shift, layer.eps, relu, beside)
-
-
-def _pair(padding: str | tuple[int, ...]) -> tuple[int, ...]:
-    assert not isinstance(padding, str)  # as above
-    return padding
+        groups = len(scale) * layer.num_groups
+        return function(x, groups, scale.flatten(), shift.flatten(), layer.eps, relu, beside)
 
 
 def _known(layer: nn.Module) -> bool:

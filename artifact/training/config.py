@@ -161,6 +161,7 @@ class RunConfig(BaseModel):
 
     @property
     def records_graphs(self) -> bool:
+        """Whether gradients are CUDA graphs: where they are asked for, and by ``stacked``."""
         return self.cuda_graphs or (self.resolved_device.type == "cuda" and self.resolved_backend == "stacked")
 
     def canonical(self) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from torch.profiler import ProfilerActivity, profile
 
 from artifact.accelerate.cpu.cropped_convolutions import convolutions
 from artifact.accelerate.sgd_step import sgd_step
-from artifact.accelerate.stacked import Stacked, _product
+from artifact.accelerate.stacked import Stacked, convolved
 from artifact.base.console import OneLine
 from artifact.base.devices import prepare, set_precision
 from artifact.base.errors import UserError
@@ -75,7 +75,7 @@ def of_convolutions(model: Any, formula: Stacked, device: torch.device) -> Itera
             return F.conv2d(x, w.flatten(0, 1), None, stride, padding, 1, CLIENTS)  # noqa: B023
 
         def product() -> torch.Tensor:
-            return _product(x, w, stride, padding)  # noqa: B023
+            return convolved(x, w, stride, padding)  # noqa: B023
 
         ways = {"grouped": grouped, "product": product}
         d = torch.ones_like(grouped())

@@ -170,7 +170,7 @@ def test_other_models_fall_back_on_the_batched_backend(name):
     [("resnet18-gn", 32, 16), ("resnet18-cifar", 16, 12), ("convnet-tiny", 8, 0), ("lenet", 32, 0)],
 )
 def test_stacked_networks_have_the_gradients_of_the_loop(name, size, products):
-    """ResNet-18's convolutions of strided or small images are products of matrices, with any of them left in groups."""
+    """With convolutions of strided or small images as products of matrices, and with all of them in groups."""
     model, W, group = problem(name, shape=(3, size, size))
     stacked = Oracle(model, backend="stacked")
     assert stacked.backend == "stacked" and len(stacked._formula.by_products) == products

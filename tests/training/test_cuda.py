@@ -14,6 +14,8 @@ pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is 
 
 #: oneDNN is a library for CPUs; the backend is `explicit` here
 ON_GPU = [backend for backend in BACKENDS if backend != "onednn"]
+#: a network with running statistics for all, and one that can be stacked
+KINDS = [*((backend, "cnn-fmnist") for backend in ON_GPU), ("stacked", "resnet18-gn")]
 SMALL = {
     "dataset": "digits",
     "train_size": 90,
@@ -46,7 +48,7 @@ def test_float64_gives_the_numbers_of_the_cpu(backend, model):
     assert (ours.w.cpu() - theirs.w).abs().max() <= 1e-9
 
 
-@pytest.mark.parametrize(("backend", "model"), [*((b, "cnn-fmnist") for b in ON_GPU), ("stacked", "resnet18-gn")])
+@pytest.mark.parametrize(("backend", "model"), KINDS)
 @pytest.mark.parametrize("dtype", ["float32", "tf32", "bfloat16"])
 def test_same_bits_twice_and_from_a_graph(backend, model, dtype):
     """Equal pools: the shapes of all rounds are one recording."""
@@ -57,9 +59,9 @@ def test_same_bits_twice_and_from_a_graph(backend, model, dtype):
     assert torch.equal(first, recorded)
 
 
-@pytest.mark.parametrize("backend", ON_GPU)
-def test_a_round_never_waits_for_the_device(backend):
-    trainer = trained(backend=backend, cuda_graphs=True, split="dirichlet:0.3", augment="flip-crop")
+@pytest.mark.parametrize(("backend", "model"), KINDS)
+def test_a_round_never_waits_for_the_device(backend, model):
+    trainer = trained(backend=backend, model=model, cuda_graphs=True, split="dirichlet:0.3", augment="flip-crop")
     t, run = trainer.completed, trainer.config
     clients = draw_cohort(run.seed, t, run.clients, run.cohort, run.cohort_rule)
     steps = trainer.local_steps([trainer.pools[i] for i in clients.tolist()])

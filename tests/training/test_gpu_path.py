@@ -111,6 +111,11 @@ def test_no_backend_makes_the_host_wait(backend, model, zeta, on_meta):
     assert trainer.oracle.backend in (backend, "loop" if backend == "tiles" and zeta else "batched")
 
 
+def test_no_stacked_network_makes_the_host_wait(on_meta):
+    trainer = play(on_meta, backend="stacked", model="convnet-tiny", sizes="lognormal:0.6", algorithm="fedsam")
+    assert on_meta.found == [] and trainer.oracle.backend == "stacked"
+
+
 def test_the_watch_sees_a_crossing_and_a_number_read_back(on_meta):
     """What the tests above would catch."""
     with on_meta:

@@ -34,8 +34,7 @@ def fit_to_images(model: Model, fourier: bool = False) -> Crops:
     for name, layer, image in convolutions(model):
         if layer.padding_mode != "zeros" or isinstance(layer.padding, str):
             continue
-        axes = zip(image, layer.kernel_size, layer.stride, layer.padding, layer.dilation, strict=True)
-        kept, padding = zip(*(entries_that_meet_pixels(*axis) for axis in axes), strict=True)
+        kept, padding = fitted(layer, image)
         size = tuple(part.stop - part.start for part in kept)
         if size != layer.kernel_size:
             layer.kernel_size, layer.padding = size, padding
@@ -45,6 +44,14 @@ def fit_to_images(model: Model, fourier: bool = False) -> Crops:
         elif max(image) <= FEW_PIXELS * min(layer.stride):
             layer.register_forward_pre_hook(_in_default_layout)
     return crops
+
+
+def fitted(layer: nn.Conv2d, image: tuple[int, ...]) -> tuple[tuple[slice, ...], tuple[int, ...]]:
+    """By axis of the image: the kernel's entries that meet a pixel, and the padding of a kernel of these alone."""
+    assert not isinstance(layer.padding, str)
+    axes = zip(image, layer.kernel_size, layer.stride, layer.padding, layer.dilation, strict=True)
+    kept, padding = zip(*(entries_that_meet_pixels(*axis) for axis in axes), strict=True)
+    return kept, padding
 
 
 def entries_that_meet_pixels(n: int, k: int, stride: int, padding: int, dilation: int = 1) -> tuple[slice, int]:
