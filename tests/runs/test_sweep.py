@@ -383,6 +383,15 @@ def test_estimates_are_counted_gradients_times_the_pace_of_runs_that_are_alike(m
     assert estimate(_config(dtype="float64")) is None
 
 
+def test_a_gpus_pace_says_nothing_of_a_cpus(monkeypatch):
+    class OnAGpu(Timed):
+        def config(self):
+            return super().config() | {"device": "cuda"}
+
+    assert _estimator(monkeypatch, OnAGpu([1.0]))(_config()) is None
+    assert _estimator(monkeypatch, OnAGpu([1.0]), Timed([116.0]))(_config(rounds=10)) == pytest.approx(1160)
+
+
 def test_runs_beside_other_work_widen_the_estimate_and_a_pause_does_not(monkeypatch):
     """Ten runs, eight of them slowed down: the fast end is that of the undisturbed, whichever method they are of."""
     free = [Timed([116.0, 116.0, 9_000.0], seed=0), Timed([116.0], algorithm="scaffold")]

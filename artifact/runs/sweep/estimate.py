@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 from artifact.runs.store import Run, finished, is_number, unfinished
 from artifact.training.config import RunConfig
 
-#: what two runs must share at least, from the most to the least alike; the counted work scales the rest
+#: what two runs must share at least, from the most to the least alike; the counted work scales the rest. A GPU's pace
+#: says nothing of a CPU's
 _ALIKE = (
-    ("model", "dtype", "batch_size", "dataset", "device"),
-    ("model", "dtype", "batch_size", "dataset"),
-    ("model", "dtype", "batch_size"),
-    ("model", "dtype"),
+    ("model", "dtype", "device", "batch_size", "dataset"),
+    ("model", "dtype", "device", "batch_size"),
+    ("model", "dtype", "device"),
 )
 #: the share of a group's runs that counts as undisturbed by other work on the machine: the fastest tenth
 _UNDISTURBED = 0.1
