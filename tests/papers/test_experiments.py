@@ -144,7 +144,7 @@ def test_quick_columns_share_their_runs():
     cells = [c for _, table in TABLES for c in experiments.cells(table, "quick")]
     runs = {signature(c) for cell in cells for c in cell.configs}
     assert sum(len(cell.configs) for cell in cells) > 5 * len(runs)
-    assert len(runs) <= 600
+    assert len(runs) <= 620
 
 
 def test_a_column_of_other_data_finds_no_runs_on_cifar_10():
