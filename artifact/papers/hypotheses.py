@@ -154,7 +154,7 @@ def verdict(claim: Node, alpha: float = ALPHA, contrast: Comparison | None = Non
 
     contrast: a comparison that the claim implies; it and the parts then refute at half the level each.
     reproduced: established, the whole adjusted interval lies beyond the margin in the claimed direction.
-    direction-only: beyond zero but not beyond the margin.  contradicted: refuted, below the margin and not beyond zero.
+    direction-only: beyond zero but not beyond the margin.  contradicted: neither, and refuted: below the margin.
     inconclusive: none of these. A comparison that fails at the full level alone is shown with its adjusted interval.
     """
     against = alpha if contrast is None else alpha / 2

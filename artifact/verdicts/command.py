@@ -30,8 +30,8 @@ from artifact.verdicts.lookup import Store, open_store
 
 SECTIONS = {
     "reproduced": "Reproduced: the whole interval lies beyond the claim's margin, in the claimed direction",
-    "direction-only": "Direction only: the interval lies beyond zero as claimed, and not beyond the margin",
-    "contradicted": "Contradicted: the interval lies on the other side of zero, or across it, below the claimed size",
+    "direction-only": "Direction only: every interval lies beyond zero as claimed, one of them not beyond the margin",
+    "contradicted": "Contradicted: the interval lies on the other side of zero, or below the claimed size",
     "inconclusive": "Inconclusive: the interval contains zero, or the margin of a claim that two numbers are alike",
     "not-run": "Not run",
 }

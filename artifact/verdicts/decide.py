@@ -132,7 +132,7 @@ def decide(claim: Claim, profile: str = PROFILE, store: Store | Path | None = No
     """The verdict of the stored runs on a claim at a profile. Raises UserError for an unknown profile.
 
     reproduced: the whole adjusted interval lies beyond the margin in the claimed direction.  direction-only: beyond
-    zero, not beyond the margin.  contradicted: on the other side of zero, or below the margin and not beyond zero.
+    zero, not beyond the margin.  contradicted: none of these, and the interval lies below the margin.
     inconclusive: none of these.  not-run: a needed cell lacks runs (fewer than two paired seeds), or no predicate can
     be stated on cells.
     A conjunction ("A beats B and C") is tested part by part at the full level (intersection-union test), so its error

@@ -2,8 +2,8 @@
 
 A simulated seed is a random combination of a claim's stored residuals (the paired differences of its comparisons, less
 their means), so that comparisons keep their spreads and correlations. The true mean of every comparison is its margin
-plus so many of its own standard deviations. What is judged is the claim's own tree, by the code that gives verdicts, at
-the protocol's looks and with its mean contrast.
+plus so many of its own standard deviations. What is judged is the tree of the predicate that the claim's verdict rests
+on, by the code that gives verdicts, at the protocol's looks and with its mean contrast.
 
     python docs/protocol/verdict_errors.py --draws 1000 --seed 0
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import click
@@ -23,9 +24,10 @@ from artifact.base.stats import Interval
 from artifact.base.tables_as_text import markdown_table
 from artifact.papers.comparisons import Missing, tree
 from artifact.papers.hypotheses import ALPHA, AtLeast, Comparison, Node, verdict
+from artifact.papers.predicates import AnyPredicate
 from artifact.verdicts import ledger, protocol
 from artifact.verdicts.contrasts import conjuncts, mean_contrast
-from artifact.verdicts.lookup import Evidence, open_store
+from artifact.verdicts.lookup import FEWEST_SEEDS, Evidence, Store, open_store
 
 #: name -> (true means of the parts in standard deviations from their margins, what is counted).  In ``one`` only the
 #: first part of a conjunction lies at its margin and the others far beyond, which is where reproducing errs most.
@@ -90,19 +92,34 @@ def claims() -> Iterator[Claim]:
     """Every claim of the ledger that the stored runs decide and whose comparisons vary over the seeds."""
     store = open_store("laptop")
     for one in ledger.load():
-        if one.predicate is None or "laptop" not in one.predicate.profiles:
-            continue
-        evidence = Evidence(one.predicate, "laptop", store)
-        try:
-            node = tree(one.predicate, evidence)
-        except Missing:
-            continue
-        if node is None or len({len(leaf.differences) for leaf in node.leaves()}) > 1:
-            continue
-        values = np.array([leaf.differences for leaf in node.leaves()]).T
-        deviations = values.std(0, ddof=1)
-        if (deviations > 0).all():
-            yield Claim(one.id, node, values - values.mean(0), deviations, len(evidence.units) == 1)
+        trees = (simulated(one.id, *judges) for judges in deciding(one, store))
+        yield from islice(filter(None, trees), 1)
+
+
+def deciding(one: ledger.Claim, store: Store) -> Iterator[tuple[AnyPredicate, Store, int]]:
+    """(predicate, runs, seeds that it needs): as a verdict asks for them, the protocol's at its last look first."""
+    if one.predicate is None:
+        return
+    if one.judged is not None:
+        yield from ((one.judged, store.at(protocol.SEEDS[:n]), n) for n in sorted(protocol.levels(), reverse=True))
+    if "laptop" in one.predicate.profiles:
+        yield one.predicate, store, FEWEST_SEEDS
+
+
+def simulated(name: str, predicate: AnyPredicate, store: Store, needed: int) -> Claim | None:
+    """The predicate's tree on those runs; None where some are missing or a comparison does not vary."""
+    evidence = Evidence(predicate, "laptop", store, needed)
+    try:
+        node = tree(predicate, evidence)
+    except Missing:
+        return None
+    if node is None or len({len(leaf.differences) for leaf in node.leaves()}) > 1:
+        return None
+    values = np.array([leaf.differences for leaf in node.leaves()]).T
+    deviations = values.std(0, ddof=1)
+    if not (deviations > 0).all():
+        return None
+    return Claim(name, node, values - values.mean(0), deviations, len(evidence.units) == 1)
 
 
 def draws(claim: Claim, effect: float, one: bool, number: int, rng: np.random.Generator) -> np.ndarray:

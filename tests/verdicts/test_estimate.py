@@ -75,6 +75,6 @@ def test_the_front_says_it_in_a_paragraph_that_is_read_once(monkeypatch, content
     found = Estimate("FedSMOO", "FedDyn", {}, Interval(0.2, 0.1, 0.3, 10))
     monkeypatch.setattr(headlines, "estimate", lambda *asked: found)
     ((about, text),) = said()
-    assert about == "Longer runs" and fits(text)
+    assert about == "FedSMOO and FedDyn" and fits(text)
     assert text.startswith("After 400 rounds FedSMOO minus FedDyn is +0.20 [+0.10, +0.30] points")
     assert "(95 %, n=10; Fashion-MNIST, small perceptron; `docs/protocol.md`)" in text
