@@ -50,7 +50,7 @@ MOST = {
     "runs": 4_193,
     "papers": 5_313,
     "bench": 810,
-    "verdicts": 2_210,
+    "verdicts": 2_213,
     "report": 4_484,
     "audit": 429,
     "cli": 269,

@@ -110,7 +110,7 @@ def markdown(found: Sequence[Verdict], tables: Sequence[Table], profile: str, st
 
 def counts(found: Sequence[Verdict], store: Store) -> str:
     """Papers against verdicts, claims that are one result, and what was trained."""
-    return "\n".join([*_judged(found), *_counts(found), "", *_twice(found), *_work(store)])
+    return "\n".join([*_judged(found), *_counts(found), "", *_final(found), *_twice(found), *_work(store)])
 
 
 def _counts(found: Sequence[Verdict]) -> list[str]:
@@ -122,6 +122,12 @@ def _counts(found: Sequence[Verdict]) -> list[str]:
     return markdown_table(["paper", *(f"{symbol} {name}" for name, symbol in SYMBOLS.items())], body)
 
 
+def _final(found: Sequence[Verdict]) -> list[str]:
+    """The verdicts that are not provisional, as a sentence."""
+    final = [f"`{v.id}` ({v.verdict})" for v in found if v.verdict != "not-run" and not v.provisional]
+    return [f"Final, since seeds and curves are as the protocol asks: {', '.join(final)}.", ""] if final else []
+
+
 def _twice(found: Sequence[Verdict]) -> list[str]:
     """Claims that the papers make twice, and which the same comparisons of the same runs decide."""
     groups: dict[tuple, list[str]] = {}
@@ -130,11 +136,8 @@ def _twice(found: Sequence[Verdict]) -> list[str]:
             numbers = sorted((one["mean"], one["low"], one["high"], one["margin"]) for one in v.comparisons)
             groups.setdefault((v.runs, *numbers), []).append(f"`{v.id}`")
     same = [" = ".join(ids) for ids in groups.values() if len(ids) > 1]
-    return (
-        [f"Decided by the same comparisons of the same runs, so one result each: {', '.join(same)}.", ""]
-        if same
-        else []
-    )
+    said = f"Decided by the same comparisons of the same runs, so one result each: {', '.join(same)}."
+    return [said, ""] if same else []
 
 
 def _work(store: Store) -> list[str]:

@@ -505,6 +505,8 @@ def test_page_says_what_was_reproduced_and_what_not(store):
     )
     assert "Counted apart: 1 question that" in command.summary(found[:4])
     assert "| questions of this ledger | 1 |" in command.counts(found, store)
+    firm = command.counts([replace(wanted_one, provisional=()) for wanted_one in found[:2]], store)
+    assert "Final, since" not in command.counts(found, store) and "`one` (reproduced)" in firm
     tallies = [re.findall(r"(?m)^\\| FedSAM.*", command.counts(some, store)) for some in (found, found[:3])]
     assert tallies[0] == tallies[1] != []
     assert "| digits | 7 | 3 |" in command.counts(decide_all(wanted, "laptop", store), store)
