@@ -156,9 +156,8 @@ def _curves(entries: list[Entry]) -> list[str]:
     if grids - {1}:
         lines += [
             "",
-            f"Targets are looked for in evaluated rounds only: one round in {max(grids)} and the last ones. The "
-            "intervals of differences are widened by that grid, and equal differences are not tested (their p value "
-            "is 1).",
+            f"Targets are looked for in evaluated rounds only, one in {max(grids)} and the last ones. The intervals "
+            "of differences are widened by that grid, and equal differences are not tested (their p value is 1).",
         ]
     return lines
 
