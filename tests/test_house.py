@@ -51,7 +51,7 @@ MOST = {
     "papers": 5_313,
     "bench": 810,
     "verdicts": 2_213,
-    "report": 4_484,
+    "report": 4_491,
     "audit": 429,
     "cli": 269,
     "__main__": 38,

@@ -241,7 +241,7 @@ def test_every_number_says_its_level_and_scale_and_every_id_of_the_front_page_is
     assert {(r["level"], r["scale"].split(",")[0]) for r in rows if r["n"] != "0"} == {("0.95", "CIFAR-10")}
     assert {r["side"] for r in rows} == {""}  # one seed lies on no side
     front = (site / "index.html").read_text(encoding="utf-8")
-    assert re.search(r'of <a href="[^"]*#sun23-eq31">sun23-eq31</a> only the proof', front)
+    assert re.search(r'for <a href="[^"]*#sun23-eq31">sun23-eq31</a> it refutes the proof alone', front)
     assert re.search(r'<a href="[^"]*#man-eq7">man-eq7</a>\.\)', front) and "#LESAM-1" in front
     assert "95 % interval over seeds" in (site / "static/forest.svg").read_text(encoding="utf-8")
 
@@ -322,7 +322,7 @@ def test_every_count_has_one_source_and_one_name(site, content):
         f"On paper: {counts.decided} statements decided, {counts.on_paper['not-decided']} not",
         f"In training: {counts.judged} claims judged, {counts.in_training['not-run']} not run",
         f"A program decides {counts.decided} statements",
-        f"and refutes {wrong} as printed (of",
+        f"and refutes {wrong} as printed (for",
         f"The {counts.on_paper['repaired']} of these that it corrects bear the mark “repaired”",
         f"Our runs judge {counts.judged} claims",
     ):

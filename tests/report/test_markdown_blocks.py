@@ -26,6 +26,7 @@ from artifact.runs.command import config_of
 from artifact.runs.store import read_checkpoint
 from artifact.verdicts.estimate import estimate_command
 from artifact.verdicts.targets import targets_command
+from artifact.verdicts.tuning import tuning_command
 from checks.__main__ import main as checks_command
 from notebooks.__main__ import main as notebooks_command
 
@@ -51,6 +52,7 @@ PROGRAMS = {  # beside artifact
     "notebooks": notebooks_command,
     "artifact.verdicts.estimate": estimate_command,
     "artifact.verdicts.targets": targets_command,
+    "artifact.verdicts.tuning": tuning_command,
 }
 EXAMPLE = next(line for line in README if "artifact run --add" in line)
 COMPARISON = next(line for line in README if "artifact compare" in line)

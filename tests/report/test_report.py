@@ -801,12 +801,12 @@ def test_the_overview_of_training_has_one_row_a_claim_with_the_verdict_of_its_ca
 
 
 def test_the_overview_shows_the_interval_that_decided_beside_a_size_that_is_another(content, site):
-    """qu22-tab1-outperform is positive over all its comparisons and contradicted by one of eight."""
+    """qu22-fig3b is positive over all its comparisons and contradicted by one of 21."""
     text = html.unescape((site / "training.html").read_text(encoding="utf-8"))
-    found = content.records["qu22-tab1-outperform"].experiment
+    found = content.records["qu22-fig3b"].experiment
     own, size = found["interval"], found["size"]["interval"]
     assert size["mean"] > 0 > own["high"]
-    row = re.search(r'<tr><th scope="row"><a href="[^"]*#qu22-tab1-outperform".*?</tr>', text, re.S)[0]
+    row = re.search(r'<tr><th scope="row"><a href="[^"]*#qu22-fig3b".*?</tr>', text, re.S)[0]
     among = f"1 of {len(found['comparisons'])} comparisons"
     decided = f"{found['decided_by']} ({among}): {own['mean']:+.3g} ["
     assert decided in row and f"{100 * own['level']:.4g} %" in row

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import itertools
 import re
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
@@ -44,7 +43,7 @@ def build(site: Site) -> Iterator[Page]:
             "known": {row["id"] for row in site.content.discrepancies},
             "special": sorted(algorithms.SPECIAL.get(name, ((), {}))[0]),
             "results": results,
-            "tables": [list(own) for _, own in itertools.groupby(results, lambda r: (r["at"].link, r["at"].profile))],
+            "tables": _grouped(results),
             "claims": _claims(site, text["title"]),
         }
         yield Page(f"method-{name}.html", "method.html", context)
@@ -122,6 +121,14 @@ def _results(site: Site, name: str) -> list[dict[str, Any]]:
         hyper = ", ".join(f"{key} {value:g}" for key, value in own.items() if isinstance(value, int | float))
         found.append({"at": at, "entry": entry, "place": place, "unit": entry.cell.metric.unit, "hyper": hyper})
     return found
+
+
+def _grouped(results: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """The results of one table, profile and metric together, which the page shows under one head."""
+    groups: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    for r in results:
+        groups.setdefault((r["at"].link, r["at"].profile, r["entry"].cell.metric.id), []).append(r)
+    return list(groups.values())
 
 
 def _claims(site: Site, title: str) -> list[Any]:
