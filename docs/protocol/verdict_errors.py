@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import click
@@ -92,8 +91,14 @@ def claims() -> Iterator[Claim]:
     """Every claim of the ledger that the stored runs decide and whose comparisons vary over the seeds."""
     store = open_store("laptop")
     for one in ledger.load():
-        trees = (simulated(one.id, *judges) for judges in deciding(one, store))
-        yield from islice(filter(None, trees), 1)
+        found = next(filter(None, (on_runs(*judges) for judges in deciding(one, store))), None)
+        if found is None:
+            continue
+        node, averaged = found
+        values = np.array([leaf.differences for leaf in node.leaves()]).T
+        deviations = values.std(0, ddof=1)
+        if (deviations > 0).all():
+            yield Claim(one.id, node, values - values.mean(0), deviations, averaged)
 
 
 def deciding(one: ledger.Claim, store: Store) -> Iterator[tuple[AnyPredicate, Store, int]]:
@@ -106,8 +111,8 @@ def deciding(one: ledger.Claim, store: Store) -> Iterator[tuple[AnyPredicate, St
         yield one.predicate, store, FEWEST_SEEDS
 
 
-def simulated(name: str, predicate: AnyPredicate, store: Store, needed: int) -> Claim | None:
-    """The predicate's tree on those runs; None where some are missing or a comparison does not vary."""
+def on_runs(predicate: AnyPredicate, store: Store, needed: int) -> tuple[Node, bool] | None:
+    """The predicate's tree on those runs, and whether it has a mean contrast; None where runs are missing."""
     evidence = Evidence(predicate, "laptop", store, needed)
     try:
         node = tree(predicate, evidence)
@@ -115,11 +120,7 @@ def simulated(name: str, predicate: AnyPredicate, store: Store, needed: int) -> 
         return None
     if node is None or len({len(leaf.differences) for leaf in node.leaves()}) > 1:
         return None
-    values = np.array([leaf.differences for leaf in node.leaves()]).T
-    deviations = values.std(0, ddof=1)
-    if not (deviations > 0).all():
-        return None
-    return Claim(name, node, values - values.mean(0), deviations, len(evidence.units) == 1)
+    return node, len(evidence.units) == 1
 
 
 def draws(claim: Claim, effect: float, one: bool, number: int, rng: np.random.Generator) -> np.ndarray:
