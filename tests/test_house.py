@@ -35,7 +35,7 @@ CORE = ("base", "models", "algorithms", "training")
 MOST = {
     "base": 1_085,
     "models": 465,
-    "accelerate": 1_491,
+    "accelerate": 1_493,
     "curvature": 1_769,
     "looseness": 1_046,
     "data": 1_250,

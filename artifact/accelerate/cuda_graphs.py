@@ -10,6 +10,7 @@ by ``stacked`` record theirs; others ask for it by ``cuda_graphs``, since pools 
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -79,6 +80,7 @@ class Graphs:
             for _ in range(WARM_UP):
                 self.function(*own)
         here.wait_stream(aside)
+        gc.collect()  # graphs of a run that has ended: CUDA ends a capture during which one is freed
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph, pool=self._pool):
             outputs = self.function(*own)

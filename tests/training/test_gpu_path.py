@@ -5,6 +5,8 @@ so does an operation on tensors of two devices. A round that can be played on it
 """
 
 import contextlib
+import gc
+import weakref
 from types import SimpleNamespace
 
 import pytest
@@ -242,6 +244,27 @@ def test_a_capture_is_warmed_up_aside_and_shares_its_memory(cuda):
     assert first.inputs[0].tolist() == [7, 7] and cuda.log[-1] == "replay"
     graphs._captured((torch.zeros(3),))
     assert "capture pool" in cuda.log
+
+
+class Run:
+    """Holds itself, as a trainer and its method hold one another: only the collector frees it."""
+
+    def __init__(self):
+        self.itself = self
+
+
+def test_what_an_earlier_run_recorded_is_freed_before_a_capture(cuda):
+    """CUDA ends a capture during which a graph is freed, and the collector may run at any time."""
+    run = Run()
+    weakref.finalize(run, cuda.log.append, "freed")
+    gc.disable()  # what is collected here is collected on purpose
+    try:
+        del run
+        assert "freed" not in cuda.log
+        Graphs(lambda x: (x + 1,))._captured((torch.zeros(2),))
+    finally:
+        gc.enable()
+    assert cuda.log.index("freed") < cuda.log.index("capture None")
 
 
 def test_graphs_are_refused_where_there_is_no_cuda_device():
