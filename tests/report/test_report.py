@@ -414,7 +414,7 @@ def test_a_verdict_in_training_is_told_in_words_and_counts_every_comparison_once
         seen.add(record.in_training)
     assert {"reproduced", "inconclusive", "contradicted"} <= seen
     tab1 = evidence.headline(content.records["sun23-tab1"].experiment)
-    assert re.match(r"These runs cannot tell.* Of 56 comparisons", tab1)
+    assert re.match(r"Against the claim, at this scale\. Of 56 comparisons", tab1)
 
 
 def test_no_interval_of_a_card_stands_without_its_level(content):
