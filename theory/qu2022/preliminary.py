@@ -321,7 +321,7 @@ def dissimilarity_at_perturbed_points(scale: float = 1.0) -> Verdict:
     size, L, radius, spread = sp.symbols("size L rho sigma_g", positive=True)
     name = r"\|\nabla F_i(w+\delta_i)-\nabla F(w+\delta)\|^2"
     bound = formula(size, "<=", limit * (3 * spread**2 + 6 * L**2 * radius**2), {size: name})
-    bound.holds_at({size: sides["left"], spread: sigma, L: 1, radius: rho})
+    bound.holds_at({size: sides["left"], spread: sigma, L: sigma / rho, radius: rho})
     on_sigma = bound.right.coeff(spread, 2)
     on_error = (bound.right - on_sigma * spread**2) / (L * radius) ** 2
     solver = second_certificate("z3", "split with the norms a, b, c", lambda: three_term_split_by_z3(limit))
