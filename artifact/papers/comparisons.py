@@ -42,6 +42,10 @@ class Missing(Exception):
     """A predicate names what is not declared (yet), not run at the profile, or not drawn."""
 
 
+class NothingLeft(Missing):
+    """All methods have collapsed, or so many that fewer comparisons are left than have to hold."""
+
+
 @dataclass(frozen=True)
 class Spent:
     """When a run reached a target, and what a round of it costs in the unit of ``UP_TO_TARGET``."""
@@ -139,9 +143,10 @@ def tree(predicate: AnyPredicate, numbers: Numbers) -> Node | None:
         parts += _BUILD[type(predicate)](predicate, numbers)
     if numbers.missing:
         return None
-    if not parts:
-        raise Missing(f"nothing is left to compare: {', '.join(sorted(numbers.omitted))} did not learn")
-    return every(parts) if predicate.at_least is None else AtLeast(min(predicate.at_least, len(parts)), tuple(parts))
+    if len(parts) < (predicate.at_least or 1):
+        left = f"only {len(parts)} of {predicate.at_least}" if parts else "nothing"
+        raise NothingLeft(f"{left} is left to compare: {', '.join(sorted(numbers.omitted))} did not learn")
+    return every(parts) if predicate.at_least is None else AtLeast(predicate.at_least, tuple(parts))
 
 
 def _left_out(numbers: Numbers, within: Sequence[str], *compared: Place) -> bool:

@@ -499,10 +499,13 @@ def _related(own: float, other: float, relation: str) -> float:
 
 
 def state(cell: Cell, stored: Stored) -> str:
-    """``given``, ``finished n/m`` (runs that hold the cell's metric), ``not-run: reason`` or ``missing``."""
+    """``given``, ``finished n/m`` (runs that hold the cell's metric), ``not-run: reason`` or ``missing``.
+
+    A cell that the profile leaves out can have runs that another table or figure asks for.
+    """
     if cell.table.given is not None:
         return "given"
-    if cell.not_run:
-        return f"not-run: {cell.not_run}"
     done = sum(measured(cell, run) is not None for run in find_runs(cell.configs, stored))
+    if cell.not_run:
+        return f"finished {done}/{len(cell.configs)}, for others" if done else f"not-run: {cell.not_run}"
     return f"finished {done}/{len(cell.configs)}" if done else "missing"

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from artifact.base.stats import Interval, holm
-from artifact.papers.comparisons import Missing, tree
+from artifact.papers.comparisons import Missing, NothingLeft, tree
 from artifact.papers.folders import option
 from artifact.papers.hypotheses import ALPHA, Comparison, Node, verdict
-from artifact.papers.predicates import AnyPredicate, Cost
+from artifact.papers.predicates import AnyPredicate, Cost, Value
 from artifact.papers.table_results import SYMBOLS
 from artifact.runs.store import finite
 from artifact.verdicts import protocol
@@ -56,22 +56,24 @@ class Size:
         return self.smallest is not None and -self.smallest < self.interval.low and self.interval.high < self.smallest
 
     @property
-    def answer(self) -> str:
-        """``excluded`` (the effect is smaller than printed or claimed), ``exceeded``, ``not excluded``; or nothing."""
-        stated = [x for x in (self.claimed, self.printed) if x is not None]
-        if not stated:
-            return ""
-        if self.interval.high < min(stated):
+    def answers(self) -> dict[str, str]:
+        """``claimed +2``, ``printed +2.7`` -> ``excluded`` (the effect is smaller), ``exceeded``, ``not excluded``."""
+        stated = {"claimed": self.claimed, "printed": self.printed}
+        return {f"{what} {x:+.3g}": self._answer(x) for what, x in stated.items() if x is not None}
+
+    def _answer(self, stated: float) -> str:
+        if self.interval.high < stated:
             return "excluded"
-        return "exceeded" if self.interval.low > max(stated) else "not excluded"
+        return "exceeded" if self.interval.low > stated else "not excluded"
 
     @property
     def text(self) -> str:
-        """``printed +2.70 excluded: -0.10 [-0.30, +0.10] points, negligible``."""
-        stated = [
-            f"{what} {x:+.3g}" for what, x in (("claimed", self.claimed), ("printed", self.printed)) if x is not None
+        """``claimed +2 not excluded, printed +2.70 excluded: +2.30 [+1.90, +2.60] points``."""
+        said = [
+            f"{' and '.join(what for what, own in self.answers.items() if own == answer)} {answer}"
+            for answer in dict.fromkeys(self.answers.values())
         ]
-        start = f"{' and '.join(stated)} {self.answer}: " if stated else ""
+        start = f"{', '.join(said)}: " if said else ""
         seen = f"{in_figures(self.interval)} {self.unit}".strip()
         return f"{start}{seen}{', negligible' if self.negligible else ''}"
 
@@ -161,7 +163,7 @@ def _looked_at(claim: Claim, predicate: AnyPredicate, profile: str, store: Store
     found = None
     for n, level in protocol.levels().items():
         look = _judged(claim, predicate, profile, store.at(protocol.SEEDS[:n]), level, n)
-        if look.verdict == "not-run":
+        if look.verdict == "not-run" and not look.omitted:  # the runs are not there
             break
         found = look
         if look.verdict in ("reproduced", "contradicted"):
@@ -181,6 +183,8 @@ def _judged(
     evidence = Evidence(predicate, profile, store, needed)
     try:
         node = tree(predicate, evidence)
+    except NothingLeft as error:
+        return replace(_not_run(claim, profile, str(error), evidence), omitted=tuple(sorted(evidence.omitted)))
     except Missing as error:
         return _not_run(claim, profile, str(error), evidence)
     if node is None:
@@ -209,7 +213,8 @@ def _not_run(claim: Claim, profile: str, text: str, evidence: Evidence | None = 
 def _decided(
     claim: Claim, predicate: AnyPredicate, profile: str, evidence: Evidence, node: Node, level: float
 ) -> Verdict:
-    contrast = mean_contrast(node) if len(evidence.units) == 1 else None
+    band = isinstance(predicate, Value) and None not in (predicate.above, predicate.below)  # its two sides cancel
+    contrast = mean_contrast(node) if len(evidence.units) == 1 and not band else None
     name, interval, leaf = verdict(node, level, contrast)
     leaves = list(node.leaves())
     unit = evidence.unit
@@ -222,7 +227,7 @@ def _decided(
         verdict=name,
         profile=profile,
         says=predicate.says,
-        text=_text(leaf, interval, len(leaves), predicate.margin, unit),
+        text=_text(leaf, interval, leaves, predicate.margin, unit),
         margin=predicate.margin,
         limit=leaf.margin,
         unit=unit,
@@ -252,10 +257,15 @@ def _provisional(predicate: AnyPredicate, evidence: Evidence, name: str, n: int)
         reasons.append(f"first look: {n} of {last} seeds")
     if evidence.unit == "points" and not isinstance(predicate, Cost) and evidence.keys <= evidence.store.by_key.keys():
         rises = evidence.rises()
-        if not protocol.flat(rises, protocol.smallest("/".join(predicate.table.split("/")[:2]))):
+        if not protocol.flat(rises, _smallest(predicate)):
             rounds = " and ".join(map(str, evidence.rounds()))
             reasons.append(f"{NOT_FLAT} at round {rounds}")
     return tuple(reasons)
+
+
+def _smallest(predicate: AnyPredicate) -> float:
+    """The smallest effect of interest of the claim's tables, the smallest one where they differ."""
+    return min(protocol.smallest("/".join(name.split("/")[:2])) for name in (predicate.table, *predicate.also))
 
 
 def _setting(evidence: Evidence, n: int, provisional: Sequence[str]) -> str:
@@ -268,7 +278,7 @@ def _size(predicate: AnyPredicate, evidence: Evidence, node: Node, level: float)
     """The size of a single comparison or of a mean contrast; None for any other claim."""
     if not isinstance(node, Comparison) or any(map(math.isinf, node.widening)):
         return None
-    smallest = protocol.smallest("/".join(predicate.table.split("/")[:2])) if evidence.unit == "points" else None
+    smallest = _smallest(predicate) if evidence.unit == "points" else None
     return Size(node.interval(level), node.printed, node.margin or None, smallest, evidence.unit)
 
 
@@ -278,11 +288,12 @@ def in_figures(interval: Interval) -> str:
     return f"{interval.mean:+.3g} [{low}, {high}]"
 
 
-def _text(leaf: Comparison, interval: Interval, comparisons: int, margin: float, unit: str) -> str:
+def _text(leaf: Comparison, interval: Interval, leaves: Sequence[Comparison], margin: float, unit: str) -> str:
+    comparisons = len(leaves)
     numbers = f"{in_figures(interval)} {unit}".strip()
     ruled_out = ", which the interval rules out" if leaf.margin > 0 and interval.high < leaf.margin else ""
     against = f", margin {margin:g}{ruled_out}" if leaf.margin > 0 else f", within {margin:g}" if margin else ""
-    among = f", decisive of {comparisons} comparisons" if comparisons > 1 else ""
+    among = f", decisive of {comparisons} comparisons" if comparisons > 1 and leaf in leaves else ""  # else their mean
     return f"{leaf.label}: {numbers} ({level_text(interval, comparisons)}, n={interval.n}{against}{among})"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 from pydantic import ConfigDict, ValidationError
@@ -53,7 +54,7 @@ class Finding:
     in docs/figures or, drawn from the numbers, docs/findings.
     facts: numbers below the meaning, from stored evidence. numbers: the same from the stored runs, name -> cell of a
     table, whose paired difference to the row that it is held against is shown with its 95 % interval; with ``#norm``,
-    the norm of the perturbation over its radius.
+    the norm of the perturbation over its radius, with the least and the greatest of the seeds.
     """
 
     title: str
@@ -152,7 +153,8 @@ def text_of(cell: str, root: Path = experiments.ROOT) -> str:
     entry, comparison = _compared(cell.removesuffix(NORM), root)
     if cell.endswith(NORM):
         runs = table_results.by_seed(entry)
-        return f"{variants.perturbation(runs, sorted(runs))['norm']:.0f}"
+        norms = [norm for seed in runs if (norm := variants.perturbation(runs, [seed])["norm"]) is not None]
+        return f"{mean(norms):.0f} ({min(norms):.0f} to {max(norms):.0f} over {len(norms)} seeds)"
     difference = comparison.difference
     if difference.n == 1:
         return f"{difference.mean:+.1f} (n=1)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -90,14 +91,14 @@ class Store:
         except UserError as error:
             raise Missing(str(error)) from None
 
-    def rise(self, key: str) -> tuple[str, float | None]:
-        """A run's settings without the seed, and what its accuracy still gained at the end."""
+    def rise(self, key: str, model: str) -> tuple[str, float | None]:
+        """A run's settings without the seed, and what the accuracy of its evaluated model still gained at the end."""
 
         def make() -> tuple[str, float | None]:
             run = self.by_key[key]
-            return identity(run.config(), without=("seed", "probes")), protocol.rise(*curve(run, "server"))
+            return identity(run.config(), without=("seed", "probes")), protocol.rise(*curve(run, model))
 
-        return self.once(("rise", key), make)
+        return self.once(("rise", key, model), make)
 
     def accuracies(self, cell: Cell) -> list[float]:
         """Final accuracy in per cent of the cell's runs, 0 for one that diverged."""
@@ -271,6 +272,11 @@ def reader(measure: str) -> tuple[Reader, str]:
     return MEASURES[measure]
 
 
+def _evaluated(measure: str, model: str) -> tuple[str, ...]:
+    """The evaluated models whose accuracies a measure of a cell is read off; model: the cell's own."""
+    return {"train": ("train",), "gap": ("train", model)}.get(measure, (model,))
+
+
 def _count(seeds: int) -> str:
     return {1: "one", 2: "two"}.get(seeds, str(seeds))
 
@@ -289,7 +295,8 @@ def _too_few(cell: Cell, needed: int) -> str:
 class Evidence(Numbers):
     """The cells of one predicate: looks them up by labels and remembers which were used and which lack runs.
 
-    cells: every number's id.  keys: runs used.  names: ids of lines as their labels.
+    cells: every number's id.  keys: runs used.  curves: (run, evaluated model) of every accuracy that a number is read
+    off.  names: ids of lines as their labels.
     unit: of the numbers.  units: all of them, each quantity apart.
     notes: what the profile changes, of every table looked at.  needed: seeds that every number has to have.
     """
@@ -299,6 +306,7 @@ class Evidence(Numbers):
     needed: int = FEWEST_SEEDS
     cells: dict[str, Cell | None] = field(default_factory=dict)
     keys: set[str] = field(default_factory=set)
+    curves: set[tuple[str, str]] = field(default_factory=set)
     names: dict[str, str] = field(default_factory=dict)
     unit: str = ""
     units: set[str] = field(default_factory=set)
@@ -342,7 +350,9 @@ class Evidence(Numbers):
         return self._checked(cell, self.store.spent(cell, cell.target))
 
     def _checked(self, cell: Cell, found: Mapping[int, Any]) -> Mapping[int, Any]:
-        self.keys |= {run.key for runs in self.store.runs(cell).values() for run in runs}
+        keys = {run.key for runs in self.store.runs(cell).values() for run in runs}
+        self.keys |= keys
+        self.curves |= set(itertools.product(keys, _evaluated(self.predicate.measure, cell.metric.model)))
         if len(found) < self.needed:
             if len(cell.seeds) < self.needed and not cell.not_run:
                 raise Missing(_too_few(cell, self.needed))
@@ -369,15 +379,20 @@ class Evidence(Numbers):
         name = f"{panel.id}/{label}/{at}"
         self.cells[name] = None
         line = next((line for line in self.store.lines(panel) if line["label"] == label), None)
-        if line is None or len(line["seeds"]) < self.needed:
-            self.missing[name] = panel.not_run or f"{len(line['seeds']) if line else 0} seeds finished or measured"
+        if line is None:
+            self.missing[name] = panel.not_run or "0 seeds finished or measured"
             return {}
         chosen = at_point(line, at)
         if chosen is None:
             self.missing[name] = f"no runs at {at}"
             return {}
+        found = {s: float(v) for s, v in zip(line["seeds"], chosen, strict=True) if math.isfinite(v)}
+        if len(found) < self.needed:
+            self.missing[name] = panel.not_run or f"{len(found)} seeds finished or measured"
+            return {}
         self.keys |= set(line["keys"])
-        return {s: float(v) for s, v in zip(line["seeds"], chosen, strict=True) if math.isfinite(v)}
+        self.curves |= {(key, panel.panel.y.partition(".")[0]) for key in line["keys"]}
+        return found
 
     def _panel(self, label: str) -> Any:
         """The declared panel, or the first one of the figure, that draws the line."""
@@ -434,11 +449,11 @@ class Evidence(Numbers):
         return protocol.collapsed(ends, classes_of(panel.series[0].configs[0].dataset))
 
     def rises(self) -> dict[str, list[float | None]]:
-        """Settings without the seed -> the rise of every run used, in points of test accuracy."""
+        """Settings without the seed, and evaluated model -> the rise in points of every curve used."""
         found: dict[str, list[float | None]] = {}
-        for key in sorted(self.keys):
-            settings, rise = self.store.rise(key)
-            found.setdefault(settings, []).append(rise)
+        for key, model in sorted(self.curves):
+            settings, rise = self.store.rise(key, model)
+            found.setdefault(f"{settings}, {model}", []).append(rise)
         return found
 
     def rounds(self) -> list[int]:

@@ -2,7 +2,8 @@
 
 The best value has the highest mean, over the tuning seeds, of the validation accuracy of the last ten evaluated rounds.
 Values within 0.05 points of it are tied: then the grid's nearest to the printed one is taken if it is among them, else
-the smallest. A best value at an edge of its grid asks for the next one beyond it, half a decade away.
+the smallest. A best value at an edge of its grid asks for the next one beyond it, half a decade away, whichever of the
+tied ones is chosen.
 
     python -m artifact.verdicts.tuning horizon/tuning --out STORE
 """
@@ -54,8 +55,9 @@ def choose(label: str, values: Mapping[float, float], printed: float | None = No
     nearest = min(values, key=lambda value: abs(np.log(value / printed))) if printed else None
     value = nearest if nearest in tied else tied[0]
     low, high = min(values), max(values)
-    step = {low: -0.5, high: 0.5}.get(value)  # on the grid of half decades, of which 0.0316 is a rounded value
-    beyond = None if step is None else 10 ** (round(2 * np.log10(value)) / 2 + step)
+    top = max(values, key=values.__getitem__)  # by itself: a tie does not decide whether the grid is wide enough
+    step = {low: -0.5, high: 0.5}.get(top)  # on the grid of half decades, of which 0.0316 is a rounded value
+    beyond = None if step is None else 10 ** (round(2 * np.log10(top)) / 2 + step)
     return Choice(label, values, value, None if beyond is None else float(f"{beyond:.3g}"))
 
 

@@ -371,6 +371,42 @@ def test_no_two_settings_have_one_name(content):
     assert len(names) == len(set(names)) > 20
 
 
+def test_all_test_images_are_one_setting_whether_counted_or_not(content):
+    """Two tables of Fashion-MNIST name the 10,000 test images as 10000 and as all; what differs is the schedule."""
+    found = settings.collect(Numbers(content))
+    assert not [s.name for s in found if "test size" in s.name or "None" in s.name or "None" in " ".join(s.lines)]
+    several = [
+        s for s in found if {"table-horizon-man.html", "table-horizon-qu2022.html"} <= {t.link for t in s.tables}
+    ]
+    assert len(several) == 2
+    for setting in several:
+        assert {"SCAFFOLD", "FedAvg+MAN"} <= setting.lines.keys()
+        usual, other = setting.lines["FedAvg"], setting.lines["FedAvg (lr decay 0.9975)"]
+        assert (usual.tables, other.tables) == (["table-horizon-qu2022.html"], ["table-horizon-man.html"])
+        assert setting.forms_of("FedAvg+MAN", "FedAvg") == ("FedAvg+MAN", "FedAvg (lr decay 0.9975)")
+
+
+def test_a_method_that_two_tables_train_alike_has_the_seeds_of_both(content):
+    (iid,) = (
+        s
+        for s in settings.collect(Numbers(content))
+        if {"table-horizon-iid.html", "table-horizon-qu2022.html"} <= {t.link for t in s.tables}
+    )
+    assert len(iid.lines["FedAvg"].tables) == 2 and len(iid.lines["FedAvg"].ends) > len(iid.lines["SCAFFOLD"].ends)
+
+
+def test_the_pages_of_pairs_and_budgets_name_what_writes_their_numbers(site):
+    for name in ("pairs.html", "choose.html"):
+        text = text_of(site, name)
+        assert "python -m artifact report --profile laptop writes static/settings.js , which holds" in text
+    assert (site / "static" / "settings.js").is_file()
+    pairs, choose = text_of(site, "pairs.html"), text_of(site, "choose.html")
+    assert "settings of one group are alike, so that the interval can be much too narrow" in pairs
+    assert "The front page's plot is of one table" in pairs and "does not learn in a setting is left out" in pairs
+    assert "set for all rounds: a stop before them is no schedule of its own" in choose
+    assert re.search(r"n=6 to 10 ", choose)
+
+
 def test_settings_of_one_name_say_what_differs():
     place = {name: i for i, name in enumerate(settings.ALIKE)}
     one, other = (["same"] * len(place) for _ in range(2))
@@ -381,6 +417,9 @@ def test_settings_of_one_name_say_what_differs():
         "MNIST (CNN, weight decay same)",
         "MNIST (CNN, weight decay 0.001)",
     ]
+    other[place["weight_decay"]] = None
+    unset = settings._told_apart({tuple(p): settings.Setting("MNIST (CNN)", "IID", "all", "", 1) for p in (one, other)})
+    assert unset[1].data == "MNIST (CNN, weight decay unset)"
 
 
 def test_forms_of_one_method_are_no_methods_to_choose_among(content):
@@ -507,4 +546,4 @@ def test_no_page_speaks_of_a_machine_that_its_reader_does_not_have(site):
 def test_columns_that_were_not_run_are_told_apart(site, name):
     """Names of columns hold commas, so that a list of them has semicolons."""
     page = text_of(site, name)
-    assert re.search(r"Not run, in whole or in part \([^)]*\): CIFAR-10, 10% of 100, \S+; CIFAR-10, 10% of 100", page)
+    assert re.search(r"Not run, in whole or in part \([^)]*\): CIFAR-100, 10% of 100, \S+; CIFAR-100, 10% of 100", page)

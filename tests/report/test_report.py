@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -42,7 +43,7 @@ from artifact.report.command import report_command
 from artifact.report.content import ROOT, Content, Record
 from artifact.report.mathematics import Converter, mathml, mended, typeset
 from artifact.report.pages import figures, front, papers, reference
-from artifact.report.pages.choose import _matrix, _row, direction
+from artifact.report.pages.choose import _budgets, _decided, _matrix, _row, direction
 from artifact.report.pages.papers import statement_parts
 from artifact.report.pictures import Pictures
 from artifact.report.site import Page, Site
@@ -714,10 +715,10 @@ def setting(**lines: settings.Line) -> settings.Setting:
 def test_a_pooled_difference_counts_every_setting_once_and_none_with_one_seed():
     a, b = line({0: 3.0, 1: 5.0}), line({0: 1.0, 1: 3.0})
     two, four, lone = setting(A=a, B=b), setting(A=line({0: 5.0, 1: 7.0}), B=b), setting(A=line({0: 90.0}), B=b)
-    one = settings.pairs([two, four, lone])["A", "B"]
+    one = settings.pairs([two, four, lone])["A", "B"].pooled
     assert (one.mean, one.n) == (3.0, 2) and one.low < 3.0 < one.high
-    assert settings.pairs([two, four])["B", "A"].mean == -3.0
-    assert settings.pairs([two])["A", "B"].n == 1, "one setting, however many seeds"
+    assert settings.pairs([two, four])["B", "A"].pooled.mean == -3.0
+    assert settings.pairs([two])["A", "B"].pooled.n == 1, "one setting, however many seeds"
     assert settings.difference(lone, "A", "B").n == 1 and ("A", "B") not in settings.pairs([lone])
 
 
@@ -733,6 +734,61 @@ def test_a_pair_has_an_interval_from_three_settings_on(content):
         ("B", 3): True,
         ("C", 3): True,
     }
+
+
+def in_groups(**means: float) -> list[settings.Setting]:
+    """Three settings of every group, in which A minus B has about this mean."""
+    b = line({0: 10.0, 1: 10.0})
+    found = []
+    for group, mean in means.items():
+        for off in (-0.01, 0.0, 0.01):
+            found.append(replace(setting(A=line({0: 10 + mean + off, 1: 10 + mean + off}), B=b), group=group))
+    return found
+
+
+def test_every_data_network_and_rounds_has_a_mean_and_a_pooled_number_over_both_signs_no_star(content):
+    alike, mixed = in_groups(small=-2.0, large=-2.5), in_groups(small=-8.0, large=0.2)
+    one = settings.pair(mixed, "A", "B")
+    assert {group: (round(i.mean, 6), i.n) for group, i in one.groups.items()} == {
+        "small": (-8.0, 3),
+        "large": (0.2, 3),
+    }
+    assert all(i.excludes(0) for i in one.groups.values()) and one.mixed and not one.starred
+    assert settings.pair(alike, "A", "B").starred and not settings.pair(alike, "A", "B").mixed
+    strong = in_groups(small=-8.0, other=-8.1, third=-8.2, large=0.2)
+    assert settings.pair(strong, "A", "B").pooled.excludes(0) and not settings.pair(strong, "A", "B").starred
+    site = Site(content, Path())
+    for found, starred in ((alike, True), (strong, False)):
+        page = site.render(Page("pairs.html", "pairs.html", {"title": ""} | _matrix(found)))
+        cells = re.findall(r'<a class="cell".*?</a>', page)
+        assert cells and all(("*" in cell) == starred and ("mixed" in cell) != starred for cell in cells)
+
+
+def test_a_setting_in_which_a_method_does_not_learn_is_left_out_of_its_pairs(content):
+    a, b = line({0: 3.0, 1: 5.0}), line({0: 1.0, 1: 3.0})
+    fallen = replace(setting(A=line({0: 90.0, 1: 92.0}), B=b), collapsed=("B",))
+    assert settings.pair([setting(A=a, B=b), fallen], "A", "B").pooled.mean == 2.0
+    assert settings.pair([fallen], "A", "B") is None and settings.difference(fallen, "A", "B").n == 2
+    found = {label for one in settings.collect(Site(content, Path()).numbers) for label in one.collapsed}
+    assert {"MimeLite", "FedSpeed", "FedSpeed+MAN"} <= found and not {"FedAvg", "FedSAM"} & found
+
+
+def test_a_pair_takes_the_forms_that_one_table_trained():
+    """The other table's FedAvg has another schedule; a form that does not learn is not taken."""
+    usual, own = (replace(line({0: end, 1: end}), tables=[table]) for end, table in ((4.0, "one"), (5.0, "two")))
+    other = replace(line({0: 7.0, 1: 7.0}), tables=["two"])
+    both = setting(FedAvg=usual, MAN=other)
+    both.lines["FedAvg (lr decay 0.9)"] = own
+    both.forms = {"FedAvg": ["FedAvg", "FedAvg (lr decay 0.9)"]}
+    assert both.forms_of("MAN", "FedAvg") == ("MAN", "FedAvg (lr decay 0.9)")
+    assert settings.difference(both, "MAN", "FedAvg").mean == 2.0
+    assert both.forms_of("FedAvg", "FedAvg (lr decay 0.9)") == ("FedAvg", "FedAvg (lr decay 0.9)")
+    assert replace(both, collapsed=("FedAvg (lr decay 0.9)",)).forms_of("MAN", "FedAvg") == ("MAN", "FedAvg")
+
+
+def test_a_setting_says_from_how_many_seeds_to_how_many():
+    few, many = line({0: 1.0, 1: 2.0}), line({0: 1.0, 1: 2.0, 2: 3.0})
+    assert (_budgets(setting(A=few, B=many))["n"], _budgets(setting(A=few, B=few))["n"]) == ("2 to 3", "2")
 
 
 def rising(above: float, passes: float) -> settings.Line:
@@ -811,6 +867,31 @@ def test_the_overview_shows_the_interval_that_decided_beside_a_size_that_is_anot
     decided = f"{found['decided_by']} ({among}): {own['mean']:+.3g} ["
     assert decided in row and f"{100 * own['level']:.4g} %" in row
     assert f"{size['mean']:+.3g} [" in row
+
+
+def test_the_mean_that_decides_is_none_of_the_comparisons():
+    """It is the mean over all of them, at half the error rate; beside it stands the same mean at the whole one."""
+    at = {"mean": -0.5, "low": -0.9, "high": -0.1, "n": 3, "level": 0.975}
+    found = {
+        "interval": at,
+        "size": {"interval": at | {"level": 0.95}},
+        "comparisons": [{"label": "a"}, {"label": "b"}],
+    }
+    assert _decided(found | {"decided_by": "mean of 2 comparisons"}).startswith("mean of 2 comparisons: -0.5 [")
+    assert _decided(found | {"decided_by": "a"}).startswith("a (1 of 2 comparisons): -0.5 [")
+
+
+def test_the_overview_says_when_the_mean_decides(content, site):
+    text = (site / "training.html").read_text(encoding="utf-8")
+    judged = [r.experiment for r in content.records.values() if r.in_training and r.experiment["interval"] is not None]
+    means = [one for one in judged if one["decided_by"] not in {row["label"] for row in one["comparisons"]}]
+    assert len(means) > 10
+    assert (
+        "of the weakest comparison, or of the mean where that decides" in text
+        and "the mean does not decide" not in text
+    )
+    assert "stands in both columns" in text and not re.search(r"mean of \d+ comparisons \(1 of", text)
+    assert "python -m artifact verdicts --profile laptop --json" in text
 
 
 def test_every_card_says_in_words_what_was_found(content):

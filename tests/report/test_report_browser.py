@@ -318,7 +318,52 @@ def test_the_form_answers_what_the_table_of_budgets_says(visit, site):
     assert re.search(r"No method plays.* costs at least 50 passes \(\w+\) and 20 models", page.inner_text("#answer"))
     page.fill("input[name=passes]", "50")
     assert page.inner_text("#answer strong") != "", "the smallest budget has an answer"
+    page.fill("input[name=passes]", "")
+    page.fill("input[name=fedavg]", "60")
+    assert page.inner_text("#answer strong") == best[2][0] and "fedavg=60" in page.url, "120 models"
     assert page.problems == []
+
+
+@needs_browser
+def test_a_budget_says_of_curves_what_was_tested_and_the_chart_ends_at_it(visit):
+    page = visit("choose.html")
+    page.select_option("select[name=split]", "Dirichlet-0.6, recycled pools")
+    assert "curves: not flat" in page.inner_text("#answer") and page.locator("#picture .budget").count() == 0
+    page.fill("input[name=models]", "60")
+    assert "curves: not tested at this budget" in page.inner_text("#answer")
+    ends = """[...document.querySelectorAll("#picture g[data-series] > .line:first-of-type")]
+        .map(e => Math.max(...e.getAttribute("d").match(/[0-9.]+ /g).map(Number)))"""
+    limit = float(page.get_attribute("#picture line.budget", "x1"))
+    assert len(page.evaluate(ends)) > 5 and max(page.evaluate(ends)) <= limit + 0.1
+    assert "budget 60" in page.locator("#picture svg.plot").text_content()
+    fashion = page.locator("select[name=data] option", has_text="400 rounds").first.text_content()
+    page.select_option("select[name=data]", fashion)
+    page.fill("input[name=models]", "")
+    assert "curves: flat" in page.inner_text("#answer") and "n=10 seeds" in page.inner_text("#answer")
+    page.fill("input[name=models]", "1e6")
+    assert "curves: flat" in page.inner_text("#answer") and page.locator("#picture .budget").count() == 0
+    page.select_option("select[name=split]", "Dirichlet-0.3")
+    assert "n=6 to 10 seeds" in page.inner_text("#answer") or "n=6 seeds" in page.inner_text("#answer")
+    assert page.problems == []
+
+
+@needs_browser
+def test_a_pair_has_a_mean_for_every_data_network_and_rounds(visit):
+    page = visit("pairs.html?a=FedSMOO&b=FedDyn")
+    said = page.inner_text("#answer").replace("\u2212", "-")
+    groups = re.findall(r"rounds: ([-+][0-9.]+) \[[^]]*\] points \(95 %, over (\d+) settings\)", said)
+    assert len(groups) > 1 and min(float(m) for m, _ in groups) < 0 < max(float(m) for m, _ in groups)
+    pooled, n, rest = re.search(
+        r"pooled: ([-+][0-9.]+) \[[^]]*\] points \(95 %, over (\d+) settings\)(.*)", said
+    ).groups()
+    assert int(n) == sum(int(k) for _, k in groups) and "*" not in rest and "differ in sign" in rest
+    assert float(pooled) == pytest.approx(sum(float(m) * int(k) for m, k in groups) / int(n), abs=0.01)
+    page = visit("pairs.html?a=MimeLite&b=FedAvg")
+    left = page.locator("#ranking tr", has_text="left out: MimeLite does not learn")
+    assert left.count() == 2 and re.search(r"over 4 settings\)", page.inner_text("#answer"))
+    page = visit("pairs.html?a=FedAvg%2BMAN&b=FedAvg")
+    row = page.locator("#ranking tr", has_text="here FedAvg+MAN minus FedAvg (lr decay 0.9975)")
+    assert row.count() == 2 and page.problems == []
 
 
 @needs_browser
@@ -340,8 +385,8 @@ def test_a_pair_has_the_number_of_the_matrix(visit):
     cut = "t => t.getBBox().x < t.ownerSVGElement.viewBox.baseVal.x"
     assert not page.evaluate(f"[...document.querySelectorAll('svg.small.one text')].some({cut})")
     cell = page.locator("#matrix ~ .scroll a[href='pairs.html?a=FedSMOO&b=FedDyn']").inner_text()
-    shown = page.inner_text("#answer strong").replace("\u2212", "-")
-    assert f"{float(shown.split(': ')[1].split(' ')[0]):+.1f}" == re.search(r"settings\s*([-+0-9.]+)", cell)[1]
+    shown = re.search(r"pooled: (\S+)", page.inner_text("#answer"))[1].replace("\u2212", "-")
+    assert f"{float(shown):+.1f}" == re.search(r"settings\s*([-+0-9.]+)", cell)[1]
     setting = page.input_value("select[name=setting]")
     row = page.locator("#ranking tr", has_text=setting).first.locator("td").all_inner_texts()
     drawn = page.locator("#picture svg.plot").first.locator("g[data-series] > text").all_text_contents()

@@ -161,6 +161,31 @@ def test_a_verdict_on_curves_that_are_not_flat_is_provisional(tmp_path, rise, fi
     assert found.provisional == (() if final else ("curves not flat at round 80",))
 
 
+@pytest.mark.parametrize(("measure", "final"), [("metric", True), ("train", False), ("gap", False)])
+def test_the_accuracy_that_a_claim_is_about_has_to_be_flat(tmp_path, measure, final):
+    """Training accuracy rises by 0.8 points over the last quarter, test accuracy by nothing."""
+    for label in ("FedAvg", "FedSAM"):
+        for config in experiments.select("qu2022/new", "laptop", label, "X")[0].configs:
+            level = LEVELS[label] + 0.1 * np.random.default_rng([config.seed, len(label)]).normal()
+            lines = zip(flat_curve(level), flat_curve(level + 10 * (label == "FedSAM"), rise=0.8), strict=True)
+            stored_run(tmp_path / "runs", config, [test | {"train": train["server"]} for test, train in lines])
+    found = verdict(Store(tmp_path / "runs"), judged={"measure": measure})
+    assert (found.verdict, found.says) == ("reproduced", "new")
+    assert found.provisional == (() if final else ("curves not flat at round 80",))
+
+
+def test_a_point_of_a_sweep_that_is_no_number_is_no_seed(tmp_path):
+    (panel,) = Store(tmp_path).panels("qu2022/fig1/a", "laptop")
+    for series in panel.series:
+        for config in series.configs:
+            value = np.nan if (config.seed, series.x) == (10, 0.1) else 60 + 10 * series.x
+            stored_run(tmp_path / "runs", config, flat_curve(value, rounds=40))
+    wanted = {"type": "value", "says": "new", "table": "qu2022/fig1/a", "within": ["FedAvg"], "labels": ["0.1"]}
+    judged = predicates.parse(wanted | {"along": "columns", "above": 50.0}, "planted")
+    store = Store(tmp_path / "runs")
+    assert decide(replace(claim(), judged=judged), "laptop", store).says != "new"
+
+
 # ---- collapsed methods -----------------------------------------------------------------------------------------------
 
 
@@ -173,6 +198,22 @@ def test_a_collapsed_method_is_named_and_left_out(tmp_path):
     found = decide(replace(claim(), judged=predicates.parse(entry, "planted")), "laptop", store)
     assert [one["label"] for one in found.comparisons] == ["FedSAM better than FedAvg"]
     assert found.omitted == ("MimeLite",)
+
+
+def test_where_all_methods_of_the_protocols_runs_collapse_no_old_seed_decides(tmp_path):
+    plant(tmp_path / "runs", "old", range(3))
+    fallen = LEVELS | {"FedSAM": 10.0}
+    six = plant(tmp_path / "runs", "new", range(10, 16), fallen)
+    assert (verdict(six, judged={}).verdict, verdict(six, judged={}).says) == ("not-run", "new")
+    found = verdict(plant(tmp_path / "runs", "new", range(16, 20), fallen), judged={})
+    assert (found.verdict, found.says, found.omitted) == ("not-run", "new", ("FedSAM",))
+
+
+def test_two_of_three_cannot_hold_where_one_is_left(tmp_path):
+    store = plant(tmp_path / "runs", "new", range(10, 20))
+    pairs = [["FedSAM", "FedAvg"], ["MimeLite", "FedAvg"], ["FedCM", "MimeLite"]]
+    found = verdict(store, judged={"pairs": pairs, "at_least": 2})
+    assert found.verdict == "not-run" and found.text == "only 1 of 2 is left to compare: MimeLite did not learn"
 
 
 def test_where_nothing_is_left_nothing_is_judged(tmp_path):
@@ -190,7 +231,7 @@ def test_the_size_is_that_of_the_mean_contrast_beside_the_printed_one(tmp_path):
     found = verdict(store, judged={"pairs": [["FedSAM", "FedAvg"], ["FedSAM", "FedCM"]]})
     assert found.size.printed == pytest.approx((83.06 - 81.87 + 83.06 - 83.30) / 2)
     assert found.size.interval.mean == pytest.approx(1.5, abs=0.4)
-    assert found.size.answer == "exceeded" and not found.size.negligible
+    assert set(found.size.answers.values()) == {"exceeded"} and not found.size.negligible
     single = verdict(store, judged={})
     assert single.size.printed == pytest.approx(1.19) and single.size.unit == "points"
 
@@ -198,8 +239,18 @@ def test_the_size_is_that_of_the_mean_contrast_beside_the_printed_one(tmp_path):
 def test_a_claimed_size_that_is_excluded_contradicts(tmp_path):
     store = plant(tmp_path / "runs", "new", range(10, 20), {"FedAvg": 60.0, "FedSAM": 60.0, "FedCM": 61.0})
     found = verdict(store, judged={"margin": 8.0, "within": ["Y"]})
-    assert found.verdict == "contradicted" and found.size.answer == "excluded"
+    assert found.verdict == "contradicted" and found.size.answers == {"claimed +8": "excluded"}
     assert found.size.text.startswith("claimed +8 excluded: ") and "rules out" in found.text
+
+
+def test_a_range_has_no_mean_effect_since_its_two_sides_cancel(tmp_path):
+    store = plant(tmp_path / "runs", "new", range(10, 20))
+    entry = {"type": "value", "says": "new", "table": "qu2022/new", "within": ["X"], "labels": ["FedSAM"]}
+    sides = {"above": 50.0, "below": 70.0}
+    found = decide(replace(claim(), judged=predicates.parse(entry | sides, "x")), "laptop", store)
+    assert (found.verdict, found.size, len(found.comparisons)) == ("reproduced", None, 2)
+    above = decide(replace(claim(), judged=predicates.parse(entry | {"above": 50.0}, "x")), "laptop", store)
+    assert above.size is not None
 
 
 def interval(low, high):
@@ -212,10 +263,17 @@ def interval(low, high):
         (-0.3, 0.1, 2.7, "excluded", True),
         (-0.3, 0.6, 0.5, "not excluded", False),
         (3.0, 4.0, 2.7, "exceeded", False),
-        (-3.0, 4.0, None, "", False),
+        (-3.0, 4.0, None, None, False),
     ],
 )
 def test_answers_about_size(low, high, printed, answer, negligible):
     size = Size(interval(low, high), printed, None, 0.5, "points")
-    assert (size.answer, size.negligible) == (answer, negligible)
+    assert (list(size.answers.values()), size.negligible) == ([answer] if answer else [], negligible)
     assert ("negligible" in size.text) is negligible
+
+
+def test_a_printed_size_can_be_excluded_where_the_claimed_one_is_not():
+    size = Size(interval(1.9, 2.6), 2.7, 2.0, 0.5, "points")
+    assert size.text.startswith("claimed +2 not excluded, printed +2.7 excluded: ")
+    both = Size(interval(-0.3, 0.1), 2.7, 2.0, 0.5, "points")
+    assert both.text.startswith("claimed +2 and printed +2.7 excluded: ")

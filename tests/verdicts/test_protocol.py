@@ -13,6 +13,7 @@ from artifact.papers import experiments, needed_runs
 from artifact.papers.figures import series
 from artifact.papers.hypotheses import ALPHA, Comparison, every, verdict
 from artifact.verdicts import ledger, protocol
+from artifact.verdicts.lookup import open_store
 
 JUDGED = ledger.judged()
 
@@ -97,6 +98,15 @@ def trained_for(name: str) -> set[str]:
 )
 def test_what_reads_the_runs_of_another_table_trains_none_of_its_own(name, whole):
     assert trained_for(name) and trained_for(name) <= trained_for(whole)
+
+
+@pytest.mark.parametrize("name", ["horizon/fashion-mnist", "horizon/man", "horizon/qu2022", "horizon/iid"])
+def test_a_column_of_the_store_has_six_or_ten_seeds_in_every_row(name):
+    store = open_store("laptop")
+    seeds: dict[str, set[int]] = {}
+    for cell in experiments.cells(experiments.find(name)[1], "laptop"):
+        seeds.setdefault(cell.column.id, set()).add(len(store.runs(cell)))
+    assert all(found in ({6}, {10}) for found in seeds.values()), seeds
 
 
 def test_the_page_has_the_verdicts_that_the_ledger_expects():

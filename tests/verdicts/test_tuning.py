@@ -31,6 +31,14 @@ def test_an_edge_asks_for_half_a_decade_more(best, beyond):
     assert (found.value, found.beyond) == (best, beyond)
 
 
+def test_the_best_value_and_not_the_tied_one_that_is_chosen_says_whether_the_grid_is_wide_enough():
+    """FedSAM+MAN: the rate 0.1 is printed and tied with 0.0316, the best, at the edge."""
+    found = choose("FedSAM+MAN", {0.0316: 86.62, 0.1: 86.58, 0.3162: 78.92}, printed=0.1)
+    assert (found.value, found.beyond) == (0.1, 0.01)
+    inside = choose("FedGAMMA", {0.01: 85.83, 0.0316: 85.85, 0.1: 85.59})
+    assert (inside.value, inside.beyond) == (0.01, None)
+
+
 def test_two_values_are_no_grid():
     with pytest.raises(UserError):
         choose("A", {0.1: 1.0, 0.2: 2.0})

@@ -79,10 +79,11 @@ def direction(found: Any) -> str:
 
 def _decided(found: Any) -> str:
     """The comparison that decided with its interval; empty where that is the mean effect, which stands beside it."""
-    interval, several = found["interval"], len(found["comparisons"])
+    interval, labels = found["interval"], [row["label"] for row in found["comparisons"]]
     if interval is None or (found["size"] and found["size"]["interval"] == interval):
         return ""
-    among = f" (1 of {several} comparisons)" if several > 1 else ""
+    one = len(labels) > 1 and found["decided_by"] in labels  # else it is the mean of all
+    among = f" (1 of {len(labels)} comparisons)" if one else ""
     return f"{found['decided_by']}{among}: {_in_figures(interval)}"
 
 
@@ -121,11 +122,13 @@ def _as_data(settings: list[Setting]) -> dict[str, Any]:
     """
     labels = dict.fromkeys(label for setting in settings for label in setting.lines)
     looks = {label: charts.look(label) for label in labels}
+    rarer = {name for setting in settings for forms in setting.forms.values() for name in forms[1:]}
     return {
         "fewest": FEWEST,
         "t": [round(float(special.stdtrit(df, 0.975)), 5) for df in range(1, SEEDS)],
         "looks": {
-            label: {"colour": k.colour, "dash": charts.dash(k), "mark": charts.outline(k.marker), "open": k.open}
+            label: {"colour": k.colour, "dash": charts.dash(k), "mark": charts.outline(k.marker)}
+            | {"open": k.open or label in rarer}
             for label, k in looks.items()
         },
         "settings": [
@@ -133,7 +136,10 @@ def _as_data(settings: list[Setting]) -> dict[str, Any]:
                 "data": one.data,
                 "split": one.split,
                 "share": one.share,
+                "group": one.group,
                 "flat": one.flat,
+                "collapsed": one.collapsed,
+                "forms": {label: names for label, names in one.forms.items() if len(names) > 1},
                 "horizon": one.horizon,
                 "tables": [[at.link, f"{at.paper.title}, {at.table.location or at.table.id}"] for at in one.tables],
                 "lines": {label: vars(line) for label, line in one.lines.items()},
@@ -147,6 +153,7 @@ def _budgets(setting: Setting) -> dict[str, Any]:
     """Who is highest with the same rounds, and with the gradients or the traffic that FedAvg needs for all of them."""
     line = setting.lines.get("FedAvg") or next(iter(setting.lines.values()))
     passes, models = (setting.horizon * rate for rate in (line.passes, line.models))
+    counts = [len(one.ends) for one in setting.lines.values()]
     return {
         "setting": setting,
         "passes": passes,
@@ -154,7 +161,7 @@ def _budgets(setting: Setting) -> dict[str, Any]:
         "rounds": best(setting),
         "gradients": best(setting, passes=passes),
         "traffic": best(setting, models=models),
-        "n": max(len(one.ends) for one in setting.lines.values()),
+        "n": " to ".join(map(str, dict.fromkeys((min(counts), max(counts))))),
     }
 
 

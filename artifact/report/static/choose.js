@@ -28,13 +28,19 @@
   const name = (s) => s.data + ", " + s.split + ", " + s.share;
   // tables of a setting: of some lines, those that show all of them
   const links = (s, of = []) => s.tables.filter(([href]) => of.every((line) => line.tables.includes(href))).map(([href, text]) => '<a href="' + href + '">' + escape(text) + "</a>").join("; ");
+  // the forms of two methods that one table trained; else the usual ones
+  const formsOf = (s, a, b) => {
+    const forms = (label) => s.forms[label] || [label], learns = (label) => !s.collapsed.includes(label);
+    const meet = ([x, y]) => x !== y && learns(x) && learns(y) && s.lines[x].tables.some((one) => s.lines[y].tables.includes(one));
+    return forms(a).flatMap((x) => forms(b).map((y) => [x, y])).find(meet) || [a, b];
+  };
   const table = (label, head, rows) => '<div class="scroll" tabindex="0" role="region" aria-label="' + escape(label) + '"><table><thead><tr>' +
     head.map((h) => '<th scope="col">' + h + "</th>").join("") + "</tr></thead><tbody>" +
     rows.map((row) => "<tr>" + row.map((cell, i) => i ? "<td>" + cell + "</td>" : '<th scope="row">' + cell + "</th>").join("") + "</tr>").join("") +
     "</tbody></table></div>";
 
   // ---- charts: lines with their names at the right end, and differences with intervals
-  const W = 620, H = 320, L = 48, R = 470, T = 10, B = 280;
+  const W = 620, H = 320, L = 48, R = 470, T = 16, B = 280;
   const ticks = (low, high) => {
     const raw = (high - low) / 6 || 1, power = 10 ** Math.floor(Math.log10(raw));
     const step = [1, 2, 2.5, 5, 10].map((k) => k * power).find((s) => s >= raw);
@@ -42,14 +48,15 @@
     for (let v = Math.ceil(low / step) * step; v <= high + 1e-9; v += step) found.push(Number(v.toPrecision(6)));
     return found;
   };
-  const lines = (said, series, axis, height = "test accuracy (%)", zero = false) => {
+  const lines = (said, series, axis, height = "test accuracy (%)", zero = false, budget = null) => {
     const xs = series.flatMap((s) => s.x), ys = series.flatMap((s) => [...s.y, ...(s.low || []), ...(s.high || [])]).concat(zero ? 0 : []);
-    const x1 = Math.max(...xs), y0 = Math.min(...ys), y1 = Math.max(...ys);
+    const x1 = Math.max(...xs, budget), y0 = Math.min(...ys), y1 = Math.max(...ys);
     const X = (v) => L + (R - L) * v / (x1 || 1), Y = (v) => B - (B - T) * (v - y0) / ((y1 - y0) || 1);
     let body = ticks(0, x1).map((v) => '<line class="grid" x1="' + X(v) + '" x2="' + X(v) + '" y1="' + T + '" y2="' + B + '"/><text x="' + X(v) + '" y="' + (B + 15) + '" text-anchor="middle">' + v + "</text>").join("");
     body += ticks(y0, y1).map((v) => '<line class="grid" x1="' + L + '" x2="' + R + '" y1="' + Y(v) + '" y2="' + Y(v) + '"/><text x="' + (L - 5) + '" y="' + (Y(v) + 4) + '" text-anchor="end">' + v + "</text>").join("");
     body += '<text x="' + (L + R) / 2 + '" y="' + (B + 34) + '" text-anchor="middle">' + axis + '</text><text x="11" y="' + (T + B) / 2 + '" text-anchor="middle" transform="rotate(-90 11 ' + (T + B) / 2 + ')">' + height + "</text>";
     if (zero) body += '<line class="axis" x1="' + L + '" x2="' + R + '" y1="' + Y(0) + '" y2="' + Y(0) + '"/>';
+    if (budget !== null) body += '<line class="axis budget" stroke-dasharray="4 3" x1="' + X(budget) + '" x2="' + X(budget) + '" y1="' + T + '" y2="' + B + '"/><text x="' + X(budget) + '" y="' + (T - 2) + '" text-anchor="end">budget ' + budget + "</text>";
     const order = [...series].sort((a, b) => b.y[b.y.length - 1] - a.y[a.y.length - 1]);
     const places = order.map((s) => Y(s.y[s.y.length - 1])); // of the names, 14 apart and within the picture
     places.forEach((_, i) => { if (i) places[i] = Math.max(places[i], places[i - 1] + 14); });
@@ -65,15 +72,19 @@
     });
     const buttons = series.length < 3 ? "" : '<fieldset class="switches"><legend>Highlight</legend>' +
       order.map((s) => '<button type="button" aria-pressed="false" data-pick="' + escape(s.label) + '">' + escape(s.label) + "</button>").join("") + '<button type="button" class="clear" hidden>clear</button></fieldset>';
-    return '<figure class="chart">' + buttons + '<svg class="plot one" viewBox="0 0 ' + W + " " + H + '" role="img" aria-label="' + escape(said) + '">' + body + "</svg></figure>";
+    const width = Math.max(W, R + 40 + 7 * Math.max(...series.map((s) => (s.name || s.label).length + 5))); // what the longest name needs
+    return '<figure class="chart">' + buttons + '<svg class="plot one" viewBox="0 0 ' + width + " " + H + '" role="img" aria-label="' + escape(said) + '">' + body + "</svg></figure>";
   };
   const NOTE = '<p class="where">The number at a line is that of the table above, a mean over several evaluations; the line goes to the last one alone.</p>';
-  const curve = (line, label, over, end = mean(Object.values(line.ends))) => ({
-    label,
-    end,
-    x: line.rounds.map((r) => over === "rounds" ? r : r * line[over]),
-    y: line.rounds.map((_, i) => mean(Object.values(line.curves).map((values) => values[i]))),
-  });
+  const curve = (line, label, over, end = mean(Object.values(line.ends)), upto = Infinity) => {
+    const shown = line.rounds.filter((r) => r <= upto);
+    return {
+      label,
+      end,
+      x: shown.map((r) => over === "rounds" ? r : r * line[over]),
+      y: shown.map((_, i) => mean(Object.values(line.curves).map((values) => values[i]))),
+    };
+  };
   // a minus b in every round, with the 95 % interval over the seeds that both have
   const gap = (a, b, one, other) => {
     const seeds = shared(one.curves, other.curves), at = one.rounds.filter((r) => other.rounds.includes(r));
@@ -87,7 +98,7 @@
     const height = 24 * rows.length + 44;
     let body = '<line class="axis" x1="' + X(0) + '" x2="' + X(0) + '" y1="4" y2="' + (height - 36) + '"/>';
     rows.forEach((r, k) => {
-      const y = 18 + 24 * k, kind = r.i.low > 0 ? "good" : r.i.high < 0 ? "bad" : "plain";
+      const y = 18 + 24 * k, kind = r.mixed ? "plain" : r.i.low > 0 ? "good" : r.i.high < 0 ? "bad" : "plain";
       body += '<text x="290" y="' + (y + 4) + '" text-anchor="end"' + (r.bold ? ' font-weight="700"' : "") + ">" + escape(r.label) + "</text>";
       if (r.i.n > 1) body += '<line class="interval ' + kind + '" x1="' + X(r.i.low) + '" x2="' + X(r.i.high) + '" y1="' + y + '" y2="' + y + '"/>';
       body += r.bold ? '<path class="' + kind + '" d="M' + (X(r.i.mean) - 6) + " " + y + "l6 -6l6 6l-6 6Z" + '"/>' : '<circle class="' + kind + '" cx="' + X(r.i.mean) + '" cy="' + y + '" r="4"/>';
@@ -129,11 +140,13 @@
       const cost = (rate) => Number((s.horizon * s.lines[base][rate]).toFixed(2));
       field.passes.placeholder = "e.g. " + cost("passes") + " passes";
       field.models.placeholder = "e.g. " + cost("models") + " models";
+      field.fedavg.placeholder = "e.g. " + s.horizon + " rounds";
+      field.fedavg.disabled = !s.lines.FedAvg;
       unit.textContent = "An empty field sets no limit. One pass is the gradient of every sample of a client once; one model is all weights sent once. " +
         "Evaluated rounds: " + ranges(s.lines[base].rounds) + ". " + s.horizon + " rounds of " + base + " cost " + cost("passes") + " passes and " + cost("models") + " models.";
       unit.hidden = false;
-      const passes = field.passes.value === "" ? Infinity : Number(field.passes.value);
-      const models = field.models.value === "" ? Infinity : Number(field.models.value);
+      const limit = (one, rate = 1) => one.disabled || one.value === "" ? Infinity : Number(one.value) * rate;
+      const passes = limit(field.passes), models = Math.min(limit(field.models), limit(field.fedavg, s.lines[base].models));
       const found = Object.entries(s.lines).map(([label, line]) => {
         const paid = line.rounds.map((r, i) => [r, i]).filter(([r]) => r * line.passes <= passes && r * line.models <= models);
         const span = line.rounds[line.rounds.length - 1] - line.rounds[Math.max(line.rounds.length - LAST, 0)];
@@ -156,21 +169,24 @@
       const first = found[0];
       found.forEach((f) => { f.apart = f === first ? null : apart(first.values, f.values); });
       const level = found.filter((f) => f.apart && !(f.apart.low > 0)).map((f) => f.label);
-      const plain = (v) => v.toFixed(1);
+      const plain = (v) => v.toFixed(1), whole = found.length === Object.keys(s.lines).length && found.every((f) => f.round === s.horizon);
+      const counts = found.map((f) => f.apart ? f.apart.n : first.i.n), seeds = distinct([Math.min(...counts), Math.max(...counts)]).join(" to ");
       answer.innerHTML = '<p class="lead"><strong>' + escape(first.label) + "</strong> is highest, " + ends(first.i, plain) + " %. " +
         (first.i.n < 2 ? "That is one seed: whether it differs from the others is not tested." : level.length ? "Our runs cannot tell it from " + escape(level.join(", ")) + "." : first.i.n > 1 ? "It stands alone: every other interval lies below." : "") + "</p>" +
-        "<p><strong>How sure:</strong> " + (first.i.n > 1 ? "n=" + first.i.n + " seeds, 95 % intervals paired by seed and not adjusted for " + (found.length - 1) + " comparisons; " : "n=1 seed, so that there is no interval and nothing is tested; ") +
-        (s.flat && passes === Infinity && models === Infinity ? "the curves have ended level." : "the curves still move at this point, so a longer run may change the order.") + " Runs: " + links(s) + ".</p>";
-      ranking.innerHTML = table("Methods within the budget", ["method", "rounds paid for", "evaluated in rounds", "gradients a round", "models a round", "accuracy (%), 95 %", "best minus it, 95 %", "in words"], found.map((f) => [
-        escape(f.label), f.round, ranges(f.used), f.line.passes, Number(f.line.models.toFixed(2)), ends(f.i, plain), f.apart ? ends(f.apart) : "",
+        "<p><strong>How sure:</strong> " + (first.i.n > 1 ? "n=" + seeds + " seeds, 95 % intervals paired by seed and not adjusted for " + (found.length - 1) + " comparisons; " : "n=1 seed, so that there is no interval and nothing is tested; ") +
+        "curves: " + (!whole ? "not tested at this budget" : s.flat ? "flat" : "not flat, so that a longer run may change the order") + "." + " Runs: " + links(s) + ".</p>";
+      ranking.innerHTML = table("Methods within the budget", ["method", "rounds paid for", "evaluated in rounds", "gradients a round", "models a round", "accuracy (%), 95 %", "n", "best minus it, 95 %", "n of both", "in words"], found.map((f) => [
+        escape(f.label), f.round, ranges(f.used), f.line.passes, Number(f.line.models.toFixed(2)), ends(f.i, plain), f.i.n, f.apart ? ends(f.apart) : "", f.apart ? f.apart.n : "",
         f === first ? "highest" : first.i.n < 2 ? "not tested" : level.includes(f.label) ? "not told from the highest" : "lower",
       ]));
       const over = passes < Infinity ? "passes" : models < Infinity ? "models" : "rounds";
       const axis = { rounds: "round", passes: "gradients: passes over its data per active client", models: "traffic: models to and from an active client" }[over];
-      picture.innerHTML = lines("Accuracy against " + axis, found.map((f) => curve(f.line, f.label, over, f.i.mean)), axis) + NOTE;
+      const most = { passes, models, rounds: Infinity }[over], farthest = Math.max(...found.map((f) => s.horizon * f.line[over]));
+      const drawn = found.map((f) => curve(f.line, f.label, over, f.i.mean, f.used[f.used.length - 1]));
+      picture.innerHTML = lines("Accuracy against " + axis, drawn, axis, "test accuracy (%)", false, most < farthest ? most : null) + NOTE;
     };
     choose.addEventListener("input", () => { show(); remember(choose); });
-    for (const key of ["passes", "models"]) field[key].value = asked.get(key) || "";
+    for (const key of ["passes", "models", "fedavg"]) field[key].value = asked.get(key) || "";
     choose.hidden = false;
     show();
   }
@@ -181,31 +197,45 @@
     const field = pair.elements, asked = new URLSearchParams(location.search);
     const show = () => {
       const a = field.a.value, b = field.b.value;
-      const both = settings.filter((s) => s.lines[a] && s.lines[b] && shared(s.lines[a].ends, s.lines[b].ends).length);
+      const both = settings.filter((s) => s.lines[a] && s.lines[b] && shared(...formsOf(s, a, b).map((label) => s.lines[label].ends)).length);
       if (a === b || !both.length) {
         answer.innerHTML = "<p>" + (a === b ? "Choose two different methods." : "No setting has both.") + "</p>";
         ranking.innerHTML = picture.innerHTML = field.setting.innerHTML = "";
         return;
       }
       options(field.setting, both.map(name), field.setting.value || asked.get("setting"));
-      const rows = both.map((s) => ({ s, i: apart(s.lines[a].ends, s.lines[b].ends) }));
-      const counted = rows.filter((r) => r.i.n > 1);
-      const pooled = counted.length ? interval(counted.map((r) => r.i.mean)) : null, enough = counted.length >= fewest;
-      const below = counted.filter((r) => r.i.mean < 0).length;
-      answer.innerHTML = '<p class="lead"><strong>' + escape(a) + " minus " + escape(b) + ": " + (pooled ? (enough ? ends(pooled) : signed(pooled.mean)) + " points</strong> (" + (enough ? "95 %, " : "no interval, ") + "over " + counted.length + " setting" + (counted.length > 1 ? "s" : "") + ")" : "</strong>one seed only, no interval") +
-        "; negative in " + below + " of " + counted.length + '. <a href="#assumptions">What that assumes</a>.</p>';
-      ranking.innerHTML = table(a + " minus " + b, ["setting", escape(a) + " (%)", escape(b) + " (%)", "difference, 95 %", "n", "curves", "table"], rows.map(({ s, i }) => [
-        escape(name(s)), mean(Object.values(s.lines[a].ends)).toFixed(1), mean(Object.values(s.lines[b].ends)).toFixed(1),
-        ends(i), i.n, s.flat ? "flat" : "not flat", links(s, [s.lines[a], s.lines[b]]) || links(s),
+      const rows = both.map((s) => {
+        const own = formsOf(s, a, b), [one, other] = own.map((label) => s.lines[label]);
+        return { s, own, one, other, i: apart(one.ends, other.ends), fallen: own.filter((label) => s.collapsed.includes(label)) };
+      });
+      const why = (r) => r.fallen.length ? "left out: " + r.fallen.join(" and ") + (r.fallen.length > 1 ? " do" : " does") + " not learn" : r.i.n < 2 ? "left out: one seed" : "yes";
+      const counted = rows.filter((r) => !r.fallen.length && r.i.n > 1);
+      const over = (some) => interval(some.map((r) => r.i.mean)), enough = (i) => i.n >= fewest;
+      const groups = distinct(counted.map((r) => r.s.group)).map((group) => ({ group, i: over(counted.filter((r) => r.s.group === group)) }));
+      const told = (i) => (enough(i) ? ends(i) : signed(i.mean)) + " points</strong> (" + (enough(i) ? "95 %, " : "no interval, ") + "over " + i.n + " setting" + (i.n > 1 ? "s" : "") + ")";
+      const pooled = counted.length ? over(counted) : null, below = counted.filter((r) => r.i.mean < 0).length;
+      const mixed = groups.some((g) => g.i.mean < 0) && groups.some((g) => g.i.mean > 0);
+      const star = pooled && enough(pooled) && !mixed && (pooled.low > 0 || pooled.high < 0);
+      answer.innerHTML = '<p class="lead">' + escape(a) + " minus " + escape(b) + (pooled ? "" : ": no setting counts, and the table says why") + "</p>" +
+        "<ul>" + groups.map((g) => "<li>" + escape(g.group) + ": <strong>" + told(g.i) + "</li>").join("") + "</ul>" +
+        (pooled ? "<p>All settings pooled: <strong>" + told(pooled) + (star ? " *" : "") + "; negative in " + below + " of " + counted.length + ". " + (mixed ? "The means above differ in sign: the pooled number describes none of them and has no star. " : "") : "<p>") +
+        '<a href="#assumptions">What that assumes</a>.</p>';
+      ranking.innerHTML = table(a + " minus " + b, ["setting", escape(a) + " (%)", escape(b) + " (%)", "difference, 95 %", "n", "in the mean", "curves", "table"], rows.map((r) => [
+        escape(name(r.s) + (r.own[0] !== a || r.own[1] !== b ? "; here " + r.own.join(" minus ") : "")),
+        mean(Object.values(r.one.ends)).toFixed(1), mean(Object.values(r.other.ends)).toFixed(1),
+        ends(r.i), r.i.n, escape(why(r)), r.s.flat ? "flat" : "not flat", links(r.s, [r.one, r.other]) || links(r.s),
       ]));
-      const s = both.find((one) => name(one) === field.setting.value), over = field.over.value;
-      const drawn = rows.map((r) => ({ label: r.s.data.split(" (")[0] + ", " + r.s.split + ", " + r.s.share.replace(" clients", "") + ", " + r.s.horizon + " r.", i: r.i }));
-      if (enough) drawn.push({ label: "mean of the settings", i: pooled, bold: true });
-      const axis = { rounds: "round", passes: "gradients: passes over its data per active client", models: "traffic: models to and from an active client" }[over];
+      const drawn = distinct(rows.map((r) => r.s.group)).flatMap((group) => [
+        ...rows.filter((r) => r.s.group === group).map((r) => ({ label: r.s.data.split(" (")[0] + ", " + r.s.split + ", " + r.s.share.replace(" clients", "") + ", " + r.s.horizon + " r." + (why(r) === "yes" ? "" : " (left out)"), i: r.i })),
+        ...groups.filter((g) => g.group === group && enough(g.i)).map((g) => ({ label: "mean: " + group, i: g.i, bold: true })),
+      ]);
+      if (pooled && enough(pooled) && groups.length > 1) drawn.push({ label: "mean of the settings", i: pooled, bold: true, mixed });
+      const { s, one, other } = rows.find((r) => name(r.s) === field.setting.value), along = field.over.value;
+      const axis = { rounds: "round", passes: "gradients: passes over its data per active client", models: "traffic: models to and from an active client" }[along];
       picture.innerHTML = forest("Differences of " + a + " and " + b, drawn) +
-        "<p><strong>" + escape(name(s)) + "</strong></p>" + lines(a + " and " + b + " against " + axis, [a, b].map((label) => curve(s.lines[label], label, over)), axis) +
+        "<p><strong>" + escape(name(s)) + "</strong></p>" + lines(a + " and " + b + " against " + axis, [curve(one, a, along), curve(other, b, along)], axis) +
         "<p>" + escape(a) + " minus " + escape(b) + " in the same round, paired by seed, with its 95 % interval:</p>" +
-        lines(a + " minus " + b + " against round", [gap(a, b, s.lines[a], s.lines[b])], "round", "difference in points", true) + NOTE;
+        lines(a + " minus " + b + " against round", [gap(a, b, one, other)], "round", "difference in points", true) + NOTE;
     };
     pair.addEventListener("input", () => { show(); remember(pair); });
     field.a.value = asked.get("a") || "FedSMOO";
