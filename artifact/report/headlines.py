@@ -142,9 +142,9 @@ def said_in_short(content: Content) -> list[tuple[str, str]]:
         ),
         (
             "What gains accuracy",
-            f"Of the {gains()[0].columns} settings of the plot below, FedAvg is beaten by "
-            f"{_where({gain.label: gain.above for gain in gains()})}. It beats "
-            f"{_where({gain.label: gain.below for gain in gains()})} "
+            f"Of the {gains()[0].columns} settings of the plot below, FedAvg loses "
+            f"{_where('to', {gain.label: gain.above / gain.columns for gain in gains()})}. It wins "
+            f"{_where('against', {gain.label: gain.below / gain.columns for gain in gains()})} "
             f"(95 % intervals without zero, uncorrected, n={min(gain.mean.n for gain in gains())}).",
         ),
         (
@@ -155,19 +155,21 @@ def said_in_short(content: Content) -> list[tuple[str, str]]:
         ),
         (
             "Released code",
-            f"FedLESAM's released code perturbs not by one radius but by {released}, in the last probed "
-            f"round ({scale_of(RELEASED)}). Another network has another number; discrepancy LESAM-1 has the formula.",
+            f"FedLESAM's released code perturbs by {released} radii, not by one, in the last probed round "
+            f"({scale_of(RELEASED)}). Another network has another number; discrepancy `LESAM-1` has the formula.",
         ),
         *_estimated(),
     ]
 
 
-def _where(settings: Mapping[str, int]) -> str:
-    """The methods by the number of settings, the most first: ``A and B in 8, C in 5``."""
-    counts = sorted({number for number in settings.values() if number}, reverse=True)
-    groups = [[label for label, number in settings.items() if number == count] for count in counts]
-    named = [" and ".join(filter(None, (", ".join(group[:-1]), group[-1]))) for group in groups]
-    return ", ".join(f"{names} in {count}" for names, count in zip(named, counts, strict=True))
+def _where(side: str, shares: Mapping[str, float]) -> str:
+    """The methods by their share of the settings: ``in all to A and B, in most to C, in some to D``."""
+    groups: dict[str, list[str]] = {"all": [], "most": [], "some": []}
+    for label, share in shares.items():
+        if share:
+            groups["all" if share == 1 else "most" if share > 0.5 else "some"].append(label)
+    named = [(word, ", ".join(group[:-1]), group[-1]) for word, group in groups.items() if group]
+    return ", ".join(f"in {word} {side} {' and '.join(filter(None, names))}" for word, *names in named)
 
 
 @cache

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
-from statistics import mean
 from typing import Any
 
 from pydantic import ConfigDict, ValidationError
@@ -54,7 +53,7 @@ class Finding:
     in docs/figures or, drawn from the numbers, docs/findings.
     facts: numbers below the meaning, from stored evidence. numbers: the same from the stored runs, name -> cell of a
     table, whose paired difference to the row that it is held against is shown with its 95 % interval; with ``#norm``,
-    the norm of the perturbation over its radius, with the least and the greatest of the seeds.
+    the norm of the perturbation over its radius, from the least to the greatest of the seeds.
     """
 
     title: str
@@ -71,7 +70,7 @@ class Finding:
     def measured(self, root: Path = experiments.ROOT) -> list[tuple[str, str]]:
         """(what it is, its value) of every number of the stored runs. Raises UserError where one has no runs."""
         cells = [(cell, _compared(cell.removesuffix(NORM), root)[1].difference.n) for cell in self.numbers.values()]
-        levels = ("" if cell.endswith(NORM) or n == 1 else f" (95 %, n={n})" for cell, n in cells)
+        levels = ("" if n == 1 else f" (n={n})" if cell.endswith(NORM) else f" (95 %, n={n})" for cell, n in cells)
         return [(label_of(c, root), text_of(c, root) + level) for (c, _), level in zip(cells, levels, strict=True)]
 
     def differences(self, root: Path = experiments.ROOT) -> dict[str, Interval]:
@@ -154,7 +153,7 @@ def text_of(cell: str, root: Path = experiments.ROOT) -> str:
     if cell.endswith(NORM):
         runs = table_results.by_seed(entry)
         norms = [norm for seed in runs if (norm := variants.perturbation(runs, [seed])["norm"]) is not None]
-        return f"{mean(norms):.0f} ({min(norms):.0f} to {max(norms):.0f} over {len(norms)} seeds)"
+        return f"{min(norms):.0f} to {max(norms):.0f}"
     difference = comparison.difference
     if difference.n == 1:
         return f"{difference.mean:+.1f} (n=1)"

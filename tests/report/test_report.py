@@ -566,7 +566,7 @@ def test_a_length_over_the_radius_names_its_network(content, site):
     network = "perceptron of width 200 on Fashion-MNIST"
     front = re.sub("<[^>]*>", "", front)
     assert re.search(
-        r"perturbs by \d+ radii, not by one, in .* \(Fashion-MNIST, .*, perceptron of width 200, .*n=3\)", front
+        r"perturbs by \d+ to \d+ radii, not by one, in .* \(Fashion-MNIST, .*, perceptron of width 200, .*n=3\)", front
     )
     labels = [label for f in content.findings for label, _, _ in f.numbers if label.startswith("length of the pert")]
     assert labels and all(label.endswith(network) for label in labels)
