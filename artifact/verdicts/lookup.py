@@ -295,8 +295,8 @@ def _too_few(cell: Cell, needed: int) -> str:
 class Evidence(Numbers):
     """The cells of one predicate: looks them up by labels and remembers which were used and which lack runs.
 
-    cells: every number's id.  keys: runs used.  curves: (run, evaluated model) of every accuracy that a number is read
-    off.  names: ids of lines as their labels.
+    cells: every number's id.  curves: (key of a run, evaluated model) of all that numbers are read off.
+    names: ids of lines as their labels.
     unit: of the numbers.  units: all of them, each quantity apart.
     notes: what the profile changes, of every table looked at.  needed: seeds that every number has to have.
     """
@@ -305,12 +305,16 @@ class Evidence(Numbers):
     store: Store
     needed: int = FEWEST_SEEDS
     cells: dict[str, Cell | None] = field(default_factory=dict)
-    keys: set[str] = field(default_factory=set)
     curves: set[tuple[str, str]] = field(default_factory=set)
     names: dict[str, str] = field(default_factory=dict)
     unit: str = ""
     units: set[str] = field(default_factory=set)
     notes: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def keys(self) -> set[str]:
+        """Runs used."""
+        return {key for key, _ in self.curves}
 
     @property
     def scale(self) -> str:
@@ -350,8 +354,7 @@ class Evidence(Numbers):
         return self._checked(cell, self.store.spent(cell, cell.target))
 
     def _checked(self, cell: Cell, found: Mapping[int, Any]) -> Mapping[int, Any]:
-        keys = {run.key for runs in self.store.runs(cell).values() for run in runs}
-        self.keys |= keys
+        keys = [run.key for runs in self.store.runs(cell).values() for run in runs]
         self.curves |= set(itertools.product(keys, _evaluated(self.predicate.measure, cell.metric.model)))
         if len(found) < self.needed:
             if len(cell.seeds) < self.needed and not cell.not_run:
@@ -390,7 +393,6 @@ class Evidence(Numbers):
         if len(found) < self.needed:
             self.missing[name] = panel.not_run or f"{len(found)} seeds finished or measured"
             return {}
-        self.keys |= set(line["keys"])
         self.curves |= {(key, panel.panel.y.partition(".")[0]) for key in line["keys"]}
         return found
 
