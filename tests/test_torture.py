@@ -15,8 +15,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from tests.torture import __main__ as program  # noqa: E402
 from tests.torture import damage, scenarios  # noqa: E402
-from tests.torture.chamber import Chamber, Ended  # noqa: E402
+from tests.torture.chamber import Chamber, Ended, Violation  # noqa: E402
 
 
 def test_a_scenario_follows_from_its_seed():
@@ -63,6 +64,19 @@ def test_a_process_that_does_not_end_and_what_it_leaves_are_written_down(tmp_pat
     ended = chamber.end(chamber.start(""), "words")
     assert ended.code is None
     assert [violation.rule for violation in chamber.violations] == ["ends in time", "nothing left behind"]
+
+
+@pytest.mark.parametrize(("seconds", "kept"), [(0, [1]), (150, [1]), (200, [0, 1])])
+def test_steps_that_a_rule_does_not_need_are_dropped_while_there_is_time(seconds, kept, monkeypatch):
+    """Step 1 breaks the rule; a replay takes so many seconds, and none begins after 300."""
+    clock = [0.0]
+    monkeypatch.setattr(program.time, "monotonic", lambda: clock[0])
+
+    def tried(steps):
+        clock[0] += seconds
+        return [Violation(0, "ends in time", "")] if 1 in steps else [], [], []
+
+    assert program._shrunk([0, 1, 2], [0, 1, 2], "ends in time", tried) == kept
 
 
 def test_what_store_repair_says_is_done_and_a_pipe_is_not_opened(tmp_path, monkeypatch):

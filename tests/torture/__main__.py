@@ -33,8 +33,10 @@ class Row:
         return {"times": self.times, "broken": dict(self.broken), "said": dict(self.said.most_common(3))}
 
 
-#: replays that shrinking a scenario takes at most
-REPLAYS = 20
+#: replays that shrinking a scenario takes at most, and seconds within which they begin
+REPLAYS, SHRINKING = 20, 300.0
+#: seconds in which a process has to end: the sweep of a scenario takes over two minutes beside tests on a slow machine
+PATIENCE = 600.0
 
 
 @click.command()
@@ -42,7 +44,7 @@ REPLAYS = 20
 @click.option("--minutes", type=click.FloatRange(0), default=1.0, show_default=True, help="Time to begin scenarios in.")
 @click.option("--scenario", type=int, help="Only this scenario of the first seed.")
 @click.option("--steps", help="Of that scenario, only the steps with these numbers, separated by commas.")
-@click.option("--patience", default=120.0, show_default=True, help="Seconds in which a process has to end.")
+@click.option("--patience", default=PATIENCE, show_default=True, help="Seconds in which a process has to end.")
 @click.option("--record", type=click.Path(dir_okay=False, path_type=Path), help="Keep what was played in this file.")
 def main(seed, minutes, scenario, steps, patience, record):
     """Play scenarios; print what was injected and each broken rule with the command that repeats it."""
@@ -95,8 +97,10 @@ def main(seed, minutes, scenario, steps, patience, record):
 
 def _shrunk(drawn: list[Step], chosen: list[int], rule: str, tried) -> list[int]:
     """The fewest steps that were found to break the same rule."""
-    kept = list(chosen)
+    kept, start = list(chosen), time.monotonic()
     for place in list(reversed(chosen))[:REPLAYS]:
+        if time.monotonic() - start > SHRINKING:
+            break
         fewer = [other for other in kept if other != place]
         if any(violation.rule == rule for violation in tried([drawn[other] for other in fewer])[0]):
             kept = fewer
