@@ -153,7 +153,7 @@ class Crossing:
     """When a curve first reached a target.
 
     rounds: first evaluated round at or above the target, or the horizon for a curve that never was.
-    grid: rounds since the evaluation before, by which the true first round may be earlier; 0 when censored.
+    grid: unevaluated rounds just before it, by which the true first round may be earlier; 0 when censored.
     censored: never reached; the first round then is larger than the horizon by an unknown number.
     """
 

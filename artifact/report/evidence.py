@@ -217,7 +217,7 @@ def _decisive(found: Mapping[str, Any]) -> Part:
     """The comparison that decided, with its interval and level, and what the paper states beside it."""
     one, size = found["interval"], found["size"]
     ends = ("open" if one[end] is None else f"{one[end]:+.3g}" for end in ("low", "high"))
-    level = level_text(Interval(**one), len(found["comparisons"]))
+    level = level_text(Interval(**one))
     row = (found["decided_by"], f"{one['mean']:+.3g}", *ends, level, str(one["n"]), f"{found['limit']:g}")
     stated = [v for v in (size["claimed"], size["printed"]) if v is not None] if size else []
     text = f"In {found['unit']}." if found["unit"] else ""

@@ -158,10 +158,11 @@ def _decided(found: Sequence[Verdict], borrowed: Mapping[str, Interval]) -> list
     for v in found:
         assert v.interval is not None  # a decided claim has one
         numbers = f"{decide.in_figures(v.interval)} {v.unit}".strip()
-        level = decide.level_text(v.interval, len(v.comparisons))
+        level = decide.level_text(v.interval)
         level += f", margin {v.limit:g}" if v.limit > 0 else f", within {v.margin:g}" if v.margin else ""
         level += " ruled out" if v.limit > 0 and v.interval.high < v.limit else ""
-        decisive = v.decided_by + (f" (1 of {len(v.comparisons)})" if len(v.comparisons) > 1 else "")
+        among = len(v.comparisons) > 1 and v.decided_by in {one["label"] for one in v.comparisons}  # else their mean
+        decisive = v.decided_by + f" (1 of {len(v.comparisons)})" * among
         says = v.says + (f" (left out, since they did not learn: {', '.join(v.omitted)})" if v.omitted else "")
         size = v.size.text if v.size is not None else "-"
         final = "; ".join(v.provisional) or "final"

@@ -31,8 +31,6 @@ from artifact.verdicts.lookup import FEWEST_SEEDS, Evidence, Store, open_store
 from artifact.verdicts.setting import in_words
 
 PROFILE = "laptop"
-#: level of an interval that is not adjusted
-ONE_BY_ONE = 1 - 2 * ALPHA
 NOT_FLAT = "curves not flat"
 
 
@@ -294,17 +292,27 @@ def _text(leaf: Comparison, interval: Interval, leaves: Sequence[Comparison], ma
     ruled_out = ", which the interval rules out" if leaf.margin > 0 and interval.high < leaf.margin else ""
     against = f", margin {margin:g}{ruled_out}" if leaf.margin > 0 else f", within {margin:g}" if margin else ""
     among = f", decisive of {comparisons} comparisons" if comparisons > 1 and leaf in leaves else ""  # else their mean
-    return f"{leaf.label}: {numbers} ({level_text(interval, comparisons)}, n={interval.n}{against}{among})"
+    return f"{leaf.label}: {numbers} ({level_text(interval)}, n={interval.n}{against}{among})"
 
 
-def level_text(interval: Interval, comparisons: int) -> str:
-    """The level of an interval in words: ``95 %``, or ``99.64 %, adjusted for 14 comparisons``.
+def level_text(interval: Interval) -> str:
+    """The level of an interval in words, and by what the level of its look was divided.
 
-    A level that is a look's own is adjusted for nothing but the number of looks.
+    Without looks the level is 95 %; of the share that a part or a mean contrast has the divisor is told.
+
+    >>> level_text(Interval(0.0, -1.0, 1.0, 3, 0.95)), level_text(Interval(0.0, -1.0, 1.0, 3, 1 - 0.05 / 4))
+    ('95 %', '98.75 %, level divided by 4')
     """
-    of_a_look = any(math.isclose(interval.level, 1 - 2 * level) for level in protocol.levels().values())
-    adjusted = ", for its look" if of_a_look or comparisons == 1 else f", adjusted for {comparisons} comparisons"
-    return f"{100 * interval.level:.4g} %" + (adjusted if interval.level > ONE_BY_ONE + 1e-9 else "")
+    one_sided = (1 - interval.level) / 2
+    divisors = {name: level / one_sided for name, level in {"": ALPHA, ", for its look": _look(interval.n)}.items()}
+    name, divisor = min(divisors.items(), key=lambda item: abs(item[1] - round(item[1])) / item[1])
+    shared = name if round(divisor) == 1 else f", level divided by {round(divisor)}"
+    return f"{100 * interval.level:.4g} %{shared}"
+
+
+def _look(n: int) -> float:
+    """The one-sided level of the look at n seeds; the one without looks where there is none."""
+    return protocol.levels().get(n, ALPHA)
 
 
 def _comparisons(leaves: Sequence[Comparison]) -> list[dict[str, Any]]:

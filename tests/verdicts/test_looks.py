@@ -8,8 +8,9 @@ from stored import stored_run
 
 from artifact.base.stats import Interval
 from artifact.papers import experiments, predicates
+from artifact.papers.hypotheses import ALPHA
 from artifact.verdicts import ledger, protocol
-from artifact.verdicts.decide import Size, Verdict, decide
+from artifact.verdicts.decide import Size, Verdict, decide, level_text
 from artifact.verdicts.ledger import Claim
 from artifact.verdicts.lookup import Store
 
@@ -277,3 +278,14 @@ def test_a_printed_size_can_be_excluded_where_the_claimed_one_is_not():
     assert size.text.startswith("claimed +2 not excluded, printed +2.7 excluded: ")
     both = Size(interval(-0.3, 0.1), 2.7, 2.0, 0.5, "points")
     assert both.text.startswith("claimed +2 and printed +2.7 excluded: ")
+
+
+@pytest.mark.parametrize("n", [3, *protocol.LOOKS])
+def test_the_divisor_of_a_level_is_told_whatever_look_it_is_of(n):
+    """Also of ten seeds that are not the protocol's, whose level is the undivided 95 %."""
+    own = {"": ALPHA} | ({", for its look": protocol.levels()[n]} if n in protocol.LOOKS else {})
+    for name, level in own.items():
+        for divisor in range(1, 301):
+            interval = Interval(0.0, -1.0, 1.0, n, 1 - 2 * level / divisor)
+            said = name if divisor == 1 else f", level divided by {divisor}"
+            assert level_text(interval) == f"{100 * interval.level:.4g} %{said}"
