@@ -50,7 +50,7 @@ MOST = {
     "runs": 4_193,
     "papers": 5_321,
     "bench": 810,
-    "verdicts": 2_244,
+    "verdicts": 2_253,
     "report": 4_562,
     "audit": 429,
     "cli": 269,

@@ -391,9 +391,9 @@ def test_a_training_verdict_names_the_level_of_its_interval_and_its_scale(conten
     found = [r.experiment for r in content.records.values() if r.in_training not in ("", "not-run")]
     assert len(found) > 80
     for one in found:
-        assert re.search(
-            r"\[[^]]*\][^\[]*\(9\d(\.\d+)? %(, level divided by \d+|, for its look)?, n=", one["text"]
-        ), one["id"]
+        assert re.search(r"\[[^]]*\][^\[]*\(9\d(\.\d+)? %(, level divided by \d+|, for its look)?, n=", one["text"]), (
+            one["id"]
+        )
         assert re.search(SCALE, one["setting"]), one["id"]
     assert any("%, level divided by 2," in one["text"] for one in found)
     provisional = [one for one in found if any(reason.startswith("curves not flat") for reason in one["provisional"])]
