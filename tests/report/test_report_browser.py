@@ -343,7 +343,7 @@ def test_a_budget_says_of_curves_what_was_tested_and_the_chart_ends_at_it(visit)
     page.fill("input[name=models]", "1e6")
     assert "curves: flat" in page.inner_text("#answer") and page.locator("#picture .budget").count() == 0
     page.select_option("select[name=split]", "Dirichlet-0.3")
-    assert "n=6 to 10 seeds" in page.inner_text("#answer") or "n=6 seeds" in page.inner_text("#answer")
+    assert "n=10 seeds" in page.inner_text("#answer")
     assert page.problems == []
 
 
