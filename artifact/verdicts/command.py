@@ -161,8 +161,8 @@ def _decided(found: Sequence[Verdict], borrowed: Mapping[str, Interval]) -> list
         level = decide.level_text(v.interval)
         level += f", margin {v.limit:g}" if v.limit > 0 else f", within {v.margin:g}" if v.margin else ""
         level += " ruled out" if v.limit > 0 and v.interval.high < v.limit else ""
-        among = len(v.comparisons) > 1 and v.decided_by in {one["label"] for one in v.comparisons}  # else their mean
-        decisive = v.decided_by + f" (1 of {len(v.comparisons)})" * among
+        among = decide.one_of(v.decided_by, [one["label"] for one in v.comparisons])
+        decisive = v.decided_by + f" (1 of {among})" * (among > 1)
         says = v.says + (f" (left out, since they did not learn: {', '.join(v.omitted)})" if v.omitted else "")
         size = v.size.text if v.size is not None else "-"
         final = "; ".join(v.provisional) or "final"

@@ -287,12 +287,17 @@ def in_figures(interval: Interval) -> str:
 
 
 def _text(leaf: Comparison, interval: Interval, leaves: Sequence[Comparison], margin: float, unit: str) -> str:
-    comparisons = len(leaves)
     numbers = f"{in_figures(interval)} {unit}".strip()
     ruled_out = ", which the interval rules out" if leaf.margin > 0 and interval.high < leaf.margin else ""
     against = f", margin {margin:g}{ruled_out}" if leaf.margin > 0 else f", within {margin:g}" if margin else ""
-    among = f", decisive of {comparisons} comparisons" if comparisons > 1 and leaf in leaves else ""  # else their mean
+    comparisons = one_of(leaf.label, [one.label for one in leaves])
+    among = f", decisive of {comparisons} comparisons" * (comparisons > 1)
     return f"{leaf.label}: {numbers} ({level_text(interval)}, n={interval.n}{against}{among})"
+
+
+def one_of(decided_by: str, labels: Sequence[str]) -> int:
+    """How many comparisons the one that decided is one of; 1 for a mean over them."""
+    return len(labels) if decided_by in labels else 1
 
 
 def level_text(interval: Interval) -> str:
@@ -303,16 +308,11 @@ def level_text(interval: Interval) -> str:
     >>> level_text(Interval(0.0, -1.0, 1.0, 3, 0.95)), level_text(Interval(0.0, -1.0, 1.0, 3, 1 - 0.05 / 4))
     ('95 %', '98.75 %, level divided by 4')
     """
-    one_sided = (1 - interval.level) / 2
-    divisors = {name: level / one_sided for name, level in {"": ALPHA, ", for its look": _look(interval.n)}.items()}
-    name, divisor = min(divisors.items(), key=lambda item: abs(item[1] - round(item[1])) / item[1])
+    undivided = {"": ALPHA, ", for its look": protocol.levels().get(interval.n, ALPHA)}
+    divisors = ((name, 2 * level / (1 - interval.level)) for name, level in undivided.items())
+    name, divisor = min(divisors, key=lambda item: abs(item[1] - round(item[1])) / item[1])
     shared = name if round(divisor) == 1 else f", level divided by {round(divisor)}"
     return f"{100 * interval.level:.4g} %{shared}"
-
-
-def _look(n: int) -> float:
-    """The one-sided level of the look at n seeds; the one without looks where there is none."""
-    return protocol.levels().get(n, ALPHA)
 
 
 def _comparisons(leaves: Sequence[Comparison]) -> list[dict[str, Any]]:

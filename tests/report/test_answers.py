@@ -389,7 +389,6 @@ def test_all_test_images_are_one_setting_whether_counted_or_not(content):
 def test_a_method_that_two_tables_train_alike_has_the_seeds_of_both(content, monkeypatch):
     """Of one of the two tables the first four seeds are left out, of the other the last four."""
     links = ["table-horizon-iid.html", "table-horizon-qu2022.html"]
-    numbers = Numbers(content)
 
     def of(seeds, entry):
         runs = [run for run in entry.runs if run.config()["seed"] in seeds]
@@ -400,7 +399,7 @@ def test_a_method_that_two_tables_train_alike_has_the_seeds_of_both(content, mon
         return replace(at, entries=[of(seeds, entry) for entry in at.entries])
 
     monkeypatch.setattr(Numbers, "tables", [cut(at) for at in Numbers(content).tables if at.link in links])
-    (iid,) = (s for s in settings.collect(numbers) if len(s.tables) == 2)
+    (iid,) = (s for s in settings.collect(Numbers(content)) if len(s.tables) == 2)
     assert sorted(iid.lines["FedAvg"].tables) == links and [*iid.lines["FedAvg"].ends] == [*range(10, 20)]
     assert iid.lines["SCAFFOLD"].tables == links[1:] and [*iid.lines["SCAFFOLD"].ends] == [*range(10, 16)]
     assert choose._budgets(iid)["n"] == "6 to 10"

@@ -13,7 +13,7 @@ from artifact.report import charts
 from artifact.report.content import Record
 from artifact.report.settings import FEWEST, Setting, best, collect, pairs
 from artifact.report.site import Page, Site
-from artifact.verdicts.decide import NOT_FLAT
+from artifact.verdicts.decide import NOT_FLAT, one_of
 from artifact.verdicts.ledger import EMPIRICAL
 
 #: seeds up to which the pages know the quantile of Student's t
@@ -79,12 +79,11 @@ def direction(found: Any) -> str:
 
 def _decided(found: Any) -> str:
     """The comparison that decided with its interval; empty where that is the mean effect, which stands beside it."""
-    interval, labels = found["interval"], [row["label"] for row in found["comparisons"]]
+    interval = found["interval"]
     if interval is None or (found["size"] and found["size"]["interval"] == interval):
         return ""
-    one = len(labels) > 1 and found["decided_by"] in labels  # else it is the mean of all
-    among = f" (1 of {len(labels)} comparisons)" if one else ""
-    return f"{found['decided_by']}{among}: {_in_figures(interval)}"
+    among = one_of(found["decided_by"], [row["label"] for row in found["comparisons"]])
+    return found["decided_by"] + f" (1 of {among} comparisons)" * (among > 1) + f": {_in_figures(interval)}"
 
 
 def _in_figures(interval: Any, unit: str = "") -> str:
