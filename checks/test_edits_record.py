@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from checks import edits, edits_record
-from checks.edits_record import FOLDER, digest, owners, page, stale, stored, table, word
+from checks.edits_record import digest, owners, stale, stored, word
 
 
 @pytest.mark.parametrize(
@@ -42,11 +42,5 @@ def test_the_record_is_that_of_today_and_counts_every_number():
     records = stored()
     assert not {owner for owner in stale(records) if owner in records}, "python -m checks.edits_record"
     assert records.keys() <= owners().keys()
-    rows = table(records)
-    for row in rows:
-        numbers, *words = (int(cell.replace(",", "")) for cell in row[1:])
-        assert numbers == sum(words)
-    places = [place for record in records.values() for place in record["places"]]
-    assert sum(record["unnoticed"] for record in records.values()) == len(places)
-    text = (FOLDER / "edits.md").read_text(encoding="utf-8")
-    assert text == page(records) and all(f"* `{place}`" in text for place in places)
+    for record in records.values():
+        assert record["unnoticed"] == len(record["places"])

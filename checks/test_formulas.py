@@ -111,5 +111,3 @@ def test_the_record_is_of_the_formulas_that_are_printed_and_none_survives():
         numbered = {i for i, made in enumerate(record["formulas"]) if not made.endswith("= 0")}  # zero has no mutation
         assert numbered <= {row["formula"] for row in record["mutations"]}, name
         assert [row for row in record["mutations"] if row["result"] == "survives"] == [], name
-    text = formulas.FOLDER.with_suffix(".md").read_text(encoding="utf-8")
-    assert text == formulas.page(records)

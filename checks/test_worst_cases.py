@@ -87,8 +87,3 @@ def test_a_strongly_convex_loss_that_is_as_smooth_is_a_parabola():
     values = {"mu": 1.0, "gamma": 18.0, "D_0": 1.0, "rho": 0.0, "sigma_g": 0.0}
     assert strongly(Case(1, 1, 1, 1, values)).bound == pytest.approx(0.405, rel=2e-3)
     assert strongly(Case(1, 1, 1, 2, values)).bound == pytest.approx((9 / 10 * 19 / 21) ** 2 / 2, rel=2e-3)
-
-
-def test_the_page_is_the_one_of_the_stored_numbers():
-    text = (worst_cases.FOLDER / worst_cases.PAGE).read_text(encoding="utf-8")
-    assert text == worst_cases.page(STORED)

@@ -4,7 +4,7 @@ On a GPU a recording is a CUDA graph: the hundreds of kernels of a gradient are 
 them one by one from Python takes longer than running them. Elsewhere a replay calls the function on the recording's own
 tensors, so that what surrounds the graph is the same code on every machine.
 
-On an H200 a cohort's gradient of ResNet-18-GN takes 2 to 17 times as long without (docs/performance-hardware.md). Runs
+On an H200 a cohort's gradient of ResNet-18-GN takes 2 to 17 times as long without (docs/performance.md). Runs
 by ``stacked`` record theirs; others ask for it by ``cuda_graphs``, since pools of many sizes are many recordings.
 """
 

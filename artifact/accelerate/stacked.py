@@ -24,7 +24,7 @@ from artifact.models.networks import Block, Chain, Model, plain_convolution
 
 #: pixels along a side of images whose convolutions are products; strided ones are in any case. In groups
 #: cuDNN takes 1.4 to 25 times as long for those of ResNet-18-GN in bfloat16, and a third of the time for the others
-#: (docs/performance-hardware.md)
+#: (docs/performance.md)
 FEW_PIXELS = 4
 #: layers that act on each channel by itself
 _BY_CHANNEL = (nn.ReLU, nn.MaxPool2d, nn.AvgPool2d, nn.AdaptiveAvgPool2d, nn.Identity)

@@ -201,8 +201,7 @@ def _papers(content: Content) -> list[str]:
         trained = Counter(v for record in own if (v := record.counted("in_training")))
         wrong, all_of = checked["refuted"] + checked["repaired"], checked.total() - checked["not-decided"]
         runs = ", ".join(f"{trained[name]} {name}" for name in EMPIRICAL if trained[name])
-        link = f"[{TITLES[paper]}](docs/reproduction-{paper}.md)"
-        body.append([link, f"{wrong} of {all_of}", f"{checked['proved']} of {all_of}", runs])
+        body.append([TITLES[paper], f"{wrong} of {all_of}", f"{checked['proved']} of {all_of}", runs])
     return markdown_table(["paper", "refuted as printed, of those decided", "proved", "claims that runs judge"], body)
 
 

@@ -1,15 +1,11 @@
-"""``artifact verdicts``: the empirical verdicts as a table, as data, and as the generated part of a page.
-
-``docs/reproduction-PAPER.md`` holds the output of ``artifact verdicts --paper PAPER --markdown`` in a generated block,
-``docs/reproduction.md`` and ``docs/verdicts.md`` hold the output of ``--counts``.
-"""
+"""``artifact verdicts``: the empirical verdicts as a table, as data, and as counts for a page."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -17,24 +13,13 @@ import click
 from artifact.base.errors import UserError
 from artifact.base.files import write_atomic
 from artifact.base.options import AUDIT_ONLY, STORE, profile_option
-from artifact.base.stats import Interval
 from artifact.base.tables_as_text import markdown_table
 from artifact.papers import experiments, folders
-from artifact.papers.declared import Table
-from artifact.runs.store import LAST, Run
-from artifact.verdicts import curve_ends, decide, ledger, moderated
-from artifact.verdicts.curve_ends import Tail
+from artifact.runs.store import Run
+from artifact.verdicts import decide, ledger
 from artifact.verdicts.decide import SYMBOLS, Verdict
 from artifact.verdicts.ledger import Claim
 from artifact.verdicts.lookup import Store, open_store
-
-SECTIONS = {
-    "reproduced": "Reproduced: the whole interval lies beyond the claim's margin, in the claimed direction",
-    "direction-only": "Direction only: every interval lies beyond zero as claimed, one of them not beyond the margin",
-    "contradicted": "Contradicted: the interval lies on the other side of zero, or below the claimed size",
-    "inconclusive": "Inconclusive: the interval contains zero, or the margin of a claim that two numbers are alike",
-    "not-run": "Not run",
-}
 
 # ---- text ------------------------------------------------------------------------------------------------------------
 
@@ -91,23 +76,6 @@ def _judged(found: Sequence[Verdict]) -> list[str]:
     ]
 
 
-def markdown(found: Sequence[Verdict], tables: Sequence[Table], profile: str, store: Store) -> str:
-    """The generated part of a paper's page: what came out, at which scale, and how flat the curves are."""
-    borrowed = moderated.beside(found)
-    lines = _judged(found)
-    for name, heading in SECTIONS.items():
-        chosen = [v for v in found if v.verdict == name]
-        if chosen:
-            rows = _not_run(chosen) if name == "not-run" else _decided(chosen, borrowed)
-            lines += [f"## {heading}", "", *rows, ""]
-    lines += ["## What the figures show", "", *_figures(tables, profile, store), ""]
-    lines += ["## Scale", "", *_scale(found, tables, profile), ""]
-    papers = {one.paper for one in tables}
-    ends = [tail for one in tables for tail in curve_ends.tails(one, profile, store)]
-    ends += [tail for tail in curve_ends.panel_tails(profile, store) if tail.table.split("/")[0] in papers]
-    return "\n".join([*lines, "## Are the curves flat at the end?", "", *_flatness(curve_ends.distinct(ends))])
-
-
 def counts(found: Sequence[Verdict], store: Store) -> str:
     """Papers against verdicts, claims that are one result, and what was trained."""
     return "\n".join([*_judged(found), *_counts(found), "", *_final(found), *_twice(found), *_work(store)])
@@ -153,136 +121,6 @@ def _work(store: Store) -> list[str]:
     return [text, "", *markdown_table(["data set", "runs", "seeds", "hours"], body)]
 
 
-def _decided(found: Sequence[Verdict], borrowed: Mapping[str, Interval]) -> list[str]:
-    body = []
-    for v in found:
-        assert v.interval is not None  # a decided claim has one
-        numbers = f"{decide.in_figures(v.interval)} {v.unit}".strip()
-        level = decide.level_text(v.interval)
-        level += f", margin {v.limit:g}" if v.limit > 0 else f", within {v.margin:g}" if v.margin else ""
-        level += " ruled out" if v.limit > 0 and v.interval.high < v.limit else ""
-        among = decide.one_of(v.decided_by, [one["label"] for one in v.comparisons])
-        decisive = v.decided_by + f" (1 of {among})" * (among > 1)
-        says = v.says + (f" (left out, since they did not learn: {', '.join(v.omitted)})" if v.omitted else "")
-        size = v.size.text if v.size is not None else "-"
-        final = "; ".join(v.provisional) or "final"
-        numbers = f"{numbers} ({level})"
-        second = decide.in_figures(borrowed[v.id]) if v.id in borrowed else "-"
-        body.append([f"`{v.id}`", says, decisive, numbers, v.setting, second, size, final, f"`{v.command}`"])
-    head = [
-        "claim",
-        "what is tested",
-        "deciding comparison",
-        "difference",
-        "run on",
-        "moderated t (95 %, no verdict)",
-        "size",
-    ]
-    return markdown_table([*head, "provisional because", "runs"], body)
-
-
-def _not_run(found: Sequence[Verdict]) -> list[str]:
-    body = [[f"`{v.id}`", v.says, v.text] for v in found]
-    return markdown_table(["claim", "what it says", "why it is not run"], body)
-
-
-def _scale(found: Sequence[Verdict], tables: Sequence[Table], profile: str) -> list[str]:
-    """Tables that are run alike on one line, and below them what else the verdicts speak of."""
-    groups: dict[tuple[str, str, str], list[str]] = {}
-    for one in tables:
-        if one.given is None and profile in one.profiles:
-            declared = one.profiles[profile]
-            run = declared.note if declared.only else "nothing"
-            groups.setdefault((one.paper, run, declared.reason or "-"), []).append(one.id)
-    body = [[f"{paper}: {', '.join(ids)}", run, missing] for (paper, run, missing), ids in groups.items()]
-    head = ["tables and figures", "what is run at this profile", "not run at this profile"]
-    return markdown_table(head, [*body, *_scale_of_others(found, tables)])
-
-
-def _scale_of_others(found: Sequence[Verdict], tables: Sequence[Table]) -> list[list[str]]:
-    """Rows for what the verdicts speak of beside these tables: figures, which have settings of their own."""
-    known = {f"{one.paper}/{one.id}" for one in tables}
-    groups: dict[str, dict[str, None]] = {}
-    for v in found:
-        selection = v.command.removeprefix("python -m artifact sweep ").split(" ")[0]
-        if v.scale and "/" in selection and selection not in known:
-            groups.setdefault(v.scale, {})[selection] = None
-    return [[", ".join(others), scale, "-"] for scale, others in groups.items()]
-
-
-def _flatness(found: Sequence[Tail]) -> list[str]:
-    """Slopes and gains with their intervals; the sentence above them is computed from the same numbers."""
-    if not found:
-        return ["No table has two finished seeds at this profile."]
-    rising, gained = sum(tail.still_rising for tail in found), sum(tail.gained for tail in found)
-    known = sum(tail.gain is not None for tail in found)
-    lines = [
-        f"{rising} of {len(found)} groups of runs are still rising at the end: the slope of the accuracy over the last "
-        f"{LAST} evaluated rounds, mean over the methods (of a sweep: over its points), has an interval over the seeds "
-        f"that lies above zero. {gained} of the {known} that were evaluated halfway have gained accuracy over the "
-        "second half of training (same criterion). Where a group still rises or has gained much, the numbers are those "
-        "of undertrained models, and the order of methods can still change.",
-        "",
-    ]
-    head = ["table or panel", "column", "run here", "slope, points per ten rounds", "gain in the second half, points"]
-    return lines + markdown_table([*head, "at the end", "rising"], map(_tail_row, found))
-
-
-def _tail_row(tail: Tail) -> list[str]:
-    numbers = [
-        "not evaluated there" if i is None else f"{i.mean:+.2f} [{i.low:+.2f}, {i.high:+.2f}] (n={i.n})"
-        for i in (tail.slope, tail.gain)
-    ]
-    listed = ", ".join(tail.rising) if len(tail.rising) <= 8 else str(len(tail.rising))
-    return [tail.table, tail.column, tail.what, *numbers, tail.text, f"{listed or 'none'} of {tail.cells}"]
-
-
-# ---- figures ---------------------------------------------------------------------------------------------------------
-
-
-def _figures(tables: Sequence[Table], profile: str, store: Store) -> list[str]:
-    """What the panels with finished runs show of what they have to show, one line per panel."""
-    from artifact.papers.figures import (
-        command,
-        series,  # the package loads the drawing library
-    )
-
-    papers = {one.paper for one in tables}
-    names = [f"{paper.paper}/{figure.id}" for paper, figure in experiments.all_figures() if paper.paper in papers]
-    found = command.collect_all(names, profile, store.folder, stored=store.stored)
-    shown = [r for records in found.values() for r in records if r["kind"] not in series.UNTRAINED and r["texts"]]
-    if not shown:
-        return ["No panel has finished runs at this profile."]
-    lines = [
-        f"{len(shown)} panels have finished runs; `python -m artifact figure all --profile {profile} --lookup` draws "
-        "them.",
-        "",
-        "What a panel has to show is decided from the numbers that it draws, curves by their mean height. A "
-        "statement holds when its interval over the seeds lies on its side of zero, or of its margin where it names "
-        "one. It does not hold when the interval lies on the other side, and is undecided otherwise.",
-        "",
-        "Intervals are at 95 %; a statement of several comparisons is judged at a level that pays for their number, "
-        "and names it. Unlike the verdicts above, these statements are not adjusted for their own number.",
-        "",
-    ]
-    body = []
-    for record in shown:
-        groups = [
-            [text for text, one in zip(record["texts"], record["statements"], strict=True) if one["holds"] is wanted]
-            for wanted in (True, False, None)
-        ]
-        if any(groups):
-            texts = ["<br>".join(_shortened(text) for text in group) for group in groups]
-            body.append([f"{record['id']}: {record['title']}", record["shows"], *texts])
-    return lines + markdown_table(["panel", "what it has to show", "holds", "does not hold", "undecided"], body)
-
-
-def _shortened(text: str) -> str:
-    """A statement without its verdict, which the column's head says, and without what the page says once."""
-    text = re.sub(r"\((mean height of the curve|mean); above", "(above", text)
-    return re.sub(r": (holds|does not hold|undecided); ", ": ", text)
-
-
 # ---- the ledger's expectations ---------------------------------------------------------------------------------------
 
 _BLOCK = re.compile(r"(?m)^\[\[claim\]\]\n")
@@ -326,7 +164,6 @@ def _with_expected(block: str, claim: Claim, verdict: str) -> str:
 @STORE
 @AUDIT_ONLY
 @click.option("--json", "as_json", is_flag=True, help="Verdicts with cells, runs and every comparison.")
-@click.option("--markdown", "as_markdown", is_flag=True, help="The generated part of docs/reproduction-PAPER.md.")
 @click.option("--counts", "only_counts", is_flag=True, help="Papers against verdicts; generated in docs/verdicts.md.")
 @click.option("--accept", "accepting", is_flag=True, help="Write these verdicts into the ledger as the expected ones.")
 def verdicts_command(
@@ -335,7 +172,6 @@ def verdicts_command(
     profile: str,
     out: Path | None,
     as_json: bool,
-    as_markdown: bool,
     only_counts: bool,
     accepting: bool,
 ) -> None:
@@ -353,10 +189,6 @@ def verdicts_command(
         click.echo("\n".join(accept(found, claims)) or "the ledger expects these verdicts already")
     elif as_json:
         click.echo(json.dumps([v.record for v in found], indent=1))
-    elif as_markdown:
-        wanted = {claim.paper for claim in chosen}
-        tables = [one for declared, one in experiments.all_tables() if declared.paper in wanted]
-        click.echo(markdown(found, tables, profile, store))
     elif only_counts:
         click.echo(counts(found, store))
     else:

@@ -1,13 +1,10 @@
 """The choice of a backend on every kind of processor that was measured, and on one that was not."""
 
-import re
-
 import pytest
 import torch
 
 from artifact.accelerate import choose
 from artifact.accelerate.choose import BACKENDS, PROCESSOR_VARIABLE, default_backend, measured_for
-from artifact.base import paths
 from artifact.base.devices import vector_unit
 from artifact.models import networks
 from artifact.runs.session import load_data
@@ -32,42 +29,6 @@ MODELS = {
 def unit(request, monkeypatch):
     monkeypatch.setenv(PROCESSOR_VARIABLE, request.param)
     return request.param
-
-
-def gain(section: str, model: str, backend: str) -> str:
-    """`` (1.31)``: the time by ``loop`` over the backend's, as the notes in the table of backends have them."""
-    text = (paths.PACKAGE / "accelerate" / "backends.toml").read_text(encoding="utf-8")
-    part = next((p for p in re.split(r"\n(?=\[)", text) if p.startswith(f'["{section}"]')), "")
-    family = f"{model.split('-')[0]}-*"
-    note = re.search(rf'^"({re.escape(model)}|{re.escape(family)})" = ".+"  # (.+)$', part, re.M)
-    times = dict(re.findall(r"(\w+) (\d+) ms", note[2])) if note else {}
-    return f" ({int(times['loop']) / int(times[backend]):.2f})" if "loop" in times else ""
-
-
-def what_runs_where(monkeypatch) -> str:
-    """The table of docs/performance-backends.md."""
-    lines = [f"| | {' | '.join(UNITS.values())} | GPU |", "|---" * (len(UNITS) + 2) + "|"]
-    for model, (title, _) in MODELS.items():
-        cells = []
-        for unit in UNITS:
-            monkeypatch.setenv(PROCESSOR_VARIABLE, unit)
-            backend = default_backend(model, CPU)
-            cells.append(f"`{backend}`{gain(f'cpu {unit}', model, backend)}")
-        lines.append(f"| {title} | {' | '.join(cells)} | `{default_backend(model, torch.device('cuda'))}` |")
-    return "\n".join(lines)
-
-
-def test_the_documented_choice_is_the_measured_one(monkeypatch):
-    text = (paths.DOCS / "performance-backends.md").read_text(encoding="utf-8")
-    table = what_runs_where(monkeypatch)
-    assert table in text, f"docs/performance-backends.md, What runs where:\n{table}"
-
-
-def test_what_the_rule_keeps_wins_on_two_kinds_of_processor():
-    """At least 1.25 times less training time than ``loop``, on two of the three kinds that were measured."""
-    for backend, model in (("fourier", "lenet"), ("tiles", "cnn-mnist")):
-        gains = [gain(f"cpu {unit}", model, backend) for unit in ("avx2", "avx512", "amx")]
-        assert sum(float(g.strip(" ()")) >= 1.25 for g in gains) >= 2
 
 
 def test_a_forced_kind_chooses_its_section_and_changes_no_record(unit):

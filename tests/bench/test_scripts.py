@@ -40,7 +40,7 @@ from artifact.training.trainer import Trainer
 
 PRINTED = [
     line
-    for page in (*paths.DOCS.glob("performance*.md"), paths.DOCS / "curvature.md")
+    for page in (paths.DOCS / "performance.md", paths.DOCS / "curvature.md")
     for line in re.findall(
         r"\bpython ((?:-m artifact|docs/performance/\w+\.py)\b[^#`;\n]*)",
         page.read_text(encoding="utf-8").replace("\\\n", " ").replace(" -->", ""),

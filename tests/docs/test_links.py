@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-import artifact
 from artifact.interface.own_method import HOOKS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,36 +68,6 @@ def test_excerpts_are_the_code():
         assert textwrap.dedent(definitions(ROOT / file)[name]).strip() == text.strip()
 
 
-def walks() -> dict[str, tuple[list[Path], str]]:
-    """Question -> (files that are opened, the row's text) of the walks in ``core.md``."""
-    text = (DOCS / "core.md").read_text(encoding="utf-8").split("## Six walks")[1].split("## ")[0]
-    rows = [row for row in text.splitlines() if row.startswith("| ") and not row.startswith("| question")]
-    return {row.split(" | ")[0]: ([(DOCS / target).resolve() for _, target in LINK.findall(row)], row) for row in rows}
-
-
-def names_of(file: Path) -> set[str]:
-    """What a reader may have read that leads to a file: how it is imported, or how prose calls it."""
-    path = file.relative_to(ROOT)
-    dotted = ".".join(path.with_suffix("").parts)
-    beside = {f"``{path.name}``"} if path.suffix == ".toml" else set()  # data of the folder that names it
-    return {dotted, dotted.removeprefix("artifact."), f"{path.parent}/PAPER.toml", f"{path}", *beside}
-
-
-def test_walks_through_the_code_open_few_files():
-    found = walks()
-    assert len(found) == 6
-    for question, (files, row) in found.items():
-        pages = 1 if "card" in row else 0  # the report's page is opened, too
-        assert len(set(files)) + pages <= int(row.strip("| ").split("|")[-1]), question
-
-
-def test_every_file_of_a_walk_is_named_by_an_earlier_one():
-    for question, (files, _) in walks().items():
-        for place, file in enumerate(files[1:], 1):
-            earlier = " ".join(one.read_text(encoding="utf-8") for one in files[:place])
-            assert any(name in earlier for name in names_of(file)), f"{question}: {file.name}"
-
-
 def test_every_room_has_its_question():
     text = (DOCS / "core.md").read_text(encoding="utf-8")
     rooms = {path.parent.name for path in (ROOT / "artifact").glob("*/__init__.py")}
@@ -111,7 +80,8 @@ def headings(file: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in found}
 
 
-WRITTEN = [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md"))]
+#: without the changes, which name files of the past
+WRITTEN = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 
 
 @pytest.mark.parametrize("file", WRITTEN, ids=lambda file: file.relative_to(ROOT).as_posix())
@@ -131,22 +101,11 @@ def prose(file: Path) -> str:
     return re.sub(r"\$[^$\n]*\$", "", text)
 
 
-@pytest.mark.parametrize("name", sorted(path.stem for path in DOCS.glob("*.md") if path.name != "README.md"))
-def test_a_page_is_listed(name):
-    """In the index, and the page of one paper or machine on the page whose name it continues."""
-    listing = DOCS / (f"{name.split('-')[0]}.md" if "-" in name else "README.md")
-    assert f"({name}.md" in listing.read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "CHANGELOG.md", "README.md"])
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "README.md"])
 def test_paths_that_the_pages_at_the_top_name_are_there(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     paths = PATH.findall(text.replace("results/checks/ID.json", "results/checks/*.json"))
     assert [path for path in paths if not any(ROOT.glob(path))] == []
-
-
-def test_the_changes_name_the_version():
-    assert f"Version {artifact.__version__} " in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
 def test_the_table_of_hooks_has_every_hook():

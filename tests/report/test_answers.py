@@ -111,15 +111,6 @@ def test_provisional_verdicts_are_counted_explained_and_listed(site, content):
     assert len(broken) >= 2 and max(int(n) for _, n in broken) <= provisional
 
 
-def test_provisional_has_one_definition_everywhere(site, content):
-    meaning = next(term["meaning"] for term in content.glossary if term["word"] == "Provisional")
-    said = meaning[meaning.index("where its runs") : meaning.index(" It can change")]
-    pages = [(paths.ROOT / f"docs/{name}.md").read_text() for name in ("protocol", "reproduction", "verdicts")]
-    for page in (*pages, text_of(site, "training.html"), text_of(site, "glossary.html")):
-        plain = " ".join(re.sub(r"\[([^]]*)\]\([^)]*\)|\*", r"\1", page).split())
-        assert f"provisional {said}" in plain.replace(" ,", ",").replace(" :", ":").replace(" .", ".")
-
-
 def test_the_list_of_claims_can_be_filtered_by_provisional(site, content):
     page = (site / "index.html").read_text(encoding="utf-8")
     assert '<select name="provisional"><option value="">all</option><option>provisional</option>' in page

@@ -481,22 +481,12 @@ def test_curves_without_a_round_in_the_middle_have_no_gain_and_the_same_runs_are
     assert [(tail.table, tail.column) for tail in twice] == [("qu2022/1, qu2022/9", "X / elsewhere")]
 
 
-def test_page_says_what_was_reproduced_and_what_not(store):
-    _, table_ = experiments.find("qu2022/1")
+def test_questions_of_the_ledger_are_counted_apart(store):
     wanted = [
         replace(claim(type="difference", pairs=[["A", "B"]]), id="one"),
         replace(claim(type="difference", pairs=[["B", "A"]]), id="two"),
         replace(claim(type="difference", pairs=[["A", "B"]], within=["Y"]), id="three"),
     ]
-    text = command.markdown(decide_all(wanted, "laptop", store), [table_], "laptop", store)
-    assert "| sentences of papers | 1 |  |  | 1 | 1 | 2 |" in text and "questions of this ledger" not in text
-    sections = text.split("\n## ")
-    assert "`one`" in sections[1] and sections[1].startswith("Reproduced")
-    assert "`two`" in sections[2] and sections[2].startswith("Contradicted")
-    assert "`three`" in sections[3] and "seeds" in sections[3]
-    assert sections[4].startswith("What the figures show") and "No panel has finished runs" in sections[4]
-    assert "planted, small" in sections[5]
-    assert "1 of 1 groups of runs are still rising" in sections[6] and "1 of the 1 that were" in sections[6]
     own = [*wanted, replace(wanted[0], id="four", reading=True), replace(wanted[1], id="five", reading=True)]
     found = decide_all(own, "laptop", store)
     assert command.summary(found) == command.summary(found[:3]) + (
