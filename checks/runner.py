@@ -525,6 +525,8 @@ def store(outcome: Outcome, folder: Path = STORE) -> Path | None:
     """Write one evidence file atomically. An error is not evidence: it removes what an earlier run left.
 
     What kept a check from its end (the limit, a dead worker) says nothing against what an earlier run found.
+    A file that says the same stays as it is, also where other versions of the packages now find it. Evidence has no
+    clock time: how long a check took is in the table that the command prints.
     """
     if outcome.verdict == "error":
         if outcome.raised:
@@ -538,13 +540,19 @@ def store(outcome: Outcome, folder: Path = STORE) -> Path | None:
         "evidence": outcome.evidence,
         "margin": outcome.margin,
         "repaired": outcome.repaired,
-        "seconds": round(outcome.seconds, 1),
         "command": folders.checked_by(outcome.claim.paper, outcome.claim.id),
         "versions": versions(),
     }
     path = folder / f"{outcome.claim.id}.json"
-    write_atomic(path, json.dumps(seal(plain(content)), indent=1) + "\n")
+    content = plain(content)
+    if path.is_file() and _without_versions(believed(lambda: read_sealed(path))) == _without_versions(content):
+        return path
+    write_atomic(path, json.dumps(seal(content), indent=1) + "\n")
     return path
+
+
+def _without_versions(content: dict[str, Any] | None) -> dict[str, Any]:
+    return {name: value for name, value in (content or {}).items() if name != "versions"}
 
 
 def stored(folder: Path = STORE) -> dict[str, dict[str, Any]]:

@@ -210,12 +210,25 @@ def test_one_function_shares_its_seconds_between_its_claims(monkeypatch):
 def test_evidence_file(tmp_path):
     path = runner.store(_outcome(seconds=1.23456, margin=0.5), tmp_path)
     content = json.loads(path.read_text())
-    assert content["id"] == path.stem == "demo" and content["seconds"] == 1.2
+    assert content["id"] == path.stem == "demo"
     keys = ["id", "paper", "verdict", "expected", "evidence", "margin", "repaired"]
-    keys += ["seconds", "command", "versions", "seal"]
+    keys += ["command", "versions", "seal"]
     assert list(content) == keys
     assert [entry.name for entry in tmp_path.iterdir()] == ["demo.json"]
     assert runner.stored(tmp_path)["demo"]["verdict"] == "proved"
+
+
+def test_evidence_that_says_the_same_is_not_written_again(tmp_path, monkeypatch):
+    path = runner.store(_outcome(seconds=1.0, margin=0.5), tmp_path)
+    first = path.read_bytes(), path.stat().st_ino
+    monkeypatch.setattr(runner, "versions", lambda: {"python": "9.9"})
+    runner.store(_outcome(seconds=7.0, margin=0.5), tmp_path)
+    assert (path.read_bytes(), path.stat().st_ino) == first
+    runner.store(_outcome(seconds=7.0, margin=0.25), tmp_path)
+    assert json.loads(path.read_text())["versions"] == {"python": "9.9"}
+    path.write_text("{")
+    runner.store(_outcome(margin=0.5), tmp_path)
+    assert runner.stored(tmp_path)["demo"]["margin"] == 0.5
 
 
 def test_error_removes_the_evidence_of_an_earlier_run(tmp_path):

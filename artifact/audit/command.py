@@ -79,6 +79,7 @@ class Decided:
 @profile_option(PROFILE)
 @jobs_option("workers")
 @click.option("--lookup", is_flag=True, help="Train nothing; decide by the runs that are there.")
+@click.option("--store/--no-store", default=True, show_default=True, help="Write evidence of checks into the folder.")
 @click.option("--report/--no-report", "reported", default=True, show_default=True, help="Build the report.")
 @click.option("--out", type=Place(), default=Path("out/report"), show_default=True, help="Folder of the report.")
 @DATA_ROOT
@@ -89,6 +90,7 @@ def run_command(
     profile: str,
     workers: int,
     lookup: bool,
+    store: bool,
     reported: bool,
     out: Path,
     data_root: Path | None,
@@ -98,11 +100,11 @@ def run_command(
     start = time.monotonic()
     audit = folders.open_audit(folder)
     claims = files.check(audit)
-    decided = _by_checks(claims, audit)
+    decided = _by_checks(claims, audit, store)
     if not lookup and audit.experiments.is_file():
-        store = experiments.own_store(profile, audit.key)
+        runs = experiments.own_store(profile, audit.key)
         wanted = needed_runs.configs(audit.key, profile)
-        sweep.run_missing(wanted, Settings(store, data_root, folders.files()), workers, quiet or as_json)
+        sweep.run_missing(wanted, Settings(runs, data_root, folders.files()), workers, quiet or as_json)
     decided += _by_runs(claims, audit, profile)
     site = _report(out) if reported else None
     wrong = [one for one in decided if not one.as_expected]
@@ -119,8 +121,8 @@ def run_command(
         raise click.exceptions.Exit(1)
 
 
-def _by_checks(claims: Sequence[Claim], audit: Audit) -> list[Decided]:
-    """Verdicts of the claims that a check decides, and of its mutations; evidence is stored beside the audit's runs.
+def _by_checks(claims: Sequence[Claim], audit: Audit, store: bool) -> list[Decided]:
+    """Verdicts of the claims that a check decides, and of its mutations; ``store``: evidence goes beside the runs.
 
     Raises UserError, with file and line, for a fault in the file of the checks.
     """
@@ -134,9 +136,15 @@ def _by_checks(claims: Sequence[Claim], audit: Audit) -> list[Decided]:
     files.check_registered(audit, claims, lines)
     at = {name: f" ({audit.statements}, line {line})" for name, line in lines.items()}
     evidence = folders.evidence_folder(audit.key, audit.results)
-    require_writable(evidence)
+    if store:
+        require_writable(evidence)
     found = []
-    for outcome in runner.run_claims(checked, each=lambda outcome: runner.store(outcome, evidence)):
+
+    def each(outcome: Any) -> None:
+        if store:
+            runner.store(outcome, evidence)
+
+    for outcome in runner.run_claims(checked, each=each):
         if outcome.raised:
             place = _line_in(audit, outcome.evidence) or at[outcome.claim.id]
             allowed = f"a check that returns a verdict: {_said(outcome.evidence)}{place}"
