@@ -40,6 +40,7 @@ def _of_checkout(module: str) -> Any:
 
 
 LOADERS["schematics"] = lambda: _of_checkout("theory.schematics").SCHEMATICS
+LOADERS["command line"] = lambda: commands([])
 LOADERS["checks"] = lambda: _of_checkout("checks.runner")
 
 #: name -> where the command is defined, and the first line of its help. MODULE:NAME names a ``click.Command`` or a
@@ -82,6 +83,7 @@ COMMANDS = {
         "Say what came out in a few sentences, or draw it (the top of README.md).",
     ),
     "report": ("artifact.report.command:report_command", "Build the static report site; it opens offline."),
+    "docs": ("artifact.report.docs_site:docs_command", "Build the documentation site; it opens and searches offline."),
     "sharpness": (
         "artifact.runs.measure_sharpness:sharpness_command",
         "Measure eigenvalues, trace, density and sharpness of stored models.",

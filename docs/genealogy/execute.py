@@ -370,46 +370,14 @@ def same(measured: str, stored: str) -> bool:
     )
 
 
-def page() -> list[str]:
-    """The tables of docs/genealogy.md: one per fault, faulty copies first."""
-    lines = []
-    for fault in FAULTS:
-        found = [row for row in rows() if row["fault"] == fault]
-        lines += ["", f"**{fault[0].upper()}{fault[1:]}**: {FAULTS[fault]}", ""]
-        body = [
-            [
-                f"[{row['repository']}](https://github.com/{row['repository']}/blob/{row['commit']}/{row['file']})",
-                f"`{row['file']}`, {row['lines']}",
-                row["verdict"],
-                f"`{row['used_by']}`" if row["used_by"] else "nothing",
-                row["first_seen"],
-                row["mended"],
-                row["measured"],
-                row["doctor"],
-                row["note"],
-            ]
-            for row in sorted(found, key=lambda row: not row["verdict"].startswith("faulty"))
-        ]
-        head = ["repository", "file, lines", "verdict", "called by", "since", "mended", "measured", "doctor", "note"]
-        lines += markdown_table(head, body)
-    live = [row for row in rows() if row["verdict"] == "faulty" and not row["mended"]]
-    looked, carry = ({row["repository"] for row in some} for some in (rows(), live))
-    below = f"{len(rows())} pieces of code in {len(looked)} repositories were executed; {len(live)} of them are faulty,"
-    return [*lines[1:], "", f"{below} called and not mended, in {len(carry)} repositories."]
-
-
 @click.command(cls=OneLine)
 @click.option("--clones", type=click.Path(path_type=Path, file_okay=False), help="Folder of clones.")
 @click.option("--fetch", is_flag=True, help="Clone what is missing from github.com.")
 @click.option("--write", is_flag=True, help="Store the measurements and lines in the table.")
-@click.option("--page", "as_page", is_flag=True, help="Print the tables of docs/genealogy.md; needs no clones.")
-def main(clones: Path | None, fetch: bool, write: bool, as_page: bool) -> None:
+def main(clones: Path | None, fetch: bool, write: bool) -> None:
     """Run every row's code and say whether it does what the row says. Exit code 1 where one does not."""
-    if as_page:
-        click.echo("\n".join(page()))
-        return
     if clones is None:
-        raise UserError("clones", None, "a folder of clones, or --page")
+        raise UserError("clones", None, "a folder of clones")
     table, differing, missing, shown = rows(), 0, 0, []
     for row in table:
         found = executed(row, clones, fetch)

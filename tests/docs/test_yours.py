@@ -1,4 +1,4 @@
-"""Every example of docs/yours.md runs as it stands there."""
+"""Every example of docs/yours.md and docs/paper.md runs as it stands there."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from artifact.diagnosis.report import CHECKS
 from artifact.papers.predicates import _TYPES as TYPES
 from artifact.papers.predicates import Predicate
 
-PAGE = (paths.DOCS / "yours.md").read_text(encoding="utf-8")
+PAGE = "".join((paths.DOCS / name).read_text(encoding="utf-8") for name in ("yours.md", "paper.md"))
 FILES = dict(re.findall(r"<!-- file: (\S+) -->\n\n```\w+\n(.*?)```", PAGE, re.S))
 #: lines of a shell
 COMMANDS = re.findall(r"<!-- commands -->\n\n```sh\n(.*?)```", PAGE, re.S)
