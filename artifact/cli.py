@@ -74,7 +74,7 @@ COMMANDS = {
         "Train all runs that a PAPER, PAPER/TABLE, PAPER/FIGURE or all need.",
     ),
     "compare": ("artifact.papers.compare:compare_command", "Compare a method of your own with PAPER/TABLE."),
-    "store": ("artifact.runs.store_command:store_group", "Verify, seal and repair stored records."),
+    "store": ("artifact.papers.pack_command:store_group", "Verify, seal, repair and pack stored records."),
     "audit": ("artifact.audit.command:audit_group", "Write a folder for a paper of your own, and check it."),
     "costs": ("artifact.papers.costs:costs_command", "Count gradients, traffic and client memory of every method."),
     "readme": ("artifact.report.markdown_blocks:readme_command", "Fill the generated blocks of Markdown files."),

@@ -21,13 +21,13 @@ import pytest
 from artifact import algorithms, data
 from artifact.__main__ import main
 from artifact.base import paths
+from artifact.base.docstrings import described
 from artifact.base.errors import UserError
 from artifact.cli import COMMANDS, commands
 from artifact.data.sources import import_npz
 from artifact.interface.added import register_file
 from artifact.models.registry import MODELS
 from artifact.runs import session
-from artifact.runs.command import described
 from artifact.runs.store import read_checkpoint
 from artifact.training import config
 from artifact.training.config import RunConfig

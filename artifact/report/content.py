@@ -16,9 +16,10 @@ from artifact.papers import experiments, folders
 from artifact.papers.declared import read_csv, read_toml
 from artifact.report import SHOWN, places
 from artifact.report.sections import Section, sections
+from artifact.runs.archive import finished
 from artifact.runs.lookup import finished_runs, stores
 from artifact.runs.seal import believed, read_sealed
-from artifact.runs.store import Run, finished
+from artifact.runs.store import Run
 from artifact.verdicts import findings as declared
 from artifact.verdicts import ledger
 from artifact.verdicts.decide import decide

@@ -5,11 +5,9 @@ The options of ``run`` are the fields of ``RunConfig`` and the hyper-parameters 
 
 from __future__ import annotations
 
-import inspect
 import itertools
 import json
 import math
-import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ from pydantic import TypeAdapter
 
 from artifact import algorithms
 from artifact.accelerate.choose import BACKENDS
+from artifact.base.docstrings import described
 from artifact.base.errors import UserError
 from artifact.base.options import ADD, ADD_ONLY, AS_JSON, DATA_ROOT, QUIET, Finite, Place
 from artifact.base.own_code import fault, line_of
@@ -37,25 +36,6 @@ OWN_STORE = click.option("--out", type=Place(), default=Path("out/runs"), help="
 RESUME = click.option("--resume", is_flag=True, help="Go on with a run that was begun.")
 
 # ---- run: its options ------------------------------------------------------------------------------------------------
-
-
-def described(cls: type) -> dict[str, str]:
-    """Field -> what it is, from the lines ``name: text`` of a class's docstring, or of its nearest ancestor's.
-
-    A line that does not begin with ``name:`` goes on with the text above it.
-    """
-    texts: dict[str, str] = {}
-    for parent in reversed(cls.__mro__):
-        name = ""
-        for line in inspect.cleandoc(parent.__dict__.get("__doc__") or "").split("\n"):
-            found = re.match(r"(\w+): (.+)", line)
-            if found:
-                name, texts[found[1]] = found[1], found[2]
-            elif line and name:
-                texts[name] += f" {line}"
-            else:
-                name = ""
-    return {name: text.rstrip(".") for name, text in texts.items()}
 
 
 def allowed(schema: Mapping[str, Any]) -> str:

@@ -1,6 +1,7 @@
 """Which runs a large store holds, without reading every record: an index in the user's cache folder.
 
-An entry counts as long as size, times and inode of the run's config and done mark are those that were read. The index
+An entry counts as long as size, times and inode of the run's config and done mark are those that were read, or an
+archived run has the seal that was read. The index
 says where to look and is never believed: whoever takes a run reads its record, seal and config first.
 """
 
@@ -15,8 +16,9 @@ from typing import Any
 
 from artifact.base.errors import UserError
 from artifact.base.files import read_file, settled, stamp, write_atomic
+from artifact.runs.archive import Archived, finished_runs_of
 from artifact.runs.seal import believed, parsed
-from artifact.runs.store import Finished, finished_folders
+from artifact.runs.store import Finished
 
 #: runs from which on a store has an index; to read fewer takes no time
 FROM = 1_000
@@ -31,22 +33,29 @@ def signed(root: Path, sign: Callable[[Mapping[str, Any]], str]) -> Iterator[tup
 
     sign: config -> signature.
     """
-    folders = finished_folders(root)
-    large, defaults = len(folders) >= FROM, sign({"algorithm": ""})
+    runs = list(finished_runs_of(root))
+    large, defaults = len(runs) >= FROM, sign({"algorithm": ""})
     known = _known(root, defaults) if large else {}
     kept: dict[str, Entry] = {}
-    for folder in folders:
-        seen = stamp(folder, READ) if large else None
-        entry, run = known.get(folder.name), Finished(root, folder.name)
+    for run in runs:
+        seen = _seen(run) if large else None
+        entry = known.get(run.key)
         if seen is None or entry is None or entry[0] != seen:
             if (config := believed(run.config)) is None:
                 continue
             entry = [seen, sign(config)]
-        if seen is not None and settled(seen):
-            kept[folder.name] = entry
+        if seen is not None and (isinstance(run, Archived) or settled(seen)):
+            kept[run.key] = entry
         yield entry[1], run
     if large and kept != known:
         _keep(root, defaults, kept)
+
+
+def _seen(run: Finished) -> Any:
+    """What changes with a run's config: its seal in an archive whose bytes are vouched for, else its files' stamp."""
+    if isinstance(run, Archived):
+        return run.seal if run.shelf.vouched else None
+    return stamp(run.folder, READ)
 
 
 def place(root: Path) -> Path:

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from artifact.runs.archive import unfinished
 from artifact.runs.index import signed
 from artifact.runs.seal import believed
-from artifact.runs.store import Run, dumps, unfinished
+from artifact.runs.store import Run, dumps
 from artifact.training.config import RunConfig
 
 #: signature of a config -> the finished runs of it
@@ -66,11 +67,16 @@ def stores(store: Path) -> list[Path]:
     return list({os.path.realpath(place): place for place in (*ALSO, store)}.values())
 
 
+def signed_runs(root: Path) -> Iterator[tuple[str, Run]]:
+    """(signature of its config, run) of every finished run of one store."""
+    return signed(root, _sign)
+
+
 def finished_runs(store: Path) -> dict[str, list[Run]]:
     """Finished runs of a store by the signature of their config."""
     found: dict[str, list[Run]] = {}
     for place in stores(store):
-        for name, run in signed(place, _sign):
+        for name, run in signed_runs(place):
             found.setdefault(name, []).append(run)
     return found
 

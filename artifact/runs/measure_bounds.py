@@ -16,8 +16,8 @@ from artifact.base.options import ADD_ONLY, AS_JSON, DATA_ROOT, RUNS, Finite, Pl
 from artifact.base.own_code import run_file, running
 from artifact.curvature import EmpiricalRisk
 from artifact.looseness import bounds
+from artifact.runs.archive import finished
 from artifact.runs.bound_rows import rows, summary, text
-from artifact.runs.store import finished
 from artifact.runs.stored_model import open_target
 
 #: what a file of a user's own may define; the first two it has to

@@ -21,7 +21,8 @@ from artifact.base.lazy import Tensor, torch
 from artifact.base.memory import peak_memory
 from artifact.base.options import ADD_ONLY, AS_JSON, DATA_ROOT, POSITIVE, RUNS
 from artifact.curvature import EigenResult, EmpiricalRisk
-from artifact.runs.store import CURVATURE, dumps, finished
+from artifact.runs.archive import finished
+from artifact.runs.store import CURVATURE, dumps
 from artifact.runs.stored_model import Target, find, open_target
 from artifact.training.config import RunConfig
 

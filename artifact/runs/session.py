@@ -19,6 +19,7 @@ from safetensors import SafetensorError
 from artifact import data
 from artifact.base.errors import UserError
 from artifact.base.lazy import Tensor, torch
+from artifact.runs.archive import open_run
 from artifact.runs.processes import REQUEST, heeded, progress_bar
 from artifact.runs.schema import EVALUATED
 from artifact.runs.store import (
@@ -73,7 +74,7 @@ def execute(
     Raises UserError for bad input; nothing is written before data, split, model and device have been accepted.
     """
     dataset = dataset or load_data(config, data_root)
-    run = Run(root, config.key(dataset.fingerprint))
+    run = open_run(root, config.key(dataset.fingerprint))
     if run.done:
         return Outcome(run, summarise(run), found=True)
     if run.started and not resume:

@@ -129,7 +129,8 @@ def _line(kind: type[BaseModel], path: Path, number: int, line: bytes) -> Any:
     return _valid(kind, content, path, number)
 
 
-def _fits(kind: Any, content: Any) -> bool:
+def fits(kind: Any, content: Any) -> bool:
+    """Whether content is as the schema has it."""
     try:
         _adapter(kind).validate_python(content)
     except ValidationError:
@@ -146,6 +147,9 @@ def tail_mean(values: Collection[float]) -> float | None:
     """Mean over the last ten of values in order, as headlines are; None without any."""
     tail = list(values)[-LAST:]
     return sum(tail) / len(tail) if tail else None
+
+
+Content = TypeVar("Content")
 
 
 class Run:
@@ -239,7 +243,7 @@ class Run:
         kept = {path: _lines(path)[0][:rounds] for path in paths}
         for path, lines in kept.items():
             model = schema.Round if path == self.metrics_file else schema.Seconds
-            fitting = [entry["round"] for entry, _ in lines if _fits(model, entry)]
+            fitting = [entry["round"] for entry, _ in lines if fits(model, entry)]
             if fitting != list(range(1, rounds + 1)):
                 raise _damaged(
                     path, f"an intact line for each of the {rounds} rounds that the checkpoint has behind it"
@@ -405,7 +409,7 @@ class Run:
             entries = parsed(b"[" + b",".join(lines) + b"]")
         except ValueError:
             entries = []
-        if not (len(entries) == len(lines) and _fits(GenericAlias(list, model), entries)):  # which line is it?
+        if not (len(entries) == len(lines) and fits(GenericAlias(list, model), entries)):  # which line is it?
             entries = [_line(model, path, number, line) for number, line in enumerate(lines, 1)]
         rounds = self.mark()["rounds"]
         if [entry["round"] for entry in entries] != list(range(1, rounds + 1)):
@@ -413,77 +417,69 @@ class Run:
         return entries
 
 
-#: folder -> the ``Finished`` that reads it
-_READ: WeakValueDictionary[str, Finished] = WeakValueDictionary()
+#: folder -> what its files were, and what has been read of them
+_READ: WeakValueDictionary[str, Kept] = WeakValueDictionary()
+
+
+class Kept(dict[str, Any]):
+    """What a process has read of one finished run.  stamp: of the files that it was read from."""
+
+    stamp: Stamp | None = None
 
 
 class Finished(Run):
     """A finished run: it no longer changes, so a process reads each of its files once, however many look at it."""
 
     @cached_property
-    def _reader(self) -> Finished:
-        """The first of this folder in this process, where its files are what that one saw; else this one."""
-        if self._stamp is None or not settled(self._stamp):
-            return self
-        first = _READ.setdefault(str(self.folder), self)
-        if first._stamp != self._stamp:
-            first = _READ[str(self.folder)] = self
+    def _kept(self) -> Kept:
+        """What was read before, by whatever object of this folder, where its files are what they were then."""
+        measured = [CURVATURE] if os.path.lexists(self.folder / CURVATURE) else []
+        own = Kept()
+        own.stamp = stamp(self.folder, ("done", *PARTS, *measured))
+        if own.stamp is None or not settled(own.stamp):
+            return own
+        first = _READ.setdefault(str(self.folder), own)
+        if first.stamp != own.stamp:
+            first = _READ[str(self.folder)] = own
         return first
 
-    @cached_property
-    def _stamp(self) -> Stamp | None:
-        measured = [CURVATURE] if os.path.lexists(self.folder / CURVATURE) else []
-        return stamp(self.folder, ("done", *PARTS, *measured))
-
-    def config(self) -> dict[str, Any]:
-        return self._reader._config
-
-    def metrics(self) -> list[dict[str, Any]]:
-        return self._reader._metrics
-
-    def round_seconds(self) -> list[float]:
-        return self._reader._round_seconds
-
-    def mark(self) -> dict[str, Any]:
-        return self._reader._mark
-
-    def verify(self) -> bool:
-        return self._reader._verified
-
-    @property
-    def intact(self) -> bool:
-        return self._reader._intact
+    def _once(self, name: str, read: Callable[[], Content]) -> Content:
+        if name not in self._kept:
+            self._kept[name] = read()
+        return self._kept[name]
 
     @property
     def done(self) -> bool:
         return True
 
-    @cached_property
-    def _config(self) -> dict[str, Any]:
-        return super().config()
+    def config(self) -> dict[str, Any]:
+        return self._once("config", self._read_config)
 
-    @cached_property
-    def _metrics(self) -> list[dict[str, Any]]:
-        return super().metrics()
+    def metrics(self) -> list[dict[str, Any]]:
+        return self._once("metrics", self._read_metrics)
 
-    @cached_property
-    def _round_seconds(self) -> list[float]:
-        return super().round_seconds()
+    def round_seconds(self) -> list[float]:
+        return self._once("seconds", self._read_round_seconds)
 
-    @cached_property
-    def _mark(self) -> dict[str, Any]:
-        return super().mark()
+    def mark(self) -> dict[str, Any]:
+        return self._once("mark", self._read_mark)
 
-    @cached_property
-    def _verified(self) -> bool:
-        return super().verify()
+    def verify(self) -> bool:
+        return self._once("verified", self._read_verified)
 
-    @cached_property
-    def _intact(self) -> bool:
-        return super().intact
+    @property
+    def intact(self) -> bool:
+        return self._once("intact", lambda: believed(self.verify) is not None)
 
+    def checked(self) -> bool:
+        """As ``verify``, of the files as they are now, whatever else has vouched for them."""
+        return self.verify()
 
-Content = TypeVar("Content")
+    _read_config = Run.config
+    _read_metrics = Run.metrics
+    _read_round_seconds = Run.round_seconds
+    _read_mark = Run.mark
+    _read_verified = Run.verify
 
 
 def _hinted(path: Path, read: Callable[[Path], Content]) -> Content:
@@ -576,27 +572,14 @@ def _folders(root: Path, name: str) -> list[Path]:
     return [Path(root, one) for one in names if os.path.lexists(os.path.join(root, one, name))]
 
 
-def unfinished(root: Path) -> Iterator[Run]:
-    """The runs under a root that were begun and not ended; one whose config is damaged is named and left out."""
-    for folder in _folders(root, "config.json"):
-        run = Run(root, folder.name)
-        if not run.done and believed(run.config) is not None:
-            yield run
+def unfinished_folders(root: Path) -> list[Path]:
+    """Folders of a store with runs that were begun, and maybe ended."""
+    return _folders(root, "config.json")
 
 
 def finished_folders(root: Path) -> list[Path]:
+    """Folders of a store with finished runs; the archive's are not among them."""
     return _folders(root, "done")
-
-
-def finished(root: Path) -> Iterator[Finished]:
-    """The finished runs under a root; one whose config is not as it was sealed is named in a line and left out.
-
-    Their other parts are not read here: ``intact`` says whether these, too, are as they were sealed.
-    """
-    for folder in finished_folders(root):
-        run = Finished(root, folder.name)
-        if believed(run.config) is not None:
-            yield run
 
 
 def environment(device: torch.device) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """``artifact store``: whether stored records are as they were sealed, seals for those that have none, and repairs.
 
-A record under ``results/`` is a run's folder, or a sealed file of ``checks/`` or ``figures/``.
+A record under ``results/`` is a run's folder, a row of its archive, or a sealed file of ``checks/`` or ``figures/``.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import click
 from artifact.base.errors import UserError
 from artifact.base.files import read_file, write_atomic
 from artifact.base.options import RUNS
+from artifact.runs import archive
 from artifact.runs.seal import SEAL, parsed, read_sealed, seal, unsealed
 from artifact.runs.store import CURVATURE, MOST, PARTS, Finished, Run, digest, finished_folders
 
@@ -23,12 +24,13 @@ from artifact.runs.store import CURVATURE, MOST, PARTS, Finished, Run, digest, f
 SEARCHED = 1 << 16
 
 
-@click.group("store", help="Verify, seal and repair stored records.")
+@click.group("store", help="Verify, seal, repair and pack stored records.")
 def store_group() -> None:
     pass
 
 
-def _there(root: Path) -> Path:
+def there(root: Path) -> Path:
+    """The folder of a store. Raises UserError where there is none."""
     if not root.is_dir():
         raise UserError("out", str(root), "the folder of a store that is there")
     return root
@@ -41,9 +43,14 @@ def sealed_files(root: Path) -> list[Path]:
 
 def faults(root: Path) -> Iterator[tuple[Path, UserError]]:
     """(run's folder or file, what is wrong with it), for every record of a store that is not as it was sealed."""
-    for folder in finished_folders(root):
-        if (error := fault(Finished(root, folder.name))) is not None:
-            yield folder, error
+    for path in archive.files(root):
+        try:
+            archive.readable(path)
+        except UserError as error:
+            yield path, error
+    for run in archive.finished_runs_of(root):
+        if (error := fault(run)) is not None:
+            yield run.shelf.path if isinstance(run, archive.Archived) else run.folder, error
     for path in sealed_files(root):
         try:
             read_sealed(path)
@@ -54,7 +61,7 @@ def faults(root: Path) -> Iterator[tuple[Path, UserError]]:
 def fault(run: Finished) -> UserError | None:
     """What is wrong with a run's record, its last model included."""
     try:
-        run.verify()
+        run.checked()
         if os.path.lexists(run.checkpoint_file):
             run.model()
     except UserError as error:
@@ -69,10 +76,10 @@ def fault(run: Finished) -> UserError | None:
 @RUNS
 def verify(store: Path) -> int:
     count = 0
-    for _, error in faults(_there(store)):
+    for _, error in faults(there(store)):
         click.echo(" ".join(str(error).split()))
         count += 1
-    total = len(finished_folders(store)) + len(sealed_files(store))
+    total = len(list(archive.finished_runs_of(store))) + len(sealed_files(store))
     click.echo(f"{total} records in {store}: {total - count} as they were sealed, {count} not")
     return 1 if count else 0
 
@@ -85,7 +92,7 @@ def verify(store: Path) -> int:
 def seal_command(store: Path) -> int:
     counts = {"sealed": 0, "sealed before": 0}
     refused = 0
-    for path in [*_alone(_there(store)), *(folder / "done" for folder in finished_folders(store))]:
+    for path in [*_alone(there(store)), *(folder / "done" for folder in finished_folders(store))]:
         try:
             counts[_sealed(path)] += 1
         except UserError as error:
@@ -147,8 +154,11 @@ def _seal_run(run: Run, mark: dict[str, Any], old: bytes) -> None:
 def repair(store: Path) -> int:
     """A single changed bit is found by the digest; everything else has to be measured or trained again."""
     left = mended = 0
-    for path, error in list(faults(_there(store))):
-        done = _mended(path) if path.is_file() else _mended_run(Finished(store, path.name))
+    for path, error in list(faults(there(store))):
+        if path.suffix == ".parquet":
+            done = False
+        else:
+            done = _mended(path) if path.is_file() else _mended_run(Finished(store, path.name))
         mended += done
         if done:
             click.echo(f"mended: {path}")
@@ -211,6 +221,8 @@ def _restored(path: Path, fits: Callable[[bytes], bool]) -> bool:
 
 def _again(path: Path, root: Path) -> str:
     """The command that makes a record again, from what can still be read of it."""
+    if path.suffix == ".parquet":
+        return f"git checkout -- {path}, or move the file away, then python -m artifact sweep --out {root}"
     if path.is_file():
         checked = path.parent.name == "checks"
         return f"python -m checks --claim {path.stem}" if checked else "delete the file and run its figure's command"

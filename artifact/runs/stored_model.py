@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from artifact.base.errors import UserError
 from artifact.base.lazy import Tensor
 from artifact.data import Dataset
+from artifact.runs.archive import open_run
 from artifact.runs.session import load_data, require_checkpoint_of
 from artifact.runs.store import GLOBAL_MODEL, Run, read_checkpoint
 from artifact.training import config
@@ -45,12 +46,12 @@ def find(reference: str, store: Path) -> tuple[Path, Run | None]:
     path = Path(reference)
     if path.is_file():
         folder = Path(os.path.realpath(path)).parent
-        own = path.name == "checkpoint.safetensors" and (folder / "config.json").exists()
-        return path, Run(folder.parent, folder.name) if own else None
+        run = open_run(folder.parent, folder.name)
+        return path, run if path.name == "checkpoint.safetensors" and run.started else None
     for folder in (path, store / reference):
-        if (folder / "config.json").exists():
-            whole = Path(os.path.realpath(folder))  # a link or "." has another name than the run
-            run = Run(whole.parent, whole.name)
+        whole = Path(os.path.realpath(folder))  # a link or "." has another name than the run
+        run = open_run(whole.parent, whole.name)
+        if run.started:
             if not run.checkpoint_file.exists():
                 raise UserError("checkpoint", str(run.checkpoint_file), "a run whose checkpoint is still there")
             return run.checkpoint_file, run

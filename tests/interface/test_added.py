@@ -21,8 +21,8 @@ from artifact.interface.added import register_file
 from artifact.models.networks import BUILDERS
 from artifact.models.registry import MODELS
 from artifact.runs import session
+from artifact.runs.archive import finished
 from artifact.runs.lookup import find_run, finished_runs
-from artifact.runs.store import finished
 from artifact.training import config
 from artifact.training.rounds import simulate
 

@@ -20,7 +20,7 @@ from artifact.base import paths, plots
 from artifact.interface.added import register_file
 from artifact.papers import experiments
 from artifact.papers.compare import with_own_row
-from artifact.runs.store import finished
+from artifact.runs.archive import finished
 from artifact.training.config import RunConfig
 
 FEDSIGN = paths.ROOT / "examples" / "fedsign.py"

@@ -9,8 +9,8 @@ from stored import stored_run
 
 from artifact.__main__ import main
 from artifact.base import paths
+from artifact.runs.archive import finished
 from artifact.runs.bound_rows import PROBES, Row, rows, summary
-from artifact.runs.store import finished
 from artifact.training import config
 
 RESULTS = paths.ROOT / "results"

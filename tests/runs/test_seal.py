@@ -18,8 +18,9 @@ from artifact.base.errors import UserError
 from artifact.base.files import read_file
 from artifact.runs import seal
 from artifact.runs import store as store_module
+from artifact.runs.archive import finished
 from artifact.runs.lookup import find_run, finished_runs
-from artifact.runs.store import CURVATURE, PARTS, Finished, Run, finished, read_checkpoint
+from artifact.runs.store import CURVATURE, PARTS, Finished, Run, read_checkpoint
 from artifact.training import config
 
 RESULTS = paths.ROOT / "results"

@@ -8,7 +8,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
-from artifact.runs.store import Run, finished, is_number, unfinished
+from artifact.runs.archive import finished, unfinished
+from artifact.runs.store import Run, is_number
 from artifact.training.config import RunConfig
 
 #: what two runs must share at least, from the most to the least alike; the counted work scales the rest. A GPU's pace

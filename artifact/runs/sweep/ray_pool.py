@@ -22,6 +22,7 @@ from artifact.base import paths
 from artifact.base.errors import UserError
 from artifact.base.files import write_atomic
 from artifact.interface.added import register_file
+from artifact.runs.archive import open_run
 from artifact.runs.store import Run
 from artifact.runs.sweep.ledger import Files, Ledger
 from artifact.runs.sweep.workers import DEATHS, PAUSE, REPORT, Data, Event, Job, Settings, perform, use_core
@@ -234,7 +235,7 @@ class RayPool:
         lock = contextlib.ExitStack()
         try:
             fingerprint = self.load(job.config).fingerprint
-            run = Run(self.settings.store, job.config.key(fingerprint))
+            run = open_run(self.settings.store, job.config.key(fingerprint))
             if run.done:
                 return Event("found", job)
             lock.enter_context(run.locked())
