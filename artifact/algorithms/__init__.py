@@ -13,11 +13,19 @@ from pydantic import PydanticUserError, TypeAdapter, ValidationError
 
 from artifact.algorithms import printed, released  # noqa: F401  (their import registers the switches)
 from artifact.algorithms.base import FedAdam, FedAvg, FedProx
+from artifact.algorithms.composed import (
+    FedCMCorrected,
+    FedCMLESAM,
+    FedCMSigned,
+    FedDynSigned,
+    ScaffoldCorrected,
+    ScaffoldSigned,
+)
 from artifact.algorithms.duals import FedDyn, FedDynSAM, FedSMOO, FedSpeed
 from artifact.algorithms.lesam import FedLESAM, FedLESAMD, FedLESAMS
 from artifact.algorithms.momentum import FedCM, MimeLite
 from artifact.algorithms.robust import FedRobust
-from artifact.algorithms.sam import FedASAM, FedGAMMA, FedSAM, GlobalFedSAM, MoFedSAM
+from artifact.algorithms.sam import CorrectedSAM, FedASAM, FedGAMMA, FedSAM, GlobalFedSAM, MoFedSAM, SignedSAM
 from artifact.algorithms.switches import EXCLUSIVE, SAME_EQUATION, SWITCHES, mixins, released_ids
 from artifact.algorithms.variates import FedDC, Scaffold
 from artifact.base.cache import cache
@@ -48,6 +56,14 @@ ALGORITHMS: dict[str, type[FedAvg]] = {
     "fedlesam-d": FedLESAMD,
     "globalfedsam": GlobalFedSAM,
     "globalfedsam-norm": GlobalFedSAM,
+    "fedavg-corrected": CorrectedSAM,
+    "fedavg-signed": SignedSAM,
+    "scaffold-corrected": ScaffoldCorrected,
+    "scaffold-signed": ScaffoldSigned,
+    "feddyn-signed": FedDynSigned,
+    "fedcm-lesam": FedCMLESAM,
+    "fedcm-corrected": FedCMCorrected,
+    "fedcm-signed": FedCMSigned,
 }
 
 #: names that are a class with switches or with another default

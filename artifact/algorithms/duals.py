@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from artifact.algorithms.base import Cohort, Context, FedAvg, Fraction, Gradient, NonNegative, Positive, State, rows
-from artifact.algorithms.sam import FedSAM
+from artifact.algorithms.sam import CorrectedSAM, FedSAM
 from artifact.base.flat import unit
 from artifact.base.lazy import Tensor, torch
 
@@ -92,42 +92,5 @@ class FedSpeed(FedDynSAM):
 
 
 @dataclass(frozen=True)
-class FedSMOO(FedDyn):
-    """Sun et al. 2023 (ICML), Algorithm 1, with the printed sign of s (SMOO-1).
-
-    rho: perturbation radius.
-    """
-
-    rho: NonNegative = 0.1
-
-    stabiliser = 0.0
-
-    def init(self, w: Tensor, m: int) -> State:
-        return super().init(w, m) | {"s": torch.zeros_like(w), "mu": rows(m, w)}
-
-    def begin(self, state: State, w: Tensor, C: Cohort) -> dict:
-        return super().begin(state, w, C) | {"s": C.broadcast(state["s"]), "mu": state["mu"][C.clients]}
-
-    def perturbation(self, W: Tensor, G: Gradient, c: Context) -> Tensor:
-        q = self.corrected(G(W), c)  # line 8
-        c.e = self.rho * unit(q, self.stabiliser)
-        c.mu = self.step_dual(c)  # line 9, at every local step
-        return c.e
-
-    def corrected(self, g: Tensor, c: Context) -> Tensor:
-        return g - c.mu - c.s
-
-    def step_dual(self, c: Context) -> Tensor:
-        return c.mu + c.e - c.s
-
-    def finish(self, state: State, c: Context, w: Tensor, W: Tensor, C: Cohort) -> Tensor:
-        w_next = super().finish(state, c, w, W, C)
-        mu = state["mu"][C.clients] = self.round_dual(c)
-        state["s"] = self.rho * unit(C.sum(self.estimate(mu, c.e)) / len(C.clients), self.stabiliser)  # line 17
-        return w_next
-
-    def round_dual(self, c: Context) -> Tensor:
-        return c.mu
-
-    def estimate(self, mu: Tensor, e: Tensor) -> Tensor:
-        return mu - e  # stilde_i; index K is never computed, so the last perturbation stands in (SMOO-3)
+class FedSMOO(CorrectedSAM, FedDyn):
+    """Sun et al. 2023 (ICML), Algorithm 1, with the printed sign of s (SMOO-1): FedDyn with the corrected ascent."""

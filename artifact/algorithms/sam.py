@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from artifact.algorithms.base import Cohort, Context, FedAvg, Gradient, NonNegative, State
+from artifact.algorithms.base import Cohort, Context, FedAvg, Gradient, NonNegative, State, rows
 from artifact.algorithms.momentum import FedCM
 from artifact.algorithms.variates import Scaffold
 from artifact.base.flat import norm, unit
@@ -62,8 +62,52 @@ class FedGAMMA(FedSAM, Scaffold):
 
 
 @dataclass(frozen=True)
-class GlobalFedSAM(FedSAM):
-    """Al Kakoun 2024, Algorithm 3, eq. (3.9)-(3.12): the client's radius is rho * r_i, r_i may be negative.
+class CorrectedSAM(FedAvg):
+    """FedSMOO's perturbation by itself (Sun et al. 2023, Algorithm 1, lines 8, 9 and 17), with the printed sign of s.
+
+    The ascent direction is corrected towards s, the perturbation that the server has agreed on, by a dual per client.
+
+    rho: perturbation radius.
+    """
+
+    rho: NonNegative = 0.1
+
+    stabiliser = 0.0
+
+    def init(self, w: Tensor, m: int) -> State:
+        return super().init(w, m) | {"s": torch.zeros_like(w), "mu": rows(m, w)}
+
+    def begin(self, state: State, w: Tensor, C: Cohort) -> dict:
+        return super().begin(state, w, C) | {"s": C.broadcast(state["s"]), "mu": state["mu"][C.clients]}
+
+    def perturbation(self, W: Tensor, G: Gradient, c: Context) -> Tensor:
+        q = self.corrected(G(W), c)  # line 8
+        c.e = self.rho * unit(q, self.stabiliser)
+        c.mu = self.step_dual(c)  # line 9, at every local step
+        return c.e
+
+    def corrected(self, g: Tensor, c: Context) -> Tensor:
+        return g - c.mu - c.s
+
+    def step_dual(self, c: Context) -> Tensor:
+        return c.mu + c.e - c.s
+
+    def finish(self, state: State, c: Context, w: Tensor, W: Tensor, C: Cohort) -> Tensor:
+        w_next = super().finish(state, c, w, W, C)
+        mu = state["mu"][C.clients] = self.round_dual(c)
+        state["s"] = self.rho * unit(C.sum(self.estimate(mu, c.e)) / len(C.clients), self.stabiliser)  # line 17
+        return w_next
+
+    def round_dual(self, c: Context) -> Tensor:
+        return c.mu
+
+    def estimate(self, mu: Tensor, e: Tensor) -> Tensor:
+        return mu - e  # stilde_i; index K is never computed, so the last perturbation stands in (SMOO-3)
+
+
+@dataclass(frozen=True)
+class SignedSAM(FedSAM):
+    """Global FedSAM's perturbation by itself (Al Kakoun 2024, eq. (3.9)-(3.12)): radius rho * r_i of either sign.
 
     normalised: r_i = cos(gbar, G_i) instead of ||gbar|| cos(gbar, G_i); it fits the unsquared objective (3.7)-(3.8).
     """
@@ -71,15 +115,14 @@ class GlobalFedSAM(FedSAM):
     rho: NonNegative = 0.05
     normalised: bool = False
 
-    by_size = True
-
     def begin(self, state: State, w: Tensor, C: Cohort) -> dict:
         Gfull = C.full_gradient(w)  # [S, P], phase 1
         gbar = C.sum(Gfull, self.shares(C))  # gbar = sum_j p_j G_j
-        return {"r": C.broadcast(self.ratio(Gfull, gbar, C)), "Gfull": Gfull}
+        r = C.broadcast(self.ratio(Gfull, gbar, C))
+        return super().begin(state, w, C) | {"r": r, "Gfull": Gfull}
 
     def shares(self, C: Cohort) -> Tensor:
-        """[S, 1], the weights p_j of the mean gradient, of r_k and of the server's mean."""
+        """[S, 1], the weights p_j of the mean gradient and of r_k."""
         return C.p
 
     def ratio(self, Gfull: Tensor, gbar: Tensor, C: Cohort) -> Tensor:
@@ -92,6 +135,16 @@ class GlobalFedSAM(FedSAM):
 
     def perturbation(self, W: Tensor, G: Gradient, c: Context) -> Tensor:
         return c.r * super().perturbation(W, G, c)
+
+
+@dataclass(frozen=True)
+class GlobalFedSAM(SignedSAM):
+    """Al Kakoun 2024, Algorithm 3: the signed radii, and a server mean with the cohort's weights p_j.
+
+    normalised: r_i = cos(gbar, G_i) instead of ||gbar|| cos(gbar, G_i); it fits the unsquared objective (3.7)-(3.8).
+    """
+
+    by_size = True
 
     def finish(self, state: State, c: Context, w: Tensor, W: Tensor, C: Cohort) -> Tensor:
         return w + self.server_lr * C.sum(W - w, self.shares(C))  # theta^{t+1} = sum_S p_i theta_i

@@ -89,6 +89,10 @@ _EMNIST = Source(
     labels=EMNIST_CLASSES, prefixes=("emnist-byclass-train", "emnist-byclass-test"),
 )  # fmt: skip
 
+_CIFAR10 = Source(
+    "CIFAR-10 photographs", "cifar", 10, (3, 32, 32), (0.491, 0.482, 0.447), (0.247, 0.243, 0.262),
+    places=(".",), url="https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz", torchvision="CIFAR10",
+)  # fmt: skip
 _FASHION = Source(
     "Fashion-MNIST clothing", "idx", 10, (1, 28, 28), (0.2860,), (0.3530,),
     places=("FashionMNIST/raw", "fashion-mnist", "/usr/share/datasets/fashion-mnist"),
@@ -116,9 +120,10 @@ DATASETS: dict[str, Source] = {
     "emnist-20": dataclasses.replace(
         _EMNIST, title="EMNIST by class, 20% sample (Qu et al. 2022)", share=0.2, file="emnist"
     ),
-    "cifar10": Source(
-        "CIFAR-10 photographs", "cifar", 10, (3, 32, 32), (0.491, 0.482, 0.447), (0.247, 0.243, 0.262),
-        places=(".",), url="https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz", torchvision="CIFAR10",
+    "cifar10": _CIFAR10,
+    "cifar10-validation": dataclasses.replace(
+        _CIFAR10, title="CIFAR-10, 10,000 training images in place of the test images", validation=10_000,
+        file="cifar10",
     ),
     "cifar100": Source(
         "CIFAR-100 photographs", "cifar", 100, (3, 32, 32), (0.5071, 0.4867, 0.4408), (0.2675, 0.2565, 0.2761),

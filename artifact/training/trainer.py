@@ -6,11 +6,13 @@ method, so two methods under one seed are a paired comparison and a resumed run 
 
 from __future__ import annotations
 
+import base64
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -238,6 +240,8 @@ class Trainer:
                 candidates["all"] = self._mean_of_all(self.last)
             metrics |= watch.results(w, W) if watch is not None else {}
             metrics |= self.evaluate(candidates)
+            if self.completed == config.rounds:
+                metrics["final"] = self.final(w)
         return metrics
 
     def train(self, C: Cohort, steps: list[int], local: Tensor | None, watch: Watch | None) -> tuple[Tensor, Tensor]:
@@ -417,9 +421,22 @@ class Trainer:
         """Test results of the models that the config names, and of the training set when it asks for it."""
         results: dict[str, dict] = {name: self.test(candidates[name]) for name in self.config.evaluate}
         if self.config.eval_train:
-            counts = _confusion(self, candidates["server"], self.data.train_x, self.data.train_y)
-            results["train"] = {"accuracy": counts[0].sum().item() / len(self.data.train_y), "loss": counts[2]}
+            results["train"] = self.on_training_set(candidates["server"])
         return results
+
+    def on_training_set(self, w: Tensor) -> dict[str, float]:
+        """Accuracy and mean loss on all training samples, without augmentation."""
+        correct, _, loss = _confusion(self, w, self.data.train_x, self.data.train_y)
+        return {"accuracy": correct.sum().item() / len(self.data.train_y), "loss": loss}
+
+    def final(self, w: Tensor) -> dict[str, Any]:
+        """What a finished run keeps of its server model: the fit of the training set, and which test samples are right.
+
+        right: one bit a test sample in the order of the data set, as ``numpy.packbits`` has them, in base64.
+        """
+        right = _predictions(self, w, self.data.test_x) == self.data.test_y
+        bits = base64.b64encode(np.packbits(right.cpu().numpy())).decode("ascii")
+        return {"train": self.on_training_set(w), "right": bits}
 
     def test(self, w: Tensor) -> dict:
         """Accuracy and mean loss on the test set, and the spread over clients.
@@ -461,6 +478,20 @@ class Trainer:
         self.state = {name.removeprefix("state."): v for name, v in own.items() if name.startswith("state.")}
 
 
+def _logits(trainer: Trainer, w: Tensor, images: Tensor) -> Tensor:
+    """[samples, classes], of at most ``EVALUATION_BATCH`` samples."""
+    x = channels_last(trainer.inputs(images))
+    with trainer.oracle.evaluating(w, trainer.statistics) as model:
+        return torch.cat([model(piece) for piece in x.split(CACHED_BATCH)])
+
+
+@torch.no_grad()
+def _predictions(trainer: Trainer, w: Tensor, images: Tensor) -> Tensor:
+    """[samples], the class that the model gives each sample."""
+    starts = range(0, len(images), EVALUATION_BATCH)
+    return torch.cat([_logits(trainer, w, images[at : at + EVALUATION_BATCH]).argmax(1) for at in starts])
+
+
 def _confusion(trainer: Trainer, w: Tensor, images: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, float]:
     """(correct per class, images per class, mean loss) of a model on a labelled set."""
     classes = len(trainer.data.classes)
@@ -468,9 +499,7 @@ def _confusion(trainer: Trainer, w: Tensor, images: Tensor, labels: Tensor) -> t
     @torch.no_grad()
     def batch(start: int) -> tuple[Tensor, Tensor]:
         part = slice(start, start + EVALUATION_BATCH)
-        x, y = channels_last(trainer.inputs(images[part])), labels[part]
-        with trainer.oracle.evaluating(w, trainer.statistics) as model:
-            logits = torch.cat([model(piece) for piece in x.split(CACHED_BATCH)])
+        logits, y = _logits(trainer, w, images[part]), labels[part]
         correct = torch.bincount(y[logits.argmax(1) == y], minlength=classes)
         return correct, F.cross_entropy(logits, y, reduction="sum").double()
 

@@ -47,6 +47,16 @@ SAME = [
     (("fedsmoo", {"rho": 0.0}), ("feddyn", {})),
     (("fedsmoo-admm", {"rho": 0.0}), ("feddyn", {})),
     (("feddyn-sam", {"rho": 0.0}), ("feddyn", {})),
+    (("fedavg-corrected", {"rho": 0.0}), ("fedavg", {})),
+    (("fedavg-signed", {"rho": 0.0}), ("fedavg", {})),
+    (("scaffold-corrected", {"rho": 0.0}), ("scaffold", {})),
+    (("scaffold-signed", {"rho": 0.0}), ("scaffold", {})),
+    (("feddyn-signed", {"rho": 0.0}), ("feddyn", {})),
+    (("fedcm-lesam", {"rho": 0.0}), ("fedcm", {})),
+    (("fedcm-corrected", {"rho": 0.0}), ("fedcm", {})),
+    (("fedcm-signed", {"rho": 0.0}), ("fedcm", {})),
+    (("fedcm-corrected", {"rho": 0.2, "beta": 1.0}), ("fedavg-corrected", {"rho": 0.2})),
+    (("fedcm-lesam", {"rho": 0.2, "beta": 1.0}), ("fedlesam", {"rho": 0.2})),
     (("fedspeed", {"variant": "released", "rho": 0.3}), ("feddyn-sam", {"variant": "released", "rho": 0.3})),
     (("fedspeed", {"rho": 0.0, "mixing": 0.0}), ("fedspeed", {"rho": 0.0})),
 ]
@@ -149,7 +159,22 @@ DEFAULTS = {
     "fedlesam-d": {"rho": 0.1, "lam": 0.1},  # Fan 2024, 6.1
     "globalfedsam": {"rho": 0.05, "normalised": False},  # not printed
     "globalfedsam-norm": {"rho": 0.05, "normalised": True},  # not printed
+    # composed cells of the factorial: the defaults of the parts
+    "fedavg-corrected": {"rho": 0.1},
+    "fedavg-signed": {"rho": 0.05, "normalised": False},
+    "scaffold-corrected": {"rho": 0.1},
+    "scaffold-signed": {"rho": 0.05, "normalised": False},
+    "feddyn-signed": {"lam": 0.1, "rho": 0.05, "normalised": False},
+    "fedcm-lesam": {"rho": 0.01, "beta": 0.1},
+    "fedcm-corrected": {"rho": 0.1, "beta": 0.1},
+    "fedcm-signed": {"rho": 0.05, "beta": 0.1, "normalised": False},
 }
+
+
+def test_signed_cell_on_fedavg_is_global_fedsam_where_clients_are_alike():
+    """With equal sizes the weights p_j are 1/S: the server's mean is FedAvg's."""
+    signed = trajectory("fedavg-signed", rho=0.1)
+    assert torch.allclose(signed, trajectory("globalfedsam", rho=0.1), rtol=1e-12, atol=0)
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
