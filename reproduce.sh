@@ -4,38 +4,6 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
-# ---- what is run, one command per line -------------------------------------------------------------------------------
-# minutes on two cores, ? where the step itself says how long it will take | what it shows | arguments of python -m
-# & after the minutes: the step keeps one core busy and needs no neighbour's outcome, so two of them run side by side
-steps() {
-    local profile=$1 out=out/$1 training=? variants=$1 all= lookup=
-    [[ $profile == quick ]] && training=1
-    [[ $profile == paper ]] && lookup=" --lookup" # its cells at the paper's setting are asked for by name
-    # the discrepancies have no larger setting of their own; who asks for the papers' has the machine for all cells
-    [[ $profile == paper ]] && variants=laptop all=" --everything"
-    cat <<STEPS
-0.7 | theory claims decided on toy problems, compared with the ledger | checks --no-store
-$training | every run that a table or a figure needs | artifact sweep --profile $profile$all
-0.6 & | every table, ours beside the paper's, paired by seed | artifact table all --profile $profile --figures $out/figures
-1.1 & | every figure: PNG, PDF, data | artifact figure all --profile $profile --folder $out/figures
-0.1 & | what the released codes change, paired by seed | artifact variants --profile $variants --figures $out/figures
-0.6 & | the figures of the checks, drawn from their evidence | checks --draw
-0.1 & | what every method costs, counted, beside the papers' figures | artifact costs
-0.1 & | what the stored runs say of the claims that training decides | artifact verdicts
-0.2 & | the paper that stands in a folder of its own | artifact audit run audits/caldarola2025 --profile $profile$lookup --no-report
-0.6 | the notebooks, executed | notebooks
-0.5 | the report | artifact report --audit audits/caldarola2025
-STEPS
-}
-
-# data sets that a profile needs beyond the handwritten digits, which ship with scikit-learn
-data_sets() {
-    case $1 in
-    laptop) echo mnist fashion-mnist cifar10 ;;
-    paper) echo mnist fashion-mnist emnist cifar10 cifar100 ;;
-    esac
-}
-
 # ---- set-up ----------------------------------------------------------------------------------------------------------
 LOCK=requirements.lock
 STAMP=.venv/fedsharp-lock            # hash of the lock that .venv was filled from
@@ -140,85 +108,6 @@ fill() {
 
 # ---- verbs -----------------------------------------------------------------------------------------------------------
 
-# Hash of all that the numbers come from; a step that ended well with the same hash and command has nothing to do.
-sources() {
-    find artifact audits theory checks claims experiments notebooks results "$LOCK" -type f ! -path '*/__pycache__/*' \
-        ! -name '*.safetensors' ! -name .lock -print0 | sort -z | xargs -0 sha256sum | sha256sum | cut -d' ' -f1
-}
-
-duration() { # seconds as text
-    local s=$1
-    if ((s >= 3600)); then
-        printf '%d h %02d min' $((s / 3600)) $((s % 3600 / 60))
-    else
-        printf '%d min %02d s' $((s / 60)) $((s % 60))
-    fi
-}
-
-reproduce() {
-    local profile=$1 number=0 minutes what command data
-    failed=0 beside=()
-    local plan total
-    plan=$(steps "$profile" | sed 's/ *| */|/g')
-    total=$(awk -F'|' '{ sum += $1 } END { printf "%d", sum + 0.5 }' <<<"$plan")
-    say "" "profile $profile: $(wc -l <<<"$plan") steps, about $(duration $((total * 60))) on two cores when nothing is done yet"
-    [[ $plan == *"?|"* ]] && say "and the step marked ?, which says how long it will take before it starts"
-    awk -F'|' '{ sub(" &", "", $1); printf "  %d. %s (about %s min)\n", NR, $2, $1 }' <<<"$plan"
-    say "outputs and figures: out/$profile/   runs: $([[ $profile == quick ]] && echo out/quick/ || echo results/)"
-    mkdir -p "out/$profile/.done"
-    export FEDSHARP_KEPT_CHECKS=${FEDSHARP_KEPT_CHECKS:-$PWD/out/$profile/.checks} # the notebooks show the verdicts of step 1
-    for data in $(data_sets "$profile"); do
-        "$PY" -m artifact data status "$data" --json | grep -q '"available": true' ||
-            "$PY" -m artifact data fetch "$data"
-    done
-    while IFS='|' read -r minutes what command <&3; do
-        number=$((number + 1))
-        if [[ $minutes == *"&" ]]; then
-            while (($(jobs -rp | wc -l) > 1)); do sleep 0.2; done
-            set -m # a process group of its own, which an interruption ends whole
-            step "$profile" "$number" "$minutes" "$what" "$command" &
-            set +m
-            beside+=($!)
-        else
-            finish
-            step "$profile" "$number" "$minutes" "$what" "$command" || failed=$((failed + 1))
-        fi
-    done 3<<<"$plan"
-    finish
-    say "" "outputs: $PWD/out/$profile/" "figures: $PWD/out/$profile/figures/"
-    say "total: $(duration $SECONDS), $failed of $number steps failed"
-    say "report: $PWD/out/report/index.html"
-    ((failed == 0))
-}
-
-# Waits for the steps that run side by side and counts those that failed.
-finish() {
-    local pid
-    for pid in "${beside[@]}"; do wait "$pid" || failed=$((failed + 1)); done
-    beside=()
-}
-
-# One step, its text kept; passed over when it ended well before and nothing that it depends on has changed.
-step() {
-    local profile=$1 number=$2 minutes=${3% &} what=$4 command=$5 start=$SECONDS name log before
-    say "" "[$number] $what" "    python -m $command   (about $minutes min)"
-    name=$(tr -c 'a-z0-9.\n' '-' <<<"${command%% --*}")
-    log=out/$profile/$number-$name.txt
-    before="$(sources) $command"
-    if [[ -s $log && -d out/$profile/figures && -f out/$profile/.done/$number-$name && $(<"out/$profile/.done/$number-$name") == "$before" ]]; then
-        say "[$number] nothing has changed since it was done; its lines are in $log"
-        return
-    fi
-    # shellcheck disable=SC2086  # the command is a list of words
-    if "$PY" -m $command >"$log"; then
-        echo "$before" >"out/$profile/.done/$number-$name"
-        say "$(tail -n 3 "$log")" "[$number] done in $(duration $((SECONDS - start))); all of its $(wc -l <"$log") lines are in $log"
-    else
-        say "$(tail -n 40 "$log")" "[$number] FAILED after $(duration $((SECONDS - start))), text in $log: python -m $command"
-        return 1
-    fi
-}
-
 test_all() {
     local bad=0 types mypy
     say "" "tests: ruff, then pytest on tests/ and checks/ in two processes, with mypy beside them; 4 to 12 minutes on two idle cores"
@@ -236,37 +125,29 @@ test_all() {
 
 usage() {
     cat <<'USAGE'
-usage: ./reproduce.sh [setup | quick | laptop | paper | test]
+usage: ./reproduce.sh [setup | quick | laptop | paper | smoke | test]
   setup   make .venv from the lock file, unless the active environment already has the pinned packages
-  quick   (default) every table, figure and claim in miniature on data that ship with scikit-learn; minutes
+  quick   (default) the report of the stored evidence, then every table, figure and claim in miniature; minutes
   laptop  MNIST and Fashion-MNIST at the thesis' scale, CIFAR-10 for the others; hours, goes on where it was stopped
   paper   the papers' settings as declared in experiments/; needs a GPU or weeks
+  smoke   does it work here? one run, two claims and the tests of the foundations; under a minute
   test    ruff, mypy and pytest, with an eighth of the slow tests; all with FEDSHARP_NIGHTLY=1
 USAGE
 }
-
-interrupted() {
-    local pid
-    for pid in "${beside[@]}"; do kill -TERM -- "-$pid" 2>/dev/null || true; done
-    wait
-    say "" "interrupted: the same command goes on from here"
-    exit 130
-}
-beside=() # process groups of the steps that run side by side
-trap interrupted INT TERM
 
 (($# <= 1)) || fail "arguments: '${*:2}' is not possible; allowed: nothing after '$1'"
 
 case ${1:-quick} in
 setup) setup ;;
-quick | laptop | paper)
+quick | laptop | paper | smoke)
     setup
-    reproduce "${1:-quick}"
+    # takes the place of this shell: a signal for ./reproduce.sh reaches what started the steps
+    exec "$PY" -m artifact.reproduce "${1:-quick}"
     ;;
 test)
     setup
     test_all
     ;;
 help | -h | --help) usage ;;
-*) fail "verb: '$1' is not possible; allowed: setup, quick, laptop, paper, test" ;;
+*) fail "verb: '$1' is not possible; allowed: setup, quick, laptop, paper, smoke, test" ;;
 esac

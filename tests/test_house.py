@@ -22,7 +22,7 @@ FLOORS = (
     ("papers", "bench"),
     ("verdicts",),
     ("report",),
-    ("audit",),
+    ("audit", "reproduce"),
     ("cli",),
     ("__main__",),
 )

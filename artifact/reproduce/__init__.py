@@ -1,0 +1,1 @@
+"""``./reproduce.sh``: the steps of a replication, run side by side, and gone on with where they were stopped."""
