@@ -268,4 +268,5 @@ def test_the_script_starts_the_program_in_its_own_place(tmp_path):
 
 def test_a_wrong_verb_is_one_line():
     done = subprocess.run([ROOT / "reproduce.sh", "fly"], capture_output=True, text=True, check=False)
-    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and "smoke" in done.stderr
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
+    assert "verb: 'fly' is not possible; allowed: setup, quick, laptop, paper, smoke, test" in done.stderr

@@ -121,6 +121,12 @@ def _replication(profile: str) -> list[Step]:
 def _smoke() -> list[Step]:
     return [
         Step(
+            "tests",
+            "the tests of the optimisers, of the base and of the layers",
+            "pytest -q -p no:cacheprovider tests/optim tests/base tests/test_house.py",
+            0.5,
+        ),
+        Step(
             "training",
             "two rounds of FedSAM on the handwritten digits",
             "artifact run --algorithm fedsam --model mlp-16 --rounds 2 --out out/smoke/runs --quiet",
@@ -128,10 +134,4 @@ def _smoke() -> list[Step]:
         ),
         Step("claim", "one claim of theory, decided", "checks --claim thesis-fig3.1-concl --no-store", 0.1),
         Step("verdict", "one claim of training, from the stored runs", "artifact verdicts --claim sun23-tab2", 0.1),
-        Step(
-            "tests",
-            "the tests of the optimisers, of the base and of the layers",
-            "pytest -q -p no:cacheprovider tests/optim tests/base tests/test_house.py",
-            0.5,
-        ),
     ]
