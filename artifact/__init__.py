@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from artifact.interface.train import partition, train
     from artifact.looseness import bounds
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 #: Part of every run's key. Raised only when a change may alter numbers.
 NUMBERS = 1

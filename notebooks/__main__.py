@@ -12,13 +12,16 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 
 import click
-import nbformat
-from jupyter_client.manager import AsyncKernelManager
-from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError, CellTimeoutError
-from nbformat import NotebookNode
 
-from artifact.base.console import OneLine
+from artifact.base.console import OneLine, needs_extra
+
+with needs_extra():
+    import nbformat
+    from jupyter_client.manager import AsyncKernelManager
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError
+    from nbformat import NotebookNode
+
 from artifact.base.errors import UserError
 from artifact.base.files import write_atomic
 from artifact.base.options import Place

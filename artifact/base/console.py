@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Never, TextIO
 
 import click
 
 from artifact.base.errors import UserError
+from artifact.base.extras import how_to_install
 
 
 class OneLine(click.Command):
@@ -17,6 +19,18 @@ class OneLine(click.Command):
 
     def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, *_: Any, **_options: Any) -> Never:
         sys.exit(exit_code(lambda: invoked(self, args, prog_name)))
+
+
+@contextlib.contextmanager
+def needs_extra() -> Iterator[None]:
+    """For imports at the top of a program: a library that an extra would bring ends it with one line, exit code 2."""
+    try:
+        yield
+    except ImportError as error:
+        if not (missing := how_to_install(error)):
+            raise
+        _tell(f"error: {missing}")
+        sys.exit(2)
 
 
 def exit_code(command: Callable[[], object], interrupted: str = "interrupted") -> int:
@@ -83,5 +97,7 @@ def _explain(error: Exception) -> str:
         return str(error)
     if isinstance(error, OSError):
         return str(UserError("file", error.filename, f"a file or folder that can be used ({error.strerror or error})"))
+    if isinstance(error, ImportError) and (missing := how_to_install(error)):
+        return missing
     text = f"the packages of requirements.lock, and memory for them and for what they compute ({error})"
     return str(UserError("environment", type(error).__name__, text))

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-from joblib import Parallel, cpu_count, delayed
 
 from artifact.base.errors import UserError
 from artifact.base.files import replacing
@@ -95,6 +94,8 @@ def draw_all(drawings: Sequence[Callable[[], Drawn]]) -> Iterator[Drawn]:
     if len(drawings) < MANY:
         yield from (draw() for draw in drawings)
     else:
+        from joblib import Parallel, cpu_count, delayed  # comes with the extra that draws
+
         yield from Parallel(cpu_count(), return_as="generator")(delayed(draw)() for draw in drawings)
 
 

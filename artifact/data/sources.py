@@ -30,6 +30,7 @@ from artifact.base.random import numpy_stream
 from artifact.data import folders
 from artifact.data.arrays import MOST_ARRAYS, read_arrays
 from artifact.data.dataset import Dataset, apportion
+from artifact.data.digits import handwritten_digits
 from artifact.data.folders import Arrays
 
 #: arrays of a stored file, the last three optional
@@ -77,7 +78,7 @@ class Source:
         if self.own is not None:
             return "read by a file of your own, which --add names"
         if self.kind == "digits":
-            return "part of scikit-learn, always there"
+            return "part of the package, always there"
         file = "FILE.npz" if self.kind == "cifar" else "FILE.npz or FOLDER"
         offline = f"`python -m artifact data import NAME {file}`"
         return f"`python -m artifact data fetch NAME` (network), or {offline}" if self.torchvision else offline
@@ -105,7 +106,7 @@ _FASHION = Source(
 #: none; digits: computed over the 1,437 training images.
 DATASETS: dict[str, Source] = {
     "digits": Source(
-        "scikit-learn handwritten digits", "digits", 10, (1, 8, 8), (0.3054,), (0.3760,), scale=16.0
+        "UCI handwritten digits, 8 x 8 pixels", "digits", 10, (1, 8, 8), (0.3054,), (0.3760,), scale=16.0
     ),
     "mnist": Source(
         "MNIST handwritten digits", "idx", 10, (1, 28, 28), *MNIST, places=("MNIST/raw", "mnist"),
@@ -198,7 +199,7 @@ def status(name: str, root: str | os.PathLike | None = None) -> dict[str, object
     """What is known of a dataset and where its files are; reads no data."""
     source, root = describe(name), data_root(root)
     place = _locate(name, source, root)
-    where = "scikit-learn" if source.kind == "digits" else place and str(place)
+    where = "this package" if source.kind == "digits" else place and str(place)
     where = source.places[0] if source.own is not None else where
     return {
         "name": name,
@@ -243,7 +244,7 @@ def import_npz(name: str, path: str | os.PathLike, root: str | os.PathLike | Non
     """
     source, root, path = _of_project(name), data_root(root), Path(path)
     if source.kind == "digits":
-        raise UserError("dataset", name, "any other dataset; the digits are part of scikit-learn")
+        raise UserError("dataset", name, "any other dataset; the digits are part of the package")
     if path.is_file():
         arrays = read_arrays(path, "data file")
     elif path.is_dir() and _present(source, path):
@@ -311,10 +312,8 @@ def _torchvision(source: Source, folder: Path, **options: bool) -> Any:
 
 def _digits() -> Arrays:
     """1,437 training and 360 test images, class-stratified, one fixed split."""
-    from sklearn.datasets import load_digits
-
-    images, labels = load_digits(return_X_y=True)
-    images, rng = images.reshape(-1, 8, 8).astype(np.uint8), numpy_stream(0, "digits split")
+    pixels, labels = handwritten_digits()
+    images, rng = pixels.reshape(-1, 8, 8).astype(np.uint8), numpy_stream(0, "digits split")
     shares = apportion(np.bincount(labels), 360)
     kept = [rng.permutation(np.flatnonzero(labels == c))[:n] for c, n in enumerate(shares)]
     test = np.zeros(len(labels), bool)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 AUDIT = "audits/caldarola2025"
-#: data sets that a profile needs beyond the handwritten digits, which ship with scikit-learn
+#: data sets that a profile needs beyond the handwritten digits, which come with the package
 DATA_SETS = {
     "laptop": ("mnist", "fashion-mnist", "cifar10"),
     "paper": ("mnist", "fashion-mnist", "emnist", "cifar10", "cifar100"),

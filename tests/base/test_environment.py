@@ -16,6 +16,7 @@ import yaml
 
 from artifact import __version__
 from artifact.base import paths
+from artifact.base.extras import EXTRAS
 
 ROOT = paths.ROOT
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -45,7 +46,8 @@ def _name(requirement: str) -> str:
 @cache
 def _direct() -> dict[str, str]:
     """Distribution -> version bound, over the dependencies and the extras of pyproject.toml but ``APART``."""
-    extras = [entry for name, group in PROJECT["optional-dependencies"].items() if name != APART for entry in group]
+    groups = PROJECT["optional-dependencies"].items()
+    extras = [entry for name, group in groups if name not in (APART, "all") for entry in group]
     return {_name(entry): entry[len(re.match(r"[\w.-]+", entry)[0]) :] for entry in PROJECT["dependencies"] + extras}
 
 
@@ -63,6 +65,25 @@ def test_every_direct_dependency_is_locked_within_its_bound():
         operator, version = re.fullmatch(r"(>=|==)([\d.]+)", bound).groups()
         locked, allowed = _numbers(_locked()[name]), _numbers(version)
         assert locked == allowed if operator == "==" else locked >= allowed, f"{name}{bound}, locked {_locked()[name]}"
+
+
+def test_all_is_every_extra_but_the_one_that_stands_apart():
+    (entry,) = PROJECT["optional-dependencies"]["all"]
+    named = re.fullmatch(r"fedsharp\[([\w,]+)\]", entry)[1].split(",")
+    assert sorted(named) == sorted(PROJECT["optional-dependencies"].keys() - {APART, "all"})
+
+
+def test_core_dependencies_are_those_of_training_and_the_command_line():
+    core = "click filelock numpy pydantic safetensors scipy torch tqdm"
+    assert sorted(map(_name, PROJECT["dependencies"])) == core.split()
+
+
+def test_the_line_on_a_missing_library_names_the_extra_that_brings_it():
+    for extra, modules in EXTRAS.items():
+        own = {_name(entry) for entry in PROJECT["optional-dependencies"][extra]}
+        for module in modules:
+            assert _name(DISTRIBUTIONS.get(module, module)) in own, f"{module} of {extra}"
+            assert _name(DISTRIBUTIONS.get(module, module)) not in map(_name, PROJECT["dependencies"])
 
 
 def test_conda_pins_the_direct_dependencies_as_the_lock_does():
@@ -148,4 +169,4 @@ def test_words_behind_the_verb_are_one_line():
 
 def test_every_verb_is_explained():
     usage = subprocess.run([ROOT / "reproduce.sh", "help"], capture_output=True, text=True, check=True).stdout
-    assert all(f"\n  {verb} " in usage for verb in ("setup", "quick", "laptop", "paper", "test"))
+    assert all(f"\n  {verb} " in usage for verb in ("setup", "quick", "laptop", "paper", "smoke", "test"))

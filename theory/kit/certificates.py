@@ -1,6 +1,6 @@
 """Solver certificates: z3 for scalar inequalities, exactly checked sums of squares, PEPit for first-order methods.
 
-The solvers are ordinary dependencies. In a damaged environment ``MissingSolver`` is raised with a message for the user;
+The solvers come with the extra ``theory``. Without it ``MissingSolver`` is raised with a message for the user;
 the runner lists such a claim as a stated skip instead of deciding it.
 """
 
@@ -29,7 +29,9 @@ class MissingSolver(ImportError):
 
     def __init__(self, solver: str):
         self.solver, self.package = solver, SOLVERS[solver]
-        super().__init__(f"needs the package {self.package} (pip install {self.package})")
+        super().__init__(
+            f'needs the package {self.package}; the extra "theory" brings it: pip install "fedsharp[theory]"'
+        )
 
 
 def available(solver: str) -> bool:

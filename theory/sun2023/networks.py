@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from artifact.data.digits import handwritten_digits
+
 LAYERS, WIDTH = 3, 2
 
 
@@ -54,17 +56,15 @@ def train_two_layers(features: np.ndarray, labels: np.ndarray, width: int, steps
 @cache
 def digits_network(width: int = 64) -> dict[str, Any]:
     """Margins, norms and the explicit bound of a two-layer ReLU net trained on 1,257 digits, ||x|| <= 1."""
-    from sklearn.datasets import load_digits
-
-    data = load_digits()
-    features = data.data / np.linalg.norm(data.data, axis=1).max()
+    pixels, labels = handwritten_digits()
+    features = pixels / np.linalg.norm(pixels, axis=1).max()
     train, test = slice(0, 1257), slice(1257, None)
-    weights = train_two_layers(features[train], data.target[train], width)
+    weights = train_two_layers(features[train], labels[train], width)
 
     def margins(part: slice) -> np.ndarray:
         scores = np.maximum(features[part] @ weights[0].T, 0) @ weights[1].T
-        own = scores[np.arange(len(scores)), data.target[part]]
-        scores[np.arange(len(scores)), data.target[part]] = -np.inf
+        own = scores[np.arange(len(scores)), labels[part]]
+        scores[np.arange(len(scores)), labels[part]] = -np.inf
         return own - scores.max(axis=1)
 
     norms = [np.linalg.norm(w, 2) for w in weights]

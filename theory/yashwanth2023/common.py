@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from artifact.data.digits import handwritten_digits
 from theory.kit.exact import plain
 from theory.kit.verdict import Verdict
 
@@ -138,10 +139,8 @@ def power_iteration(
 @cache
 def digits(count: int = 200) -> tuple[Array, NDArray[np.int64]]:
     """First ``count`` images of the 8x8 digits of scikit-learn: pixels in [0, 1] [count, 64] and labels [count]."""
-    from sklearn.datasets import load_digits
-
-    bunch = load_digits()
-    return bunch.data[:count] / 16.0, bunch.target[:count].astype(np.int64)
+    pixels, labels = handwritten_digits()
+    return pixels[:count] / 16.0, labels[:count]
 
 
 def softmax(logits: Array) -> Array:
