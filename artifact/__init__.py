@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from artifact.interface.added import dataset, network
     from artifact.interface.train import partition, train
     from artifact.looseness import bounds
+    from artifact.runs.frames import stored_rounds, stored_runs
 
 __version__ = "0.2.0"
 
@@ -33,6 +34,8 @@ PUBLIC = {
     "network": "artifact.interface.added:network",
     "dataset": "artifact.interface.added:dataset",
     "doctor": "artifact.diagnosis.examine:doctor",
+    "stored_runs": "artifact.runs.frames:stored_runs",
+    "stored_rounds": "artifact.runs.frames:stored_rounds",
 }
 
 keep_freed_memory()
@@ -47,4 +50,16 @@ def __getattr__(name: str) -> Any:
     return getattr(found, attribute) if attribute else found
 
 
-__all__ = ["bounds", "curvature", "dataset", "doctor", "losses", "network", "optim", "partition", "train"]
+__all__ = [
+    "bounds",
+    "curvature",
+    "dataset",
+    "doctor",
+    "losses",
+    "network",
+    "optim",
+    "partition",
+    "stored_rounds",
+    "stored_runs",
+    "train",
+]

@@ -205,4 +205,7 @@ def area_under_curve(rounds: Sequence[float], values: Sequence[float]) -> float:
 
 def slope(rounds: Sequence[float], values: Sequence[float]) -> float:
     """Least-squares slope per round; 0 for a single point."""
-    return float(stats.linregress(rounds, values).slope) if len(rounds) > 1 else 0.0
+    if len(rounds) < 2:
+        return 0.0
+    spread, common, _, _ = np.cov(rounds, values, bias=True).flat
+    return float(common / spread)

@@ -41,7 +41,7 @@ from artifact.papers.declared import (
 )
 from artifact.papers.measured import UP_TO_TARGET, known, measure
 from artifact.runs.lookup import Stored, find_run, find_runs
-from artifact.runs.store import Run, dumps
+from artifact.runs.store import Run
 from artifact.training import config
 from artifact.training.config import RunConfig
 
@@ -198,7 +198,7 @@ def configs_of(
 def seeded(values: Settings, seeds: tuple[int, ...]) -> tuple[RunConfig, ...]:
     """Checked configs of flat settings; hyper-parameters that only other methods have are left out."""
     nested = _nested(values)
-    return tuple(_made(dumps(nested | {"seed": seed})) for seed in seeds)
+    return tuple(_made(json.dumps(nested | {"seed": seed}, sort_keys=True)) for seed in seeds)
 
 
 @cache

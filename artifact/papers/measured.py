@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from typing import Any, TypeGuard, TypeVar
+from typing import TypeGuard, TypeVar
 
 from artifact.base.stats import rounds_to_target
 from artifact.papers.declared import Metric
@@ -43,24 +43,25 @@ def measure(metric: Metric, run: Run, target: float | None = None, samples: int 
     if metric.quantity == "consistency":
         probed = list(run.series("consistency.to_sent").values())
         return probed[-1] * metric.scale if probed else None
-    return _spent(metric, run, run.metrics(), target)
+    return _spent(metric, run, target)
 
 
-def _spent(metric: Metric, run: Run, lines: list[dict[str, Any]], target: float | None) -> float | None:
+def _spent(metric: Metric, run: Run, target: float | None) -> float | None:
     """Rounds, 1e9 parameters sent, or seconds, up to the target; or seconds of the run per round."""
+    completed = run.completed()
     if metric.quantity == "seconds-per-round":
-        return run.seconds() / len(lines) * metric.scale if lines else None
+        return run.seconds() / completed * metric.scale if completed else None
     if target is None:
         return None
-    crossing = rounds_to_target(*curve(run, metric.model), target) if lines else None
+    crossing = rounds_to_target(*curve(run, metric.model), target) if completed else None
     if crossing is None or crossing.censored:
         return math.inf
     if metric.quantity == "rounds-to":
         return crossing.rounds * metric.scale
     if metric.quantity == "communication-to":
-        models = sum(line["cohort"] * (line["cost"]["up"] + line["cost"]["down"]) for line in lines[: crossing.rounds])
+        models = sum(run.traffic()[: crossing.rounds])
         return models * run.config()["parameters"] / 1e9 * metric.scale
-    return run.seconds() * crossing.rounds / len(lines) * metric.scale
+    return run.seconds() * crossing.rounds / completed * metric.scale
 
 
 def grid(metric: Metric, run: Run, target: float | None) -> float:
@@ -68,11 +69,10 @@ def grid(metric: Metric, run: Run, target: float | None) -> float:
 
     In the metric's unit; 0 for other metrics, and for a run that never reached the target.
     """
-    lines = run.metrics()
-    if target is None or not lines or metric.quantity not in UP_TO_TARGET:
+    if target is None or not run.completed() or metric.quantity not in UP_TO_TARGET:
         return 0.0
     crossing = rounds_to_target(*curve(run, metric.model), target)
-    spent = _spent(metric, run, lines, target)
+    spent = _spent(metric, run, target)
     return 0.0 if crossing.censored or spent is None else spent * crossing.grid / crossing.rounds
 
 

@@ -229,7 +229,7 @@ def _line(shown: Sequence[tuple[Entry, str]]) -> Line:
     ends = {seed: value for entry, _ in shown for seed, value in entry.values.items()}
     curves = {seed: dict(zip(*curve(run, "server"), strict=True)) for seed, run in sorted(by_seed.items())}
     rounds = sorted(set.intersection(*(set(points) for points in curves.values())))
-    cost, config = runs[0].metrics()[-1]["cost"], runs[0].config()
+    cost, config = runs[0].cost(), runs[0].config()
     return Line(
         ends={seed: round(value, 4) for seed, value in sorted(ends.items())},
         rounds=rounds,

@@ -64,6 +64,11 @@ class Shelf:
         self.data = data
         self.vouched = vouched
 
+    @classmethod
+    def of(cls, path: Path, frame: polars.DataFrame) -> Shelf:
+        """As a file with this table would be; nothing is written."""
+        return cls(path, _bytes(frame), True)
+
     def read(self, names: Collection[str] | None = None) -> polars.DataFrame:
         """The table, or some of its columns. Raises UserError where the file is no Parquet table any more."""
         pl = columns.library()
@@ -92,6 +97,13 @@ class Shelf:
     def rounds(self) -> polars.DataFrame:
         """What each run wrote in its rounds, as lists."""
         return self.read([name for name in self.types if name.startswith(columns.ROUND)])
+
+    @cached_property
+    def last_costs(self) -> dict[str, list[Any]]:
+        """Entry of a round's cost -> what each run's last round has."""
+        prefix = f"{columns.ROUND}cost."
+        names = [name for name in self.types if name.startswith(prefix)]
+        return {name.removeprefix(prefix): self.read([name])[name].list.last().to_list() for name in names}
 
     @cached_property
     def _flat(self) -> dict[str, tuple[Any, Any]]:
@@ -229,11 +241,24 @@ class Archived(Finished):
         return self.shelf.numbers("seconds", self.row).tolist()
 
     def series(self, quantity: str) -> dict[int, float]:
+        return self._once(f"series {quantity}", lambda: self._read_series(quantity))
+
+    def _read_series(self, quantity: str) -> dict[int, float]:
         if self._has_text or "." not in quantity or columns.ROUND + quantity not in self.shelf.types:
             return super().series(quantity)
         values = self.shelf.numbers(quantity, self.row)
         held = (values == values).nonzero()[0]
         return dict(zip((held + 1).tolist(), values[held].tolist(), strict=True))
+
+    def completed(self) -> int:
+        return self._columns["completed"]
+
+    def traffic(self) -> list[float]:
+        cohort, up, down = (self.shelf.numbers(name, self.row) for name in ("cohort", "cost.up", "cost.down"))
+        return (cohort * (up + down)).tolist()
+
+    def cost(self) -> dict[str, Any]:
+        return {name: values[self.row] for name, values in self.shelf.last_costs.items()}
 
     @property
     def _has_text(self) -> bool:

@@ -6,6 +6,7 @@ Neither the data nor the hardware that a run was made with are needed to find it
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -15,7 +16,7 @@ from weakref import WeakKeyDictionary
 from artifact.runs.archive import unfinished
 from artifact.runs.index import signed
 from artifact.runs.seal import believed
-from artifact.runs.store import Run, dumps
+from artifact.runs.store import Run
 from artifact.training.config import RunConfig
 
 #: signature of a config -> the finished runs of it
@@ -26,7 +27,8 @@ _MACHINE = ("device", "backend")
 #: stores of open audits, which are looked into beside the one that is asked for
 ALSO: list[Path] = []
 
-_signatures: dict[str, str] = {}
+#: id of a config -> the config itself, which keeps the id taken, and its signature
+_signatures: dict[int, tuple[RunConfig, str]] = {}
 _signed: WeakKeyDictionary[Run, str] = WeakKeyDictionary()
 
 
@@ -38,7 +40,8 @@ def identity(canonical: Mapping[str, Any], *, without: tuple[str, ...] = ()) -> 
     defaults = {name: field.default for name, field in RunConfig.model_fields.items()}
     left_out = (*_MACHINE, *without)
     found = {name: canonical.get(name, default) for name, default in defaults.items() if name not in left_out}
-    return dumps(found | ({"added": canonical["added"]} if canonical.get("added") else {}))
+    found |= {"added": canonical["added"]} if canonical.get("added") else {}
+    return json.dumps(found, sort_keys=True)
 
 
 def signature(run_config: RunConfig) -> str:
@@ -46,10 +49,10 @@ def signature(run_config: RunConfig) -> str:
 
     Probes are left out, since they change no number.
     """
-    text = run_config.model_dump_json()
-    if text not in _signatures:
-        _signatures[text] = _sign(run_config.settings())
-    return _signatures[text]
+    known = _signatures.get(id(run_config))
+    if known is None or known[0] is not run_config:
+        known = _signatures[id(run_config)] = (run_config, _sign(run_config.settings()))
+    return known[1]
 
 
 def _sign(canonical: Mapping[str, Any]) -> str:

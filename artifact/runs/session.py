@@ -280,12 +280,12 @@ def summarise(run: Run) -> dict[str, Any]:
     """
     run = run if isinstance(run, Finished) else Finished(run.root, run.key)  # reads each file once
     run.verify()
-    lines = run.metrics()
-    result: dict[str, Any] = {"key": run.key, "rounds": len(lines), "diverged": run.diverged}
+    completed = run.completed()
+    result: dict[str, Any] = {"key": run.key, "rounds": completed, "diverged": run.diverged}
     for name in EVALUATED:
         curve = list(run.series(f"{name}.accuracy").values())
         if curve:
             result[name] = {"last": curve[-1], "mean_last_10": tail_mean(curve), "best": max(curve)}
-    if lines:
-        result["cost"] = lines[-1]["cost"]
+    if completed:
+        result["cost"] = run.cost()
     return result | {"seconds": run.seconds()}

@@ -388,6 +388,18 @@ class Run:
         pairs = ((line["round"], line.get(group, {}).get(name)) for line in self.metrics())
         return {number: value for number, value in pairs if value is not None}
 
+    def completed(self) -> int:
+        """Rounds that are recorded."""
+        return len(self.metrics())
+
+    def traffic(self) -> list[float]:
+        """Models that all active clients sent and received, round by round."""
+        return [line["cohort"] * (line["cost"]["up"] + line["cost"]["down"]) for line in self.metrics()]
+
+    def cost(self) -> dict[str, Any]:
+        """What the last round cost, as ``schema.Cost`` has it. Raises IndexError for a run without rounds."""
+        return self.metrics()[-1]["cost"]
+
     @property
     def diverged(self) -> bool:
         """Whether it ended because its numbers were finite no more."""

@@ -170,15 +170,14 @@ def open_store(profile: str, folder: Path | None = None) -> Store:
 
 
 def _spent(cell: Cell, run: Run, target: float) -> Spent | None:
-    lines = run.metrics()
     rounds, accuracies = curve(run, cell.metric.model)
     if not rounds:
         return None
     rate = 1.0
     if cell.metric.quantity == "seconds-to":
-        rate = run.seconds() / len(lines)
+        rate = run.seconds() / run.completed()
     elif cell.metric.quantity == "communication-to":
-        sent = float(np.mean([line["cohort"] * (line["cost"]["up"] + line["cost"]["down"]) for line in lines]))
+        sent = float(np.mean(run.traffic()))
         rate = sent * run.config()["parameters"] / 1e9
     return Spent(rounds_to_target(rounds, accuracies, target), rate)
 

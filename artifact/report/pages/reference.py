@@ -228,10 +228,8 @@ def _counted(site: Site) -> dict[tuple[str, str], tuple[Mapping[str, float], Run
     for run in (*(run for _, run in site.content.runs), *site.content.miniatures):
         config = run.config()
         place = (config["algorithm"], config["variant"])
-        if place not in found and _plain(config):
-            lines = run.metrics()
-            if lines and "cost" in lines[-1]:
-                found[place] = (lines[-1]["cost"], run)
+        if place not in found and _plain(config) and run.completed():
+            found[place] = (run.cost(), run)
     return found
 
 
