@@ -30,9 +30,15 @@ class WithoutTests(build_py):
 
 setup(
     cmdclass={"build_py": WithoutTests},
-    packages=[*find_packages(include=["artifact*"]), *(f"artifact.{name}" for name in DECLARED), *BESIDE],
+    packages=[*find_packages(include=["artifact*", "fedsharp"]), *(f"artifact.{name}" for name in DECLARED), *BESIDE],
     package_dir={f"artifact.{name}": name for name in DECLARED} | BESIDE,
     package_data={f"artifact.{name}": ["*.toml", "*.csv", "*/*.csv"] for name in DECLARED}
-    | {"artifact": ["py.typed"], "artifact.accelerate": ["*.toml"], "artifact.audit": ["template/*", "template/*/*"]}
-    | {"artifact.report": ["templates/*.html", "static/*", "text/*.toml"]},
+    | {
+        "artifact": ["py.typed"],
+        "artifact.accelerate": ["*.toml"],
+        "artifact.audit": ["template/*", "template/*/*"],
+        "artifact.data": ["*.gz"],
+        "artifact.report": ["templates/*.html", "static/*", "text/*.toml"],
+        "fedsharp": ["py.typed"],
+    },
 )

@@ -1,14 +1,13 @@
 """fedsharp: federated training with sharpness-aware methods, and the audit of the papers that propose them.
 
-The names of ``PUBLIC`` are imported when they are first used, so that ``import artifact`` waits for nothing.
+The names of ``PUBLIC`` are imported when they are first used, so that ``import artifact`` waits for nothing, and
+changes nothing in the process that imports it.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
-
-from artifact.accelerate.allocator import keep_freed_memory, let_idle_threads_sleep
 
 if TYPE_CHECKING:
     from artifact import curvature, losses, optim
@@ -37,9 +36,6 @@ PUBLIC = {
     "stored_runs": "artifact.runs.frames:stored_runs",
     "stored_rounds": "artifact.runs.frames:stored_rounds",
 }
-
-keep_freed_memory()
-let_idle_threads_sleep()
 
 
 def __getattr__(name: str) -> Any:

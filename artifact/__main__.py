@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from artifact.runs.processes import REQUEST, interruptible, require_address_space
+from artifact.runs.processes import REQUEST, interruptible, require_address_space, set_up
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -13,6 +13,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from artifact.base.console import exit_code, invoked
 
     arguments = list(sys.argv[1:] if arguments is None else arguments)
+    set_up()
 
     def command() -> object:
         require_address_space()
@@ -29,10 +30,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return exit_code(command, "interrupted" + resume * (arguments[:1] == ["run"]))
 
 
-if __name__ == "__main__":
+def script() -> None:
+    """The commands ``fedsharp`` and ``artifact``, and ``python -m`` of either."""
     try:
         with interruptible():
             sys.exit(main())
     except KeyboardInterrupt:  # before the command had begun, or when it had ended
         print("interrupted", file=sys.stderr)
         sys.exit(130)
+
+
+if __name__ == "__main__":
+    script()

@@ -16,6 +16,7 @@ from typing import Any
 
 import click
 
+from artifact import __version__
 from artifact.base import paths
 from artifact.base.errors import UserError
 from artifact.base.options import ADD_ONLY, AS_JSON, AUDIT_ONLY, profile_option
@@ -135,7 +136,8 @@ def commands(arguments: Sequence[str]) -> click.Group:
 
         open_audit(Path(folder))
     text = "Replication and audit of five papers on sharpness-aware federated learning."
-    return Commands("artifact", help=text, context_settings={"show_default": True})
+    group = Commands("artifact", help=text, context_settings={"show_default": True})
+    return click.version_option(__version__, prog_name="fedsharp", message="%(prog)s %(version)s")(group)
 
 
 def _given(arguments: Sequence[str], option: str) -> list[str]:

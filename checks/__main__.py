@@ -15,7 +15,7 @@ from artifact.base.console import OneLine
 from artifact.base.errors import UserError
 from artifact.base.files import require_writable
 from artifact.base.options import Place
-from artifact.runs.processes import interruptible, progress_bar, require_address_space
+from artifact.runs.processes import interruptible, progress_bar, require_address_space, set_up
 from artifact.verdicts.ledger import Claim, load, select
 from checks import report, runner
 
@@ -44,6 +44,7 @@ from checks import report, runner
 @click.option("--store/--no-store", default=True, show_default=True, help="Write evidence files to results/checks.")
 def main(ids, papers, as_json, figures, draw, readme, labels, findings, mutations, worst_cases, limit, workers, store):
     """Decide claims; exit code 0 only if every verdict equals the ledger's and nothing was skipped unseen."""
+    set_up()
     require_address_space()
     if math.isnan(limit):  # click's ranges let it pass
         raise UserError("limit", limit, "a positive number of seconds")

@@ -17,8 +17,8 @@ from artifact.base import paths
 
 pytestmark = pytest.mark.slow(whole_file=True)
 #: what a wheel is built from
-SOURCES = ("artifact", "checks", "claims", "experiments", "theory")
-SOURCES += ("pyproject.toml", "setup.py", "README.md", "LICENSE")
+SOURCES = ("artifact", "fedsharp", "checks", "claims", "experiments", "theory")
+SOURCES += ("pyproject.toml", "setup.py", "README.md", "LICENSE", "LICENSES")
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "-q")
 
 
@@ -60,8 +60,8 @@ def python(wheel, tmp_path_factory) -> Path:
 def test_the_wheel_holds_the_package_the_ledger_and_the_experiments(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     top = {name.split("/")[0] for name in names}
-    assert len(top) == 2
-    assert "artifact" in top
+    assert {name for name in top if not name.endswith(".dist-info")} == {"artifact", "fedsharp"}
+    assert {"artifact/data/digits.csv.gz", "fedsharp/py.typed"} <= set(names)
     for folder, pattern in (("claims", "*.toml"), ("claims", "tables/*.csv"), ("experiments", "*.toml")):
         found = {path.relative_to(paths.ROOT).as_posix() for path in (paths.ROOT / folder).glob(pattern)}
         assert found

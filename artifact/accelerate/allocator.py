@@ -1,4 +1,4 @@
-"""Process settings that make large buffers cheap; called before torch is imported.
+"""Process settings that make large buffers cheap, for a process that trains.
 
 A round allocates and frees the same few large buffers at every local step. By default glibc gives each back to the
 kernel and takes it again, page by page; kept in the process they cost nothing. OpenMP's threads wait for their next

@@ -21,6 +21,20 @@ def write_atomic(path: Path, content: bytes | str) -> None:
         temporary.write_bytes(data)
 
 
+def umask() -> int:
+    """The rights that new files of this process lack, as the user has set them."""
+    with (
+        contextlib.suppress(OSError, ValueError),
+        open("/proc/self/status", encoding="ascii", errors="replace") as file,
+    ):
+        for line in file:
+            if line.startswith("Umask:"):
+                return int(line.split()[1], 8)
+    found = os.umask(0o077)  # elsewhere the only way to ask is to set it for an instant
+    os.umask(found)
+    return found
+
+
 #: bytes of the largest file that is read as text
 LARGEST = 64 << 20
 #: nanoseconds after its last change in which a file may change again without a trace, within one tick of the clock
@@ -75,7 +89,7 @@ def replacing(path: Path) -> Iterator[Path]:
         yield temporary
         with open(temporary, "rb+") as file:
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
+        os.chmod(temporary, 0o666 & ~umask())
         os.replace(temporary, path)
     except OSError as error:
         raise UserError("out", str(path.parent), f"a folder that can be written ({error.strerror or error})") from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,8 +13,6 @@ import numpy as np
 from artifact.base.errors import UserError
 from artifact.base.files import replacing
 from artifact.base.lazy import pyplot as plt
-
-os.environ["MPLBACKEND"] = "Agg"  # read when matplotlib is imported, which happens with the first figure
 
 #: Okabe and Ito's colours, told apart with any colour vision
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")

@@ -16,7 +16,7 @@ from typing import Any
 
 from artifact import __version__
 from artifact.base.errors import UserError
-from artifact.base.files import require_writable
+from artifact.base.files import require_writable, umask
 from artifact.report import MARK
 from artifact.report.content import Content
 from artifact.report.pages import PAGES
@@ -88,7 +88,7 @@ def _replaced(folder: Path) -> Iterator[Path]:
     old = new.with_name(f"{new.name}.old")
     try:
         yield new
-        new.chmod(0o755)
+        new.chmod(0o777 & ~umask())
         if folder.exists():
             folder.rename(old)
         new.rename(folder)

@@ -75,7 +75,7 @@ def _config_options() -> list[click.Parameter]:
         boolean = field.annotation is bool
         default = "" if boolean or field.default is None or field.is_required() else _shown(field.default)
         values = "" if boolean else allowed(schemas[name])
-        text = _help(texts[name] + " (required)" * field.is_required(), default, values)
+        text = _help(texts.get(name, name) + " (required)" * field.is_required(), default, values)
         many = name == "switches"
         options.append(click.Option([flag, name], help=text, multiple=many, is_flag=boolean, default=None))
     return options

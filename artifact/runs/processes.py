@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
+from artifact.accelerate.allocator import let_idle_threads_sleep
 from artifact.base.errors import UserError
 
 try:
@@ -56,6 +57,15 @@ class Request:
 
 
 REQUEST = Request()
+
+
+def set_up() -> None:
+    """Settings of a process that is a command of the project, before anything heavy is imported.
+
+    Idle threads of OpenMP sleep, and figures need no screen. Whoever imports the package keeps settings of their own.
+    """
+    let_idle_threads_sleep()
+    os.environ.setdefault("MPLBACKEND", "Agg")
 
 
 def require_address_space() -> None:

@@ -17,6 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from artifact.accelerate.allocator import keep_freed_memory
 from artifact.accelerate.choose import usable_cores
 from artifact.accelerate.cpu.memory_layout import channels_last
 from artifact.algorithms import FedLESAM
@@ -124,6 +125,7 @@ class Trainer:
 
     def __init__(self, config: RunConfig, dataset: Dataset):
         self.config, self.device = config, config.resolved_device
+        keep_freed_memory()
         prepare(self.device, config.dtype)
         self.dtype = torch.float64 if config.dtype == "float64" else torch.float32
         self.partition, dataset = self.divided(dataset)

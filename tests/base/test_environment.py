@@ -25,7 +25,7 @@ LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
 #: the extra that no environment can have beside the others, and its own lock
 APART, ITS_LOCK = "flower", (ROOT / "requirements-flower.lock").read_text(encoding="utf-8")
 
-PACKAGES = ("artifact", "theory", "checks", "notebooks", "tests")
+PACKAGES = ("artifact", "fedsharp", "theory", "checks", "notebooks", "tests")
 #: import name -> distribution, where they differ
 DISTRIBUTIONS = {
     "PIL": "pillow",

@@ -1,0 +1,6 @@
+"""``python -m fedsharp``: the command line, as ``python -m artifact``."""
+
+from artifact.__main__ import script
+
+if __name__ == "__main__":
+    script()
