@@ -27,6 +27,6 @@ def test_nobody_else_reads_a_run_of_a_careful_user(tmp_path):
     line = "umask 077; exec {} -m artifact run --algorithm fedavg --model mlp-16 --rounds 1 --quiet --out {}"
     command = line.format(sys.executable, tmp_path / "runs")
     subprocess.run(["bash", "-c", command], cwd=ROOT, check=True, capture_output=True)
-    made = [path for path in (tmp_path / "runs").rglob("*")]
+    made = list((tmp_path / "runs").rglob("*"))
     assert len(made) > 4
     assert not [path for path in made if path.stat().st_mode & 0o077]
