@@ -234,6 +234,8 @@ def train(
             start = time.perf_counter()
             metrics = trainer.play_round()
             ended = diverged([metrics])
+            if trainer.completed == config.rounds and not ended:
+                metrics["final"] = trainer.final()
             run.append(metrics, {"round": metrics["round"], "seconds": time.perf_counter() - start})
             if after_round is not None:
                 after_round(trainer, metrics)

@@ -242,8 +242,6 @@ class Trainer:
                 candidates["all"] = self._mean_of_all(self.last)
             metrics |= watch.results(w, W) if watch is not None else {}
             metrics |= self.evaluate(candidates)
-            if self.completed == config.rounds:
-                metrics["final"] = self.final(w)
         return metrics
 
     def train(self, C: Cohort, steps: list[int], local: Tensor | None, watch: Watch | None) -> tuple[Tensor, Tensor]:
@@ -431,14 +429,14 @@ class Trainer:
         correct, _, loss = _confusion(self, w, self.data.train_x, self.data.train_y)
         return {"accuracy": correct.sum().item() / len(self.data.train_y), "loss": loss}
 
-    def final(self, w: Tensor) -> dict[str, Any]:
+    def final(self) -> dict[str, Any]:
         """What a finished run keeps of its server model: the fit of the training set, and which test samples are right.
 
         right: one bit a test sample in the order of the data set, as ``numpy.packbits`` has them, in base64.
         """
-        right = _predictions(self, w, self.data.test_x) == self.data.test_y
+        right = _predictions(self, self.w, self.data.test_x) == self.data.test_y
         bits = base64.b64encode(np.packbits(right.cpu().numpy())).decode("ascii")
-        return {"train": self.on_training_set(w), "right": bits}
+        return {"train": self.on_training_set(self.w), "right": bits}
 
     def test(self, w: Tensor) -> dict:
         """Accuracy and mean loss on the test set, and the spread over clients.
