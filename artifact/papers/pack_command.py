@@ -17,6 +17,7 @@ from artifact.base.options import AUDIT_ONLY, RUNS
 from artifact.papers import experiments, needed_runs
 from artifact.runs import archive
 from artifact.runs.lookup import signature, signed_runs
+from artifact.runs.store import finished_folders
 from artifact.runs.store_command import store_group, there
 from artifact.training.config import RunConfig
 
@@ -41,8 +42,9 @@ def homes(root: Path) -> dict[str, str]:
     """Key of every loose finished run of a store -> name of the file that it belongs to."""
     loose: dict[str, list[str]] = {}
     found: dict[str, str] = {}
+    folders = {folder.name for folder in finished_folders(root)}
     for name, run in signed_runs(root):
-        if not isinstance(run, archive.Archived):
+        if run.key in folders:
             loose.setdefault(name, []).append(run.key)
             found[run.key] = archive.OTHERS
     taken: set[str] = set()
@@ -64,14 +66,15 @@ def _configs(selection: str) -> Iterator[RunConfig]:
 
 @store_group.command("pack", help="Move finished runs from their folders into the archive, a file a table or figure.")
 @TABLE
+@click.option("--keep", is_flag=True, help="Leave the folders as they are; a later call without it removes them.")
 @RUNS
 @AUDIT_ONLY
-def pack_command(tables: tuple[str, ...], store: Path) -> int:
+def pack_command(tables: tuple[str, ...], keep: bool, store: Path) -> int:
     """A checkpoint stays where it is. Nothing is removed before its file has been written and read again."""
     of = homes(there(store))
     names = _named(tables, set(of.values()))
     left: list[str] = []
-    counts = archive.pack(store, {key: file for key, file in of.items() if file in names}, left.append)
+    counts = archive.pack(store, {key: file for key, file in of.items() if file in names}, left.append, keep=keep)
     for line in left:
         click.echo(" ".join(line.split()))
     for file, count in counts.items():

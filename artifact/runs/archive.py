@@ -1,9 +1,9 @@
 """Finished runs in a handful of files: ``<root>/runs/<table>.parquet``, a row a run, beside loose folders.
 
 A store may hold both. A run in the archive keeps its key and its seal: its files can be rebuilt byte for byte from the
-columns, and every digest of its done mark still fits. Where a run is there twice its loose folder counts, so whoever
-changes a record (a measurement of curvature) takes it out of the archive first, and the next ``store pack`` puts it
-back.
+columns, and every digest of its done mark still fits. Where a run is there twice with one seal the archive is read.
+Where the seals differ the loose folder counts, so whoever changes a record (a measurement of curvature) takes it out of
+the archive first, and the next ``store pack`` puts it back.
 
 ``runs/croissant.json`` describes the columns and holds a digest of each file. A file whose bytes fit that digest is
 what was checked when it was packed. Of any other file each run is held against its own seal before it is believed.
@@ -26,7 +26,7 @@ from filelock import FileLock, Timeout
 from artifact.base.errors import UserError
 from artifact.base.files import Stamp, read_file, settled, stamp, write_atomic
 from artifact.runs import columns, croissant, schema
-from artifact.runs.seal import Changed, believed, parsed, unsealed
+from artifact.runs.seal import SEAL, Changed, believed, parsed, unsealed
 from artifact.runs.store import (
     CURVATURE,
     MOST,
@@ -188,6 +188,16 @@ class Archived(Finished):
     def seal(self) -> str:
         """Digest over all of the run's digests."""
         return self._columns["seal"]
+
+    def same_seals(self, loose: Finished) -> bool:
+        """Whether a loose run of this key has the same done mark and curvature, by their seals."""
+        try:
+            mark = parsed(read_file(loose.done_file))
+            path = loose.folder / CURVATURE
+            measured = parsed(read_file(path)).get(SEAL) if os.path.lexists(path) else None
+            return mark == columns.mark_of(self._columns) and measured == self._columns.get("curvature.seal")
+        except (ValueError, AttributeError):
+            return False
 
     @property
     def where(self) -> str:
@@ -359,9 +369,12 @@ def finished_keys(root: Path) -> list[str]:
 
 def finished_runs_of(root: Path) -> Iterator[Finished]:
     """All finished runs of a store in the order of their keys, loose or archived; none of it is checked."""
-    packed = archived(root)
-    loose = {folder.name: Finished(root, folder.name) for folder in finished_folders(root)}
-    for _, run in sorted((packed | loose).items()):
+    found: dict[str, Finished] = dict(archived(root))
+    for folder in finished_folders(root):
+        loose, packed = Finished(root, folder.name), found.get(folder.name)
+        if not (isinstance(packed, Archived) and packed.same_seals(loose)):
+            found[folder.name] = loose
+    for _, run in sorted(found.items()):
         yield run
 
 
@@ -399,11 +412,13 @@ def record_of(run: Finished) -> columns.Record:
     return columns.Record(run.key, run.config(), run.environment(), mark, curvature, run.metrics(), run.round_seconds())
 
 
-def pack(root: Path, chosen: Mapping[str, str], told: Callable[[str], None] = lambda line: None) -> dict[str, int]:
+def pack(
+    root: Path, chosen: Mapping[str, str], told: Callable[[str], None] = lambda line: None, *, keep: bool = False
+) -> dict[str, int]:
     """Move loose runs into the archive and remove their folders' records; a checkpoint stays where it is.
 
     chosen: key of a loose run -> name of the file it goes to; a run of the archive stays in its file.
-    told: gets a line for each run that cannot be packed, and which stays loose.
+    told: gets a line for each run that cannot be packed, and which stays loose.  keep: leave the folders as they are.
     Returns file -> runs that went into it. Nothing is removed before its file has been written and read again.
     """
     folder = Path(root) / FOLDER
@@ -416,7 +431,7 @@ def pack(root: Path, chosen: Mapping[str, str], told: Callable[[str], None] = la
             by_file.setdefault(homes.get(key, name), []).append(Finished(root, key))
         for name, runs in sorted(by_file.items()):
             packed = _pack_file(root, folder / f"{name}.parquet", runs, told)
-            for run in packed:
+            for run in () if keep else packed:
                 _remove(run)
             counts[name] = len(packed)
     return counts
@@ -448,10 +463,15 @@ def _pack_file(root: Path, path: Path, runs: Iterable[Finished], told: Callable[
             held[old.key] = record_of(old)
             originals[old.key] = {name: old.rebuilt(name) for name in old.names}
     new: dict[str, Finished] = {}
+    there: list[Finished] = []
     for run in runs:
         try:
+            own = _files_of(run)
+            if originals.get(run.key) == own:
+                there.append(run)
+                continue
             held[run.key] = record_of(run)
-            originals[run.key] = _files_of(run)
+            originals[run.key] = own
             new[run.key] = run
         except UserError as error:
             told(f"left loose: {error}")
@@ -463,14 +483,12 @@ def _pack_file(root: Path, path: Path, runs: Iterable[Finished], told: Callable[
             croissant.write(path.parent)
             break
         for key, name in unlike:
-            own = new.pop(key, None)
-            if own is None:
+            left = new.pop(key, None)
+            if left is None:
                 raise Changed(key, f"{path}, run {key}", f"a record whose {name} columns give back")
             del held[key], originals[key]
-            told(
-                f"left loose: {key}: {own.folder / name} is not as a run writes it, and columns would not give it back"
-            )
-    return list(new.values())
+            told(f"left loose: {left.folder / name} is not as a run writes it, and columns would not give it back")
+    return [*there, *new.values()]
 
 
 def _files_of(run: Finished) -> dict[str, bytes]:

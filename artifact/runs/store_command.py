@@ -48,7 +48,7 @@ def faults(root: Path) -> Iterator[tuple[Path, UserError]]:
             archive.readable(path)
         except UserError as error:
             yield path, error
-    for run in archive.finished_runs_of(root):
+    for run in _runs(root):
         if (error := fault(run)) is not None:
             yield run.shelf.path if isinstance(run, archive.Archived) else run.folder, error
     for path in sealed_files(root):
@@ -56,6 +56,11 @@ def faults(root: Path) -> Iterator[tuple[Path, UserError]]:
             read_sealed(path)
         except UserError as error:
             yield path, error
+
+
+def _runs(root: Path) -> list[Finished]:
+    """Every record of a run: the archive's, and the loose ones, of which some may be there twice."""
+    return [*archive.archived(root).values(), *(Finished(root, folder.name) for folder in finished_folders(root))]
 
 
 def fault(run: Finished) -> UserError | None:
@@ -79,7 +84,7 @@ def verify(store: Path) -> int:
     for _, error in faults(there(store)):
         click.echo(" ".join(str(error).split()))
         count += 1
-    total = len(list(archive.finished_runs_of(store))) + len(sealed_files(store))
+    total = len(_runs(store)) + len(sealed_files(store))
     click.echo(f"{total} records in {store}: {total - count} as they were sealed, {count} not")
     return 1 if count else 0
 

@@ -17,7 +17,7 @@ from artifact.base.errors import UserError
 from artifact.runs import archive, columns, croissant
 from artifact.runs.archive import Archived, finished, open_run, pack, unpack
 from artifact.runs.lookup import find_run, finished_runs
-from artifact.runs.seal import seal
+from artifact.runs.seal import _told, seal
 from artifact.runs.session import execute
 from artifact.runs.store import CURVATURE, PARTS, Run
 from artifact.runs.stored_model import find
@@ -144,6 +144,25 @@ def test_a_store_may_hold_both(store):
     assert sorted(find_run(one, found).key for one in made) == keys
 
 
+def test_folders_may_stay_beside_the_archive(store):
+    before = contents(store)
+    chosen = {folder.name: "table" for folder in archive.finished_folders(store)}
+    assert pack(store, chosen, keep=True) == {"table": 3}
+    data = archive.files(store)[0].read_bytes()
+    assert contents(store) == before
+    assert all(isinstance(run, Archived) for run in finished(store))
+    one, other = sorted(chosen)[1:]
+    Run(store, one).record_curvature({"data": 3, "trace": {"value": 1.5}})
+    assert {run.key: isinstance(run, Archived) for run in finished(store)}[one] is False
+    assert open_run(store, one).curvature()["data"] == 3
+    assert pack(store, {key: "table" for key in chosen if key != one}) == {"table": 2}
+    assert archive.files(store)[0].read_bytes() == data
+    assert {name.partition("/")[0] for name in contents(store)} == {one}
+    assert packed(store) == {"table": 1}
+    assert open_run(store, one).curvature()["data"] == 3
+    assert open_run(store, other).intact
+
+
 def test_an_update_touches_one_file(store):
     keys = [run.key for run in finished(store)]
     pack(store, dict(zip(keys, "aab", strict=True)))
@@ -203,6 +222,7 @@ def test_a_changed_byte_is_noticed_wherever_it_is(store, capfd):
     data = path.read_bytes()
     for place in range(0, len(data), max(1, len(data) // 40)):
         path.write_bytes(data[:place] + bytes([data[place] ^ 16]) + data[place + 1 :])
+        _told.clear()
         found = _numbers(store)
         told = [line for line in capfd.readouterr().err.splitlines() if "left out" in line]
         assert found.items() <= whole.items()
@@ -211,6 +231,14 @@ def test_a_changed_byte_is_noticed_wherever_it_is(store, capfd):
         capfd.readouterr()
     path.write_bytes(data)
     assert _numbers(store) == whole
+
+
+def test_a_damaged_folder_beside_the_archive_is_named(store, capfd):
+    pack(store, {folder.name: "table" for folder in archive.finished_folders(store)}, keep=True)
+    run = Run(store, min(run.key for run in finished(store)))
+    run.done_file.write_text("{}")
+    assert run.key not in _numbers(store)
+    assert run.key in capfd.readouterr().err
 
 
 def test_a_changed_number_costs_its_run_alone(store, capfd):
