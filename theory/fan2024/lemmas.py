@@ -12,6 +12,7 @@ from theory.fan2024.common import exact, proved, refuted, repaired, sam_path, si
 from theory.kit import lemmas
 from theory.kit.exact import fractions_of
 from theory.kit.formula import Formula, formula
+from theory.kit.hypotheses import OTHER_MINIBATCH
 from theory.kit.search import safe_ratio, worst_ratio
 from theory.kit.second_certificate import (
     dunkl_williams_by_z3,
@@ -346,7 +347,8 @@ def averaged_update(scale: float = 1.0) -> Verdict:
     return repaired(
         _replay_update_noise,
         {**HEAVY_FACTOR, "gradient": 1, "eta": Q(1, 10), "second_moment": second},
-        f"With ${variance.latex}$ and noise independent over clients and steps: ${bound.latex}$; for one local step: "
+        f"With ${variance.latex}$, noise independent over clients and steps, and {OTHER_MINIBATCH.words}: "
+        f"${bound.latex}$; for one local step: "
         f"${single.latex}$.",
         f"{split}. {first}. {cross}, so E b^2 <= N E s^2",
         left_over_right_for_exact_gradients=str(1 / least),

@@ -308,13 +308,16 @@ def server_dual_is_never_read() -> Verdict:
     Method: lambda^t appears only in its own update; fixed points of both servers, symbolic; a round of
     the project's FedDyn with two of four clients (exact).
     Verdict: repaired. As printed the dual has no effect: with w = mean w_i every point is a fixed point once lambda_i
-    = grad F_i(w). With -beta lambda a fixed point needs mean grad F_i = 0. The printed factor 1/(beta K) is also the
-    mean over all clients only for K = N.
+    = grad F_i(w). With -beta lambda and exact solves a fixed point needs mean grad F_i = 0. The printed
+    factor 1/(beta K) is also the mean over all clients only for K = N.
     Reference: Fan et al. 2024, Algorithm 4, last two lines; Sun et al. 2023, Algorithm 1, lines 18-19.
     """
     models, moves, next_, served = sp.symbols("sum_w_i moves next served", real=True)
     names = NAMES | {dual: r"\lambda^t", next_: r"\lambda^{t+1}", served: "w^{t+1}", models: r"\sum_{i\in S}w_{i,E}^t"}
-    names |= {moves: r"\sum_{i\in S}(w_{i,E}^t-w^t)"}
+    end, local, slope = sp.symbols("W_end lambda_i slope", real=True)
+    names |= {moves: r"\sum_{i\in S}(w_{i,E}^t-w^t)", end: "w_{i,E}^t", local: r"\lambda_i^t"}
+    names |= {slope: r"\nabla F_i(w_{i,E}^t)"}
+    solved = formula(slope, "==", local - (end - start) / beta, names)
     renewal = formula(next_, "==", dual - moves / (beta * N), names)
     output = formula(served, "==", models / K - beta * next_, names)
     found, locals_, duals = _feddyn_rounds()
@@ -324,6 +327,7 @@ def server_dual_is_never_read() -> Verdict:
     g1, g2 = sp.symbols("g1 g2", real=True)
     mean_dual = (g1 + g2) / 2  # the mean of stationary duals: w_i = w and lambda_i = grad F_i(w)
     without = identity((w + w) / 2, w, label="server mean at w_i = w, any w")
+    still = identity(solved.right.subs(end, start), local, label="grad F_i of an exact solve that stays at w")
     shift = sp.solve(output.right.subs({models: K * w, next_: mean_dual}) - w, g2)
     clients = quadratic_clients([[1.0], [0.5]], [[0.0], [1.0]])
     rounds, run = 600, {"steps": 20, "lr": 0.1, "rho": 0.0, "lam": 0.5}
@@ -331,14 +335,19 @@ def server_dual_is_never_read() -> Verdict:
         name: float(path("fedlesam-d", clients, [2.0], 2, rounds, switches=switches, **run)[-1, 0])
         for name, switches in (("with -beta lambda", []), ("dual never read", ["LESAMD-2"]))
     }
+    solve = solved.holds_at(
+        {slope: Q(1, 9), local: Q(1, 2), end: Q(10, 9), start: Q(1, 3), beta: 2}
+    )  # F_i = (x - 1)^2/2
     needs = identity(shift[0], -g1, label=f"with -beta lambda, lambda = {mean_dual}, a fixed point needs g1 + g2 = 0")
     return repaired(
         _replay_unused_dual,
         {"w": 0, "eta_g": 1, "beta": 10, "models": [Q(1, 10), Q(3, 10)], "dual": Q(1, 100)},
-        f"${renewal.latex}$, ${output.latex}$; at its fixed points the mean gradient vanishes.",
-        f"{needs}; {without}",
+        f"${renewal.latex}$, ${output.latex}$; where it rests with exact local solves, ${solved.latex}$, the mean "
+        "gradient vanishes. Where local solves are inexact it can rest elsewhere.",
+        f"{still}; {needs}; {without}",
         project_round=[renewal.holds_at(values), output.holds_at(values)],
         project_limits=limits,
+        exact_solve=solve,
         project_run={"rounds": rounds, **run},
         minimiser_of_F=1 / 3,
     )

@@ -15,12 +15,16 @@ import sympy as sp
 from theory.inexact import runs, theorem
 from theory.inexact.proof import one_round
 from theory.inexact.runs import NOISE_RUNS, Problem
-from theory.inexact.theorem import COHORT, F_NEXT, QUANTITIES, SQUARE, Delta, F, Gamma, n
+from theory.inexact.theorem import F_NEXT, QUANTITIES, SQUARE, Delta, F, Gamma, given, n
 from theory.kit.proof import Proof, Vector
 from theory.kit.statement import Condition, Quantity, Run, Statement, drawn
 
 R = sp.Rational
 COUNT = 1000
+NOTATION = (
+    r"round $t$ has its own local step $\eta_t$, server step and radius $\rho_t$, $A_t=K\eta_{g,t}\eta_t$, "
+    r"$x_t=(K-1)L\eta_t$"
+)
 
 #: sums over the rounds: of A, A^2, A x^2, A rho^2 and A x eta
 SUMS = W, S_A, S_x, S_rho, S_eta = sp.symbols("W S_A S_x S_rho S_eta", nonnegative=True)
@@ -157,7 +161,7 @@ def statement() -> Statement:
         quantities=QUANTITIES | sums | {Gamma: Quantity(weighted, (2, -2), measured=True)},
         conditions=(
             Condition("in every round", theorem.SMALL_X),
-            Condition("", theorem.SMALL_A),
+            Condition("", theorem.SMALL_A, gives=("L A < 1",)),
         ),
         prove=prove,
         runs=random_runs,
@@ -169,10 +173,5 @@ def statement() -> Statement:
             "any number of clients, local steps and dimensions",
         ),
         method="fedsam",
-        intro=theorem.SETTING.replace(r"L\rho", r"L\rho_t").replace(
-            r"$A=K\eta_g\eta_l$, $x=(K-1)L\eta_l$",
-            r"round $t$ has its own local step $\eta_t$, server step and radius $\rho_t$; $A_t=K\eta_{g,t}\eta_t$, "
-            r"$x_t=(K-1)L\eta_t$",
-        )
-        + COHORT,
+        hypotheses=given(True, names=NOTATION, radius=r"\rho_t"),
     )

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ from theory.inexact.proof import (
 )
 from theory.inexact.runs import Setting
 from theory.inexact.theorem import F_NEXT, GROWTH, QUANTITIES, SQUARE, WEIGHTS, Delta, F, Gamma
+from theory.kit.hypotheses import EVERYONE
 from theory.kit.proof import Proof, Step, Vector, square_of
 from theory.kit.statement import Condition, Quantity, Run, Statement
 
@@ -492,9 +493,10 @@ KEEPS = (
     "partial participation without replacement",
     "any number of clients, local steps and dimensions",
 )
-SETTING = theorem.SETTING.replace(r"$x=(K-1)L\eta_l$", r"$y=(K-1)L\eta_l$").replace(
-    r"$A=K\eta_g\eta_l$", r"$w^{t+1}=w^t-A\Delta^{t+1}$, $\Delta^0=0$"
-)
+NOTATION = r"$w^{t+1}=w^t-A\Delta^{t+1}$, $\Delta^0=0$, $y=(K-1)L\eta_l$"
+ROUND_NOTATION = NOTATION.replace("^t", "^r").replace("^{t+1}", "^{r+1}")
+#: steps of the proofs that name the average that MoFedSAM's model runs ahead of
+AHEAD = ("wbar", "nu")
 BETA = Condition(r"$\beta>0$"), Condition("", sp.Le(beta, 1))
 
 
@@ -517,7 +519,8 @@ def statement() -> Statement:
         runs=random_runs,
         keeps=KEEPS,
         method="mofedsam",
-        intro=SETTING + theorem.COHORT,
+        hypotheses=theorem.given(True, names=NOTATION, more=AHEAD),
+        laws=partial(runs.laws, "mofedsam", any_setting),
     )
 
 
@@ -538,13 +541,13 @@ def printed_steps() -> Statement:
             ),
             Condition("", sp.Ge(n.T, 16 * n.K * n.N / beta**4)),
             Condition("", sp.Ge(n.T, 100 / beta**2)),
-            Condition("every client is active in every round", sp.Eq(n.kappa, 0)),
+            Condition(EVERYONE.words, sp.Eq(n.kappa, 0), gives=EVERYONE.supplies),
         ),
         prove=prove_printed,
         runs=printed_runs,
         keeps=KEEPS[:3] + KEEPS[4:],
         method="mofedsam",
-        intro=SETTING.replace("^t", "^r").replace("^{t+1}", "^{r+1}") + ". ",
+        hypotheses=theorem.given(False, names=ROUND_NOTATION, round_="r", more=(*AHEAD, "y", "K >= 1", "KN >= 1")),
         named={ROOT_R: sp.sqrt(n.T), ROOT_KN: sp.sqrt(n.K * n.N)},
     )
 
@@ -569,5 +572,6 @@ def general() -> Statement:
         runs=weighted_runs,
         keeps=KEEPS,
         method="mofedsam",
-        intro=SETTING + theorem.COHORT,
+        hypotheses=theorem.given(True, names=NOTATION, more=AHEAD),
+        laws=partial(runs.laws, "mofedsam", any_setting),
     )

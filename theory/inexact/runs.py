@@ -7,9 +7,9 @@ sigma_l, the same one for ascent and descent.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from torch import Tensor
 
 from artifact.algorithms import build
 from artifact.training.rounds import simulate
+from theory.kit.hypotheses import Law
 from theory.kit.statement import Run, drawn
 
 Array = NDArray[np.float64]
@@ -98,6 +99,65 @@ class Setting:
     options: Mapping[str, float] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Call:
+    """One gradient of a cohort: round, step, clients [S], points, gradients of their losses there and noise [S, d]."""
+
+    round: int
+    step: int
+    clients: NDArray[np.int64]
+    points: Array
+    exact: Array
+    noise: Array
+
+
+def law(method: str, problem: Problem, s: Setting, rng: np.random.Generator, runs: int = 4) -> Law:
+    """What happened along some runs of a problem, from the gradients that the method asked for.
+
+    The first gradient of a local step is taken at the local model, or, where a method asks for one alone, at a
+    perturbed point; then the local model follows from the steps before it.
+    """
+    shape = (runs, s.rounds * s.steps, s.clients, len(problem.start))
+    noise, errors = np.full(shape, np.nan), np.full(shape, np.nan)
+    spreads, lowest, cohorts, moved, turned = [], np.inf, [], [], []
+    for run in range(runs):
+        calls: list[Call] = []
+        models = path(method, problem, s, rng, calls=calls)
+        gradients = np.stack([problem.gradients(w) for w in models[:-1]])
+        spreads.append(((gradients - gradients.mean(axis=1, keepdims=True)) ** 2).sum(axis=2).mean(axis=1))
+        lowest = min(lowest, *(problem.value(w) for w in models))
+        drawn = {call.round: call.clients.tolist() for call in calls}
+        cohorts.append([drawn[t] for t in range(s.rounds)])
+        here: Array = models[0]
+        for place, call in enumerate(calls):
+            last = place + 1 == len(calls) or (calls[place + 1].round, calls[place + 1].step) != (call.round, call.step)
+            first = place == 0 or (calls[place - 1].round, calls[place - 1].step) != (call.round, call.step)
+            if first:
+                if call.step == 0:
+                    here = np.broadcast_to(models[call.round], call.points.shape)
+                elif not last:
+                    here = call.points
+            if last:
+                own = problem.gradients(here, call.clients)
+                at = call.round * s.steps + call.step
+                noise[run, at, call.clients], errors[run, at, call.clients] = call.noise, call.exact - own
+                moved += np.linalg.norm(call.points - here, axis=1).tolist()
+                turned += np.linalg.norm(call.exact - own, axis=1).tolist()
+                here = here - s.local * (call.exact + call.noise)
+    values = {"L": 1.0, "N": s.clients, "S": s.active, "rho": s.rho, "sigma_l": s.noise}
+    values |= {"sigma_g": float(np.sqrt(np.mean(spreads, axis=0).max())), "F_star": problem.infimum()}
+    found = {"noise": noise, "errors": errors, "spreads": spreads, "moved": moved, "turned": turned, "radii": moved}
+    return Law(values, cohorts=cohorts, lowest=lowest, **found)
+
+
+@cache
+def laws(method: str, draw: Callable[[np.random.Generator], Setting], count: int = 8, seed: int = 5) -> tuple[Law, ...]:
+    """What happened along runs of ``count`` random problems."""
+    rng = np.random.default_rng(seed)
+    settings = (draw(rng) for _ in range(count))
+    return tuple(law(method, Problem.draw(rng, s.clients, int(rng.integers(2, 5))), s, rng) for s in settings)
+
+
 def measured(method: str, problem: Problem, setting: Setting, rng: np.random.Generator) -> dict[str, float]:
     """Values of the theorem's symbols on one problem; with chance (noise, cohorts) the mean of ``NOISE_RUNS`` runs."""
     chance = setting.noise > 0 or setting.active < setting.clients
@@ -136,10 +196,12 @@ def path(
     rng: np.random.Generator,
     local: Array | None = None,
     radius: Array | None = None,
+    calls: list[Call] | None = None,
 ) -> Array:
     """Server models [T + 1, d] of the package's own class.
 
-    local, radius: eta_l and rho of every round [T], for a method that keeps nothing between two rounds.
+    local, radius: eta_l and rho of every round [T], for a method that keeps nothing between two rounds. calls: gets
+    every gradient that was asked for, in order.
     """
     size = len(problem.start)
     directions = rng.normal(size=(s.rounds, s.steps, s.clients, size))
@@ -148,7 +210,11 @@ def path(
 
     def gradient(W: Tensor, index: Tensor, t: int, k: int, first: int = 0) -> Tensor:
         x = W - centre[index]
-        return share[index] * torch.sin(x) + (1 - share[index]) * curvature[index] * x + noise[first + t, k, index]
+        exact = share[index] * torch.sin(x) + (1 - share[index]) * curvature[index] * x
+        own = noise[first + t, k, index]
+        if calls is not None:
+            calls.append(Call(first + t, k, index.numpy().copy(), W.numpy().copy(), exact.numpy(), own.numpy().copy()))
+        return exact + own
 
     cohorts = [rng.choice(s.clients, s.active, replace=False).tolist() for _ in range(s.rounds)]
     start, options = torch.as_tensor(problem.start), {"server_lr": s.server, **s.options}

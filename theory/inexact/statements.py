@@ -11,24 +11,53 @@ import sympy as sp
 from theory.inexact import runs, theorem
 from theory.inexact.proof import Case
 from theory.inexact.runs import Setting
-from theory.inexact.theorem import COHORT, QUANTITIES, SETTING, Delta, Gamma, n
+from theory.inexact.theorem import QUANTITIES, Delta, Gamma, given, n
+from theory.kit.hypotheses import (
+    EVERYONE,
+    INDEPENDENT_CLIENTS,
+    MEANS,
+    NOISE_GIVEN_THE_PAST,
+    bounded_below,
+    dissimilar,
+    named,
+    noise_power,
+    small_radii,
+    smooth,
+    steps_along,
+)
 from theory.kit.statement import Condition, Quantity, Run, Statement
 
 COUNT = 1000  # random problems per theorem
 LONG = 200  # further ones with the printed number of rounds, 100 or more
 EVERYTHING = ("minibatch noise", "heterogeneity", "any number of clients, local steps and dimensions")
-ALL_ACTIVE = Condition("every client is active in every round", sp.Eq(n.kappa, 0))
+ALL_ACTIVE = Condition(EVERYONE.words, sp.Eq(n.kappa, 0), gives=EVERYONE.supplies)
+HALF = Condition("", theorem.SMALL_A, gives=("L A < 1",))
 
 
 def small() -> tuple[Condition, ...]:
     """Small steps."""
-    return Condition("", theorem.SMALL_X), Condition("", theorem.SMALL_A), theorem.NAMED_X
+    return Condition("", theorem.SMALL_X), HALF, theorem.NAMED_X
 
 
 @cache
 def _runs(method: str, partial_cohorts: bool, noise: bool) -> tuple[Run, ...]:
     draw = partial(runs.any_setting, cohorts=partial_cohorts, noise=noise)
     return runs.random_runs(method, COUNT, draw)
+
+
+def with_cohorts(rng: np.random.Generator) -> Setting:
+    """A setting of the theorem with drawn cohorts and noise."""
+    return runs.any_setting(rng)
+
+
+def with_everyone(rng: np.random.Generator) -> Setting:
+    """The same with every client."""
+    return runs.any_setting(rng, cohorts=False)
+
+
+def without_noise(rng: np.random.Generator) -> Setting:
+    """The same with every client and exact gradients."""
+    return runs.any_setting(rng, cohorts=False, noise=False)
 
 
 @cache
@@ -76,7 +105,8 @@ def general(method: str = "fedsam") -> Statement:
         runs=partial(_weighted, method),
         keeps=(*EVERYTHING, "partial participation without replacement"),
         method=method,
-        intro=SETTING + COHORT,
+        hypotheses=given(drawn=True),
+        laws=partial(runs.laws, method, with_cohorts),
     )
 
 
@@ -93,7 +123,8 @@ def sampled(method: str = "fedsam") -> Statement:
         runs=partial(_runs, method, True, True),
         keeps=(*EVERYTHING, "partial participation without replacement"),
         method=method,
-        intro=SETTING + COHORT,
+        hypotheses=given(drawn=True),
+        laws=partial(runs.laws, method, with_cohorts),
     )
 
 
@@ -110,7 +141,8 @@ def full(method: str = "fedsam") -> Statement:
         runs=partial(_runs, method, False, True),
         keeps=EVERYTHING,
         method=method,
-        intro=SETTING + ". ",
+        hypotheses=given(drawn=False),
+        laws=partial(runs.laws, method, with_everyone),
     )
 
 
@@ -122,13 +154,20 @@ def exact(method: str = "fedsam") -> Statement:
         left=left,
         right=right,
         quantities=QUANTITIES,
-        conditions=(ALL_ACTIVE, Condition("", sp.Eq(n.sigma_l, 0)), *small()),
+        conditions=(
+            ALL_ACTIVE,
+            Condition("", sp.Eq(n.sigma_l, 0), hidden=True),
+            Condition("", theorem.SMALL_X),
+            Condition("", sp.Lt(n.L * n.A, 1)),
+            theorem.NAMED_X,
+        ),
         prove=partial(theorem.prove_divided, theorem.EXACT, theorem.EXACT_DIVISOR),
         runs=partial(_runs, method, False, False),
         keeps=EVERYTHING[1:],
         scope="special case: exact gradients",
         method=method,
-        intro=SETTING + ". ",
+        hypotheses=given(drawn=False, noise=False),
+        laws=partial(runs.laws, method, without_noise),
     )
 
 
@@ -144,14 +183,15 @@ def printed_steps(method: str = "fedsam") -> Statement:
             Condition("", sp.Eq(n.eta, 1 / (sp.sqrt(n.T) * n.K * n.L))),
             Condition(r"$\eta_g=\sqrt{EN}$", sp.Eq(n.A, n.K * n.eta * sp.sqrt(n.K * n.N))),
             Condition("", sp.Ge(n.T, 100)),
-            Condition("", sp.Ge(n.T, 4 * n.K * n.N)),
+            Condition("", sp.Ge(n.T, 4 * n.K * n.N), gives=("L A < 1",)),
             ALL_ACTIVE,
         ),
         prove=theorem.prove_printed_steps,
         runs=partial(_printed, method),
         keeps=EVERYTHING,
         method=method,
-        intro=SETTING + ". ",
+        hypotheses=given(drawn=False, names=r"$x=(E-1)L\eta_l$", count="E", more=("x",)),
+        laws=partial(runs.laws, method, with_everyone),
         named={theorem.ROOT_T: sp.sqrt(n.T), theorem.ROOT_EN: sp.sqrt(n.K * n.N)},
     )
 
@@ -171,9 +211,17 @@ def thesis() -> Statement:
             Delta: replace(QUANTITIES[Delta], latex=r"(F(\bar\theta^{(0)})-F^*)"),
         },
         keeps=(*EVERYTHING, "weights"),
-        intro=(
-            r"Let every $F_k$ be $L$-smooth on every sample, $\sum_kp_k\|\nabla F_k-\nabla F\|^2\le\sigma_g^2$ at the "
-            r"averages, $\sum_kp_k\sigma_k^2\le\sigma_l^2$, $\rho_k\le\rho$, $\bar N=1/\max_kp_k$; a constant step "
-            r"$\eta$, $T$ averages, $A=E\eta$, $x=(E-1)L\eta$. Bounded gradients (A2) and A4 are not needed. "
+        hypotheses=(
+            smooth("F_k", " on every sample"),
+            bounded_below(),
+            dissimilar(r"\sum_kp_k", "at the averages", "F_k", "F", r"(\bar\theta^{(tE)})"),
+            steps_along("E", r"\nabla F_k(\theta)"),
+            small_radii(),
+            NOISE_GIVEN_THE_PAST,
+            noise_power(r"\sum_kp_k\mathbb E\|\zeta_k\|^2\le\sigma_l^2"),
+            INDEPENDENT_CLIENTS,
+            named(r"$\bar N=1/\max_kp_k$, a constant step $\eta$, $T$ averages, $A=E\eta$, $x=(E-1)L\eta$", "X"),
+            MEANS,
         ),
+        remark="Bounded gradients (A2) and A4 are not needed.",
     )

@@ -26,10 +26,31 @@ from theory.inexact.proof import (
 )
 from theory.inexact.runs import NOISE_RUNS, Problem, Setting
 from theory.inexact.theorem import GROWTH, QUANTITIES, R, n
+from theory.kit.hypotheses import (
+    INDEPENDENT_CLIENTS,
+    NOISE_GIVEN_THE_PAST,
+    Hypothesis,
+    cohorts,
+    dissimilar,
+    inexact,
+    named,
+    noise_power,
+    smooth,
+    steps_along,
+)
 from theory.kit.proof import Proof, Step, Vector, dot, square_of
 from theory.kit.statement import Condition, Quantity, Run, Statement, drawn
 
 COUNT = 1000
+STRONGLY_CONVEX = Hypothesis(
+    "strongly convex",
+    r"$F=\frac1N\sum_iF_i$ is $\mu$-strongly convex with minimiser $w^*$",
+    ("strongly convex", "growth", "least value"),
+)
+STEPS = (
+    r"round $t$ has the local step $\eta_t=\frac2{E\mu(t+\gamma+2)}$ and the server takes the mean; where every client "
+    r"is active, weights $p_i$ may stand for $\frac1N$, with $N=1/\max_ip_i$"
+)
 mu, gamma = sp.symbols("mu gamma", positive=True)
 t, more = sp.symbols("t more", nonnegative=True)  # more: E - 1
 Gap, D0 = sp.symbols("Gap D_0", nonnegative=True)  # E F(w^T) - F^*, |w^0 - w^*|^2
@@ -316,17 +337,18 @@ def statement() -> Statement:
             "weights where every client is active",
         ),
         method="fedsam",
-        intro=SETTING,
+        hypotheses=(
+            STRONGLY_CONVEX,
+            smooth(where=" and need not be convex"),
+            dissimilar(),
+            steps_along("E"),
+            inexact(drawn=True),
+            NOISE_GIVEN_THE_PAST,
+            noise_power(),
+            INDEPENDENT_CLIENTS,
+            cohorts(),
+            named(STEPS, "X", "Gap", "D_0"),
+        ),
+        remark="Bounded gradients (A2) and A4 are not needed.",
         named={more: n.K - 1},
     )
-
-
-SETTING = (
-    r"Let $F=\frac1N\sum_iF_i$ be $\mu$-strongly convex with minimiser $w^*$. Every $F_i$ is $L$-smooth and need not "
-    r"be convex; at the iterates $\frac1N\sum_i\|\nabla F_i(w^t)-\nabla F(w^t)\|^2\le\sigma_g^2$. Local gradients are "
-    r"$\nabla F_i(w)+e+\zeta$ with $\|e\|\le L\rho$, which may depend on the minibatch, and with $\zeta$ unbiased, "
-    r"independent between clients and $\mathbb E\|\zeta\|^2\le\sigma_l^2$. Round $t$ takes $E$ local steps of "
-    r"$\eta_t=\frac2{E\mu(t+\gamma+2)}$, then the mean of the models of $S$ clients, drawn without replacement: "
-    r"$\kappa=\frac{N-S}{S(N-1)}$, and $\kappa=0$ for $S=N$, where weights $p_i$ may stand for $\frac1N$, with "
-    r"$N=1/\max_ip_i$. Bounded gradients (A2) and A4 are not needed. "
-)

@@ -12,6 +12,21 @@ from typing import Any
 import sympy as sp
 
 from theory.inexact.proof import NAMES, Case, one_round
+from theory.kit.hypotheses import (
+    EXACT_GRADIENTS,
+    INDEPENDENT_CLIENTS,
+    MEANS,
+    NOISE_GIVEN_THE_PAST,
+    Hypothesis,
+    bounded_below,
+    cohorts,
+    dissimilar,
+    inexact,
+    named,
+    noise_power,
+    smooth,
+    steps_along,
+)
 from theory.kit.proof import Proof, Step, atom
 from theory.kit.statement import Condition, Quantity
 
@@ -37,13 +52,37 @@ QUANTITIES = {
     Gamma: Quantity(r"\tfrac1T\sum_{t<T}\mathbb E\|\nabla F(w^t)\|^2", (2, -2), measured=True),
     Delta: Quantity(r"(F(w^0)-F^*)", (1, 0), measured=True),
 }
-SETTING = (
-    r"Let every $F_i$ be $L$-smooth, $\frac1N\sum_i\|\nabla F_i(w^t)-\nabla F(w^t)\|^2\le\sigma_g^2$ at the iterates, "
-    r"and let local gradients be $\nabla F_i(w)+e+\zeta$ with $\|e\|\le L\rho$ (it may depend on the minibatch), "
-    r"$\zeta$ unbiased with $\mathbb E\|\zeta\|^2\le\sigma_l^2$ and independent between clients; $A=K\eta_g\eta_l$, "
-    r"$x=(K-1)L\eta_l$"
-)
-COHORT = r", $\kappa=\frac{N-S}{S(N-1)}$ for $S$ clients drawn without replacement ($\kappa=0$ for $S=N$). "
+NOTATION = r"$A=K\eta_g\eta_l$, $x=(K-1)L\eta_l$"
+
+
+def given(
+    drawn: bool,
+    noise: bool = True,
+    names: str = NOTATION,
+    radius: str = r"\rho",
+    count: str = "K",
+    round_: str = "t",
+    more: tuple[str, ...] = (),
+) -> tuple[Hypothesis, ...]:
+    """What the theorem assumes beside the step sizes.
+
+    drawn: cohorts are. names: what letters stand for. count: the number of local steps, round_: the index of a round.
+    more: further steps of the proof that only name something.
+    """
+    random = (NOISE_GIVEN_THE_PAST, noise_power(), INDEPENDENT_CLIENTS) if noise else (EXACT_GRADIENTS,)
+    return (
+        smooth(),
+        bounded_below(),
+        dissimilar(point=f"(w^{round_})"),
+        steps_along(count),
+        inexact(radius, drawn),
+        *random,
+        *([cohorts()] if drawn else []),
+        named(names, "X", *more),
+        MEANS,
+    )
+
+
 NAMED_X = Condition("", sp.Eq(n.X, (n.K - 1) * n.L * n.eta), hidden=True)
 SMALL_X, SMALL_A = sp.Le(n.X, R(1, 10)), sp.Le(n.L * n.A, R(1, 2))
 
@@ -126,12 +165,13 @@ def numbers(**changes: Any) -> Case:
 
 
 def begin(title: str, case: Case) -> tuple[Proof, Step, Step]:
-    """A proof with the conditions of ``numbers``: (proof, L A <= 1/2, x <= 1/10)."""
+    """A proof with the conditions of ``numbers``: (proof, L A <= 1/2, x <= 1/10); L A < 1 is enough without noise."""
     proof = Proof(title)
     case.declare(proof)
     names = case.names
-    proof.hypothesis("L A < 1", 1 - names.L * names.A, "L A <= 1/2", ">")
-    small_a = proof.hypothesis("L A <= 1/2", R(1, 2) - names.L * names.A, "step size")
+    small_a = proof.hypothesis("L A < 1", 1 - names.L * names.A, "step size", ">")
+    if case.noise:
+        small_a = proof.hypothesis("L A <= 1/2", R(1, 2) - names.L * names.A, "step size")
     return proof, small_a, proof.hypothesis("X <= 1/10", R(1, 10) - names.X, "local step size")
 
 

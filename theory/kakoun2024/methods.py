@@ -19,7 +19,7 @@ from theory.kakoun2024.runs import direction_cosines
 from theory.kit.exact import fractions_of, is_positive_semidefinite, matvec, plain
 from theory.kit.formula import formula
 from theory.kit.search import worst_ratio
-from theory.kit.symbolic import decide_identity, identity, total
+from theory.kit.symbolic import combination, decide_identity, identity, total
 from theory.kit.verdict import Replay, Verdict, always, check
 
 
@@ -180,9 +180,12 @@ def direction_of_algorithm3() -> Verdict:
         at the price of one model, gives exactly half the gradient of (3.9) in every dimension.
     Reference: Al Kakoun 2024, eq. (3.9) against Algorithm 3.
     """
-    lam, inner, n, moved, full, term = sp.symbols("lambda_k i_k n_k D G T", real=True)
+    lam, inner, moved, full, term = sp.symbols("lambda_k i_k D G T", real=True)
+    n, curved = sp.Symbol("n_k", positive=True), sp.Symbol("c_k", nonnegative=True)
     names = {term: r"r_k\langle H_ku_k,\nabla F\rangle", inner: r"\langle\nabla F,g_k\rangle", n: r"\|g_k\|"}
     own = formula(term, "==", lam * inner**2 / n**2, names)
+    convex = formula(lam, ">=", 0, {lam: r"\lambda_k"})
+    positive = combination(own.right.subs(lam, convex.right + curved), [(curved, (inner / n) ** 2, "lambda_k >= 0")])
     common = formula(moved, "==", full / 2, {moved: r"H\,\nabla F", full: r"\nabla(\|\nabla F\|^2)"})
     x, y = sp.symbols("x y", real=True)
     F = sp.Function("F")(x, y)
@@ -191,7 +194,8 @@ def direction_of_algorithm3() -> Verdict:
     text = "; ".join(
         (
             identity((inner / n) * lam * (inner / n), own.right, label=label),
-            ">= 0, and so is the sum over k; 2 (sum p_k H_k) grad F is then 2 sum p_k lambda_k >= 0 times grad F",
+            f"{positive}, and so is the sum over k; 2 (sum p_k H_k) grad F is then 2 sum p_k lambda_k >= 0 times grad "
+            "F",
             "on the line r_k u_k = grad F u_k^2 = grad F, and for K = 1 r u = |g| g/|g| = grad F; with grad F in place "
             "of r_k u_k the term is H grad F, H = sum p_k H_k, and <H grad F, 2 H grad F> = 2 |H grad F|^2 >= 0",
             identity(pushed, common.right.subs(full, squares.diff(x)), label="a coordinate of H grad F, two of them"),
@@ -199,8 +203,8 @@ def direction_of_algorithm3() -> Verdict:
     )
     more = {"search": worst_cosine(), "random_cosines_median_min_share_below_0": direction_cosines()}
     statement = (
-        rf"For $H_k=\lambda_kI$ no summand is negative, ${own.latex}$. On the line, for one client, and if all are "
-        rf"perturbed by $\rho\nabla F$, the direction is ${common.latex}$."
+        rf"For $H_k=\lambda_kI$ with ${convex.latex}$ no summand is negative, ${own.latex}$. On the line, for one "
+        rf"client, and if all are perturbed by $\rho\nabla F$, the direction is ${common.latex}$."
     )
     return decide(EXPANSION, points=[{"hx": -1, "hy": 1, "b": 6}], repair=(statement, text), **more)
 

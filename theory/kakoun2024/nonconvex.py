@@ -34,6 +34,7 @@ from theory.kit.verdict import Replay, Verdict, always, check
 
 term, rise = sp.symbols("A rise", real=True)
 slope2, radii, smallest, part, other, whole = sp.symbols("slope2 radii smallest part other whole", nonnegative=True)
+moment = sp.Symbol("moment", nonnegative=True)
 first, before, after, last, best, lows, fallen = sp.symbols("F_1 F_t F_{t+1} F_{T+1} best lows fallen", real=True)
 steps, steps2, steps3, steps_radii = sp.symbols("S_1 S_2 S_3 S_r", positive=True)
 t, T, q, eta_t = sp.symbols("t T q eta_t", positive=True)
@@ -42,6 +43,7 @@ NAMES |= {smallest: r"\min_t\mathbb E\|\nabla F(\bar\theta^{(t)})\|^2", radii: r
 NAMES |= {steps: r"\sum_t\eta^{(t)}", steps2: r"\sum_t(\eta^{(t)})^2", steps3: r"\sum_t(\eta^{(t)})^3"}
 NAMES |= {steps_radii: r"\sum_t\eta^{(t)}\sum_kp_k(\rho_k^{(t)})^2"}
 NAMES |= {rise: r"\mathbb E[F_k(\theta_k+v)-F_k(\bar\theta)]", drift: r"\mathbb E\|\theta_k-\bar\theta\|^2"}
+NAMES |= {moment: r"\mathbb E\|\tilde g_k\|^2"}
 NAMES |= {lows: r"\sum_kp_k\inf F_k", fallen: r"\sum_t(F_t-F_{t+1})", eta_t: r"\eta^{(t)}"}
 NAMES |= {whole: r"\mathbb E\|a+b\|^2", part: r"\mathbb E\|a\|^2", other: r"\mathbb E\|b\|^2"}
 
@@ -344,17 +346,23 @@ def inner_product_term(scale: float = 1.0) -> Verdict:
     Assumptions: A1-A4, non-convex F.
     Method: equal clients, E = 1, a saw-shaped derivative: the perturbed point is a stationary maximum, so A = 0. The
         steps use L for L^2 and |a+b|^2 <= |a|^2+|b|^2.
-    Verdict: repaired with L^2, the factor 2 and sum p_k, where eq. (A.2) holds; false for L > 1.
+    Verdict: repaired with L^2, the factor 2 and sum p_k, where eq. (A.2) holds and G bounds the gradients at the
+        perturbed points; false for L > 1.
     Reference: Al Kakoun 2024, Appendix A.2, bounding A.
     """
-    bound, text = inner_product(4 * eta**2 * (E - 1) ** 2 * G**2, largest_drift())
+    bounded = formula(moment, "<=", G**2, NAMES)
+    bound, text = inner_product(4 * eta**2 * (E - 1) ** 2 * G**2, largest_drift().subs(G**2, bounded.right))
     return decide(
         INNER,
         scale,
         points=[{"L": 4, "eta": "1/10", "x": "4/5", "rho": "1/5"}],
         box=((0.5, 0.1, 0.55, 0.01), (4, 0.1, 0.95, 0.2)),
         function_class="saw-shaped derivative with slopes +-L, L <= 4, perturbation uphill, A4",
-        repair=(f"${bound.latex}$ for ${steady().latex}$, $t_0$ the last average", f"{text}; drift: thesis-A.2"),
+        repair=(
+            f"${bound.latex}$ for ${steady().latex}$, $t_0$ the last average, and ${bounded.latex}$ in every local "
+            "step, at the perturbed point",
+            f"{text}; drift: thesis-A.2",
+        ),
     )
 
 

@@ -33,6 +33,7 @@ from typing import Any
 
 import sympy as sp
 
+from theory.kit.hypotheses import ASSUMING
 from theory.kit.verdict import decided
 
 SIGNS = {"real": {"real": True}, "nonnegative": {"nonnegative": True}, "positive": {"positive": True}}
@@ -117,6 +118,7 @@ class Proof:
         self.vectors: dict[str, Kind] = {}
         self.norms: dict[sp.Symbol, Vector] = {}
         self.steps: dict[str, Step] = {}
+        self.relied: set[str] = set()  # strict steps that gave a multiplier its sign in a replay
 
     # ------------------------------------------------------------ declarations
 
@@ -303,11 +305,13 @@ class Proof:
         for base, power in sp.factor(factor).as_powers_dict().items():
             if (base.is_nonnegative and power.is_real) or power.is_even:
                 continue
-            known = [sp.Integer(1), *(step.slack for step in before.values() if step.relation == ">")]
-            signs = {sp.sign(sp.cancel(base / slack)) for slack in known} & {sp.Integer(1), sp.Integer(-1)}
+            known = {"": sp.Integer(1), **{s.name: s.slack for s in before.values() if s.relation == ">"}}
+            signs = {name: sp.sign(sp.cancel(base / slack)) for name, slack in known.items()}
+            signs = {name: found for name, found in signs.items() if found in (1, -1)}
             if not power.is_integer or not signs:
                 return False
-            sign *= signs.pop() ** int(power)
+            self.relied |= signs.keys() - {""}
+            sign *= next(iter(signs.values())) ** int(power)
         return sign > 0
 
     def _replay_definition(self, step: Step, before: Mapping[str, Step]) -> None:
@@ -351,6 +355,25 @@ class Proof:
             own = step.arguments["invariants"]
             return {name for _, terms in own.values() for term in terms for name in term[1:] if name not in own}
         return set()
+
+    def rests_on(self) -> set[str]:
+        """Names of the steps behind the last one, with those that give a multiplier its sign. After ``verify``."""
+        found: set[str] = set()
+        waiting = [list(self.steps)[-1], *self.relied]
+        while waiting:
+            step = self.steps[waiting.pop()]
+            if step.name not in found:
+                found.add(step.name)
+                waiting += self.used(step)
+                waiting += step.arguments["invariants"] if step.rule == "loop" else ()
+        return found
+
+    def assumes(self) -> set[str]:
+        """What the conclusion needs: assumed steps by their names, and the facts that assume something by theirs."""
+        self.verify()
+        steps = [self.steps[name] for name in self.rests_on()]
+        facts = {step.rule for step in steps if step.rule in ASSUMING}
+        return facts | {step.name for step in steps if step.rule == "hypothesis"}
 
     def _hypotheses(self, names: Iterable[str], before: Mapping[str, Step]) -> list[Step]:
         """Hypotheses and definitions that some steps rest on."""

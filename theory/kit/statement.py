@@ -19,6 +19,7 @@ import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
 
+from theory.kit.hypotheses import Hypothesis, Law, setting
 from theory.kit.proof import Proof, Rejected
 from theory.kit.prover import Prover
 from theory.kit.verdict import decided
@@ -62,11 +63,13 @@ class Quantity:
 class Condition:
     """An assumption. relation: on the statement's symbols, tested on every run; an inequality is a hypothesis of the
     proof, too. It is printed behind the words; words with a formula of their own stand for an equality, and for what
-    runs fulfil by construction (relation None). hidden: said in the setting already."""
+    runs fulfil by construction (relation None). hidden: said in the setting already. gives: steps of the proof that
+    follow from it beside the one that says the same, such as a strict inequality from a stricter one."""
 
     words: str = ""
     relation: Any = None
     hidden: bool = False
+    gives: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -98,8 +101,10 @@ class Statement:
     keeps: what the statement covers (noise, partial participation, ...).
     scope: "full", "special case: ..." or "vacuous".
     method: name of the class that ran.
-    intro: the setting, in words and LaTeX.
+    hypotheses: what the theorem assumes beside its conditions; the setting is their words.
+    remark: what a reader should know beside the setting; assumes nothing.
     named: symbols of the proof alone -> what they stand for.
+    laws: what happened along some runs, for the tests of the hypotheses.
     """
 
     name: str
@@ -112,8 +117,10 @@ class Statement:
     keeps: tuple[str, ...] = ()
     scope: str = "full"
     method: str = ""
-    intro: str = ""
+    hypotheses: tuple[Hypothesis, ...] = ()
+    remark: str = ""
     named: Mapping[sp.Symbol, sp.Expr] = field(default_factory=dict)
+    laws: Callable[[], Sequence[Law]] = tuple
 
     # ------------------------------------------------------------ print
 
@@ -124,18 +131,23 @@ class Statement:
         return rf"{printed(self.left, names)}\le{'+'.join(printed(term, names) for term in self.right)}"
 
     @property
+    def intro(self) -> str:
+        """The setting, written by the hypotheses."""
+        return setting(self.hypotheses, self.remark)
+
+    @property
     def text(self) -> str:
         """Introduction, conditions and inequality, with the mathematics between dollar signs."""
         return self.intro + self.inequality
 
     def text_after(self, first: Statement) -> str:
-        """The text below another statement's: only where its introduction goes on is said again."""
-        pairs = enumerate(zip(self.intro, first.intro, strict=False))
-        shared = self.intro[: next((i for i, (own, other) in pairs if own != other), len(self.intro))]
-        if len(shared) < len(first.intro) / 2 or shared.count("$") % 2:  # another setting, or one cut in a formula
+        """The text below another statement's: only hypotheses that the other one lacks are said again."""
+        own = [h for h in self.hypotheses if h not in first.hypotheses]
+        replaced = {h.name for h in first.hypotheses if h not in self.hypotheses} <= {h.name for h in self.hypotheses}
+        if not replaced or 2 * len(own) > len(self.hypotheses):
             return self.text
-        rest = self.intro[len(shared) :].strip(" .,;")
-        return f"In the same setting{', with ' * bool(rest)}{rest}: {self.inequality[0].lower()}{self.inequality[1:]}"
+        rest = "; ".join(h.words for h in own if h.words)
+        return f"In the same setting{', but ' * bool(rest)}{rest}: {self.inequality[0].lower()}{self.inequality[1:]}"
 
     @property
     def inequality(self) -> str:
@@ -167,19 +179,35 @@ class Statement:
 
     @property
     def label(self) -> str:
-        """ "machine" where the proof object verifies. Raises Rejected where it does not, for a condition that the proof
-        does not assume, and where two sides have different units."""
-        self.proof.verify()
+        """ "machine" where the proof object verifies. Raises Rejected where it does not, for a condition or hypothesis
+        that the proof does not use, for one that it uses and nothing supplies, and where units differ."""
+        needed = self.proof.assumes()
         relations = [(c.relation.lhs, c.relation.rhs) for c in self.conditions if isinstance(c.relation, sp.Rel)]
         for side, *others in ((self.left, *self.right), *relations):
             wrong = [x for x in others if x != 0 and not np.allclose(self._scale(x), self._scale(side))]
             if wrong:
                 raise Rejected(f"{self.name}: the units of {wrong[0]} are not those of {side}")
-        assumed = [s.slack.subs(self.named) for s in self.proof.steps.values() if s.rule == "hypothesis"]
-        for relation in (c.relation for c in self.conditions if isinstance(c.relation, _INEQUALITY)):
-            if not any(_same(slack(relation), own) for own in assumed):
-                raise Rejected(f"{self.name}: the proof does not assume {relation}")
+        supplied = {name for hypothesis in self.hypotheses for name in hypothesis.supplies}
+        for condition in self.conditions:
+            found = {*condition.gives, *self._says(condition)} & needed
+            if isinstance(condition.relation, _INEQUALITY) and not found:
+                raise Rejected(f"{self.name}: the proof does not assume {condition.relation}")
+            supplied |= found
+        if missing := sorted(needed - supplied):
+            raise Rejected(f"{self.name}: no hypothesis gives what the proof uses: {', '.join(missing)}")
+        for hypothesis in self.hypotheses:
+            if hypothesis.supplies and not needed.intersection(hypothesis.supplies):
+                raise Rejected(f"{self.name}: the proof does not use the hypothesis {hypothesis.name!r}")
+        if idle := sorted(s.name for s in self.proof.steps.values() if s.rule == "hypothesis" and s.name not in needed):
+            raise Rejected(f"{self.name}: the proof assumes what it does not use: {', '.join(idle)}")
         return "machine"
+
+    def _says(self, condition: Condition) -> list[str]:
+        """Assumed steps of the proof that say what an inequality among the conditions says."""
+        if not isinstance(condition.relation, _INEQUALITY):
+            return []
+        assumed = [s for s in self.proof.steps.values() if s.rule == "hypothesis"]
+        return [s.name for s in assumed if _same(slack(condition.relation), s.slack.subs(self.named))]
 
     def _scale(self, expression: sp.Expr) -> NDArray[np.float64]:
         """By how much an expression grows at random points [2] in a smaller unit of loss and one of length."""

@@ -20,6 +20,7 @@ import torch
 from artifact.algorithms import build
 from artifact.training.rounds import simulate
 from theory.inexact.runs import Problem
+from theory.kit.hypotheses import MEANS, NEAR_GRADIENTS, ZERO_DUALS, bounded_below, cohorts, smooth
 from theory.kit.proof import Proof, Step, atom, square_of
 from theory.kit.statement import Condition, Quantity, Run, Statement, drawn, slack
 
@@ -62,13 +63,15 @@ QUANTITIES = {
     Delta: Quantity(r"(f(w^0)-f^*)", (1, 0), measured=True),
     D0: Quantity(r"\tfrac1m\sum_i\|\nabla f_i(w^0)\|^2", (2, -2), measured=True),
 }
-SETTING = (
-    r"Algorithm 1 from its zero duals, $n$ of $m$ clients drawn without replacement, $\theta=\frac nm$, "
-    r"$\kappa=\frac{m-n}{n(m-1)}$, every $f_i$ $L$-smooth, $f\ge f^*$, $\bar w^t=w^t+\beta\lambda^t$; "
-    r"local solves may be inexact and noisy: the new dual is a gradient up to $\epsilon$, "
-    r"$\frac1m\sum_i\mathbb E\|\lambda_i^+-\nabla f_i(w_i)\|^2\le\epsilon^2$ (exact solves with $\|\hat s_i\|\le r$: "
-    r"$\epsilon=Lr$). "
+HYPOTHESES = (
+    ZERO_DUALS,
+    cohorts("n", "m", ("drawn or not",)),
+    smooth("f_i"),
+    bounded_below("f", "f^*"),
+    NEAR_GRADIENTS,
+    MEANS,
 )
+SHARE = r"Here $\theta=\frac nm$."
 
 
 def sides(a: Any) -> tuple[sp.Expr, tuple[sp.Expr, ...]]:
@@ -396,14 +399,15 @@ def theorem() -> Statement:
         right=right,
         quantities=QUANTITIES,
         conditions=(
-            *(Condition("", relation) for relation in (STEP, ROOT, COHORT)),
+            *(Condition("", relation, gives=("b < 1",)) for relation in (STEP, ROOT, COHORT)),
             Condition("", sp.Le(theta, 1), hidden=True),
         ),
         prove=prove_closed,
         runs=random_runs,
         keeps=KEEPS,
         method="fedsmoo",
-        intro=SETTING,
+        hypotheses=HYPOTHESES,
+        remark=SHARE,
     )
 
 
@@ -433,5 +437,6 @@ def general() -> Statement:
         runs=lambda: [_weighted(run) for run in random_runs()],
         keeps=KEEPS,
         method="fedsmoo",
-        intro=SETTING,
+        hypotheses=HYPOTHESES,
+        remark=SHARE,
     )

@@ -198,7 +198,7 @@ def approximate_kronecker() -> Verdict:
         rf"Exactly ${exactly.latex}$ with the unfolded patches $U$, ${size.latex}$; it is $\tilde M\otimes UU^\top$ if "
         r"the curvature in $z_l$ is $\tilde M\otimes I_P$, and only then if the columns of $U$ are independent. On "
         "two pixels, the weaker of which alone reaches the logits, the other being $T$ times as strong, the best "
-        f"Kronecker form has the squared relative error ${worst.latex}$.",
+        rf"$\tilde M\otimes UU^\top$ with this right factor has the squared relative error ${worst.latex}$.",
         identity(
             exactly.left.subs(H, (v * u) * h * (w * t)),
             exactly.right.subs(product, v * (u * h * t) * w),
@@ -269,9 +269,9 @@ def theorem_three(scale: float = 1.0) -> Verdict:
     = 2..L.
     Assumptions: ReLU network of convolutions, non-overlapping max-pooling and linear layers, cross-entropy.
     Method: two proof objects (theory.yashwanth2023.layers): lambda_max(H_W) <= K1 K2 lambda_max(H_z) ||a||^2 for any
-    kernel, stride and padding, and lambda_max(H_z) <= (1/2) prod of c_j ||W_j||^2 by induction over the layers above;
-    run on random networks with dense Hessians. ``scale`` multiplies the factor K1 K2, which constant images approach
-    (8.95 of 9 at side 400); digits networks alone (ratio 1.3 of 9) would let 1.4 pass.
+    kernel, stride and zero padding, and lambda_max(H_z) <= (1/2) prod of c_j ||W_j||^2 by induction over the layers
+    above; run on random networks with dense Hessians. ``scale`` multiplies the factor K1 K2, which constant images
+    approach (8.95 of 9 at side 400); digits networks alone (ratio 1.3 of 9) would let 1.4 pass.
     Verdict: proved in its existential form, with alpha_l = (K1 K2/2) (K^2 B~^2/(L-l))^(L-l), K^2 the largest kernel
     area above l; the printed proof rests on the approximation of Lemma 2 and does not show it (man-thm3-alpha).
     Reference: Yashwanth et al. 2024, Theorem 3; supplement Theorem 6.

@@ -19,6 +19,7 @@ from torch.func import hessian, vmap
 from torch.nn.functional import cross_entropy, unfold
 
 from artifact.losses import man
+from theory.kit.hypotheses import ZERO_PADDING, Hypothesis
 from theory.kit.proof import Proof, Step, atom, square_of
 from theory.kit.statement import Quantity, Run, Statement, drawn
 
@@ -181,9 +182,33 @@ def networks(seed: int = 0) -> tuple[Run, ...]:
     return tuple(found)
 
 
-SETTING = (
-    r"One sample, cross-entropy, ReLU or other piecewise linear activations, $l$ a convolution with a $K_1\times K_2$ "
-    r"kernel of any stride and padding, or a fully connected layer ($K_1=K_2=1$). "
+SAMPLE = Hypothesis(
+    "one sample",
+    r"one sample, cross-entropy, ReLU or other piecewise linear activations, $l$ a convolution with a $K_1\times K_2$ "
+    r"kernel or a fully connected layer ($K_1=K_2=1$)",
+    ("Rayleigh", "product", "unit"),
+)
+ABOVE = Hypothesis(
+    "layers above",
+    r"the layers above are convolutions, non-overlapping max-poolings and linear layers, under a softmax; "
+    r"$c_j$ is the kernel's area for a convolution above, 1 for a linear layer",
+    ("one layer above", "softmax", "weights"),
+)
+TRAINED = Hypothesis(
+    "trained with the penalty",
+    r"gradient descent with step $\eta$ on $f=\mathcal L+\zeta\sum_j\mathbb E\|a_j\|^2$",
+    ("A_mean", "G_u", "V_T"),
+)
+HOMOGENEOUS = Hypothesis(
+    "homogeneous",
+    r"hidden layer $l$ with parameters $\theta_l=(W_l,b_l)$ has a positively homogeneous activation and is read by "
+    r"$W_{l+1}$ alone",
+    ("Euler",),
+)
+#: what one step does to the balance: the penalty moves norm to the next layer, up to second order in the step
+STEP_WORDS = (
+    r"In every step $\|\theta_l\|^2-\|W_{l+1}\|^2$ falls by $4\eta\zeta\,\mathbb E\|a_l\|^2$, up to "
+    r"$\eta^2(\|\nabla_{\theta_l}f\|^2-\|\nabla_{W_{l+1}}f\|^2)$: the penalty moves norm to the next layer."
 )
 LAYER_KEEPS = ("convolutions", "any depth and width", "any stride and zero padding")
 
@@ -200,7 +225,7 @@ def layer() -> Statement:
         runs=networks,
         keeps=LAYER_KEEPS,
         method="torch's unfold with dense Hessians",
-        intro=SETTING,
+        hypotheses=(SAMPLE, ZERO_PADDING),
     )
 
 
@@ -216,7 +241,7 @@ def layer_weights() -> Statement:
         runs=networks,
         keeps=(*LAYER_KEEPS, "any softmax outputs"),
         method="torch's unfold with dense Hessians",
-        intro=SETTING + r"$c_j$ is the kernel's area for a convolution above, 1 for a linear layer. ",
+        hypotheses=(SAMPLE, ZERO_PADDING, ABOVE),
     )
 
 
@@ -326,10 +351,6 @@ def balance() -> Statement:
         runs=trainings,
         keeps=("any loss", "any depth and width", "any step size", "every step of the training"),
         method="artifact.losses.man under gradient descent",
-        intro=(
-            r"Gradient descent with step $\eta$ on $f=\mathcal L+\zeta\sum_j\mathbb E\|a_j\|^2$, hidden layer $l$ with "
-            r"parameters $\theta_l=(W_l,b_l)$ and a positively homogeneous activation, read by $W_{l+1}$ alone. In "
-            r"every step $\|\theta_l\|^2-\|W_{l+1}\|^2$ falls by $4\eta\zeta\,\mathbb E\|a_l\|^2$, up to "
-            r"$\eta^2(\|\nabla_{\theta_l}f\|^2-\|\nabla_{W_{l+1}}f\|^2)$: the penalty moves norm to the next layer. "
-        ),
+        hypotheses=(TRAINED, HOMOGENEOUS),
+        remark=STEP_WORDS,
     )
