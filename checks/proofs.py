@@ -20,6 +20,7 @@ from typing import Any
 from artifact.base import paths
 from artifact.base.errors import UserError
 from artifact.base.files import write_atomic
+from artifact.base.tables_as_text import markdown_table
 from artifact.papers.declared import read_csv
 from checks import formulas, runner
 from theory.kit.statement import Statement
@@ -28,18 +29,32 @@ from theory.theorems import theorems
 
 FOLDER = paths.ROOT / "docs" / "proofs"
 COLUMNS = ("theorem", "what", "result", "worst")
+FINGERPRINTS = """## Fingerprints
+
+Of each statement with its hypotheses, conditions and assumed steps; `verify.py` takes no file whose own is another.
+Made by `python -m checks --mutations`.
+"""
 
 
 def export(folder: Path = FOLDER) -> list[Path]:
-    """Write the proof of every theorem; the paths."""
-    return [_export(statement, folder) for statement in theorems().values()]
+    """Write the proof of every theorem, and the page's table of fingerprints; the paths of the proofs."""
+    paths = [_export(statement, folder) for statement in theorems().values()]
+    page = folder / "README.md"
+    write_atomic(page, with_fingerprints(page.read_text(encoding="utf-8")))
+    return paths
 
 
 def _export(statement: Statement, folder: Path) -> Path:
     path = folder / f"{statement.name}.json"
-    statement.proof.verify()
-    write_atomic(path, json.dumps(statement.proof.export(), indent=1) + "\n")
+    write_atomic(path, json.dumps(statement.export(), indent=1) + "\n")
     return path
+
+
+def with_fingerprints(page: str) -> str:
+    """The page of proofs with the present fingerprint of every theorem behind its heading ``FINGERPRINTS``."""
+    rows = [[name, f"`{statement.fingerprint}`"] for name, statement in theorems().items()]
+    before, _, _ = page.partition(FINGERPRINTS)
+    return f"{before.rstrip()}\n\n{FINGERPRINTS}\n" + "\n".join(markdown_table(["theorem", "fingerprint"], rows)) + "\n"
 
 
 def mutate(
@@ -60,8 +75,8 @@ def mutate(
         found[name] = found[twin] if twin else [asdict(outcome) for outcome in statement.outcomes()]
         for row in found[name]:
             each(f"{name:34} {row['result']:9} {row['worst']:10.3g}  {row['what']}")
-        _export(statement, folder)
         _write(found, folder)
+    export(folder)
     return found
 
 

@@ -10,6 +10,9 @@ proof's facts give it as well, so the statement is not what the proof shows).
 
 from __future__ import annotations
 
+import ast
+import hashlib
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -217,6 +220,51 @@ class Statement:
         scaled = {name: value * 2.0 ** units[name][0] * 3.0 ** units[name][1] for name, value in plain.items()}
         return evaluated(expression, scaled) / evaluated(expression, plain)
 
+    def export(self) -> dict[str, Any]:
+        """The proof as plain data with the statement that it proves, for ``docs/proofs/verify.py``.
+
+        statement: its name, LaTeX and both sides; hypotheses with the facts and steps that they give; conditions with
+        the steps that they give; where: letters of the sides that the proof knows by another one.
+        """
+        needed = self.proof.assumes()
+        conditions = [
+            {"said": self.said(c), "gives": sorted({*c.gives, *self._says(c)} & needed)} for c in self.conditions
+        ]
+        given = [
+            {
+                "name": h.name,
+                "words": h.words,
+                "formula": h.formula,
+                "supplies": sorted(needed.intersection(h.supplies)),
+            }
+            for h in self.hypotheses
+        ]
+        statement = {
+            "name": self.name,
+            "setting": self.intro,
+            "latex": self.latex,
+            "left": str(self.left),
+            "right": [f"({term})" for term in self.right],
+            "where": self._where(),
+            "hypotheses": given,
+            "conditions": conditions,
+        }
+        return {"statement": statement, **self.proof.export()}
+
+    def _where(self) -> dict[str, str]:
+        """Letters of the sides that the proof does not declare -> what they are in its own, by ``named``."""
+        found: dict[str, str] = {}
+        free = {symbol for side in (self.left, *self.right) for symbol in side.free_symbols}
+        for own, meant in self.named.items():
+            for letter in (s for s in meant.free_symbols & free if str(s) not in self.proof.scalars):
+                found[str(letter)] = str(sp.solve(meant**2 - own**2, letter)[-1])
+        return found
+
+    @property
+    def fingerprint(self) -> str:
+        """Of all that a reader of the proof takes on trust; the page of proofs prints it."""
+        return fingerprint(self.export())
+
     # ------------------------------------------------------------ runs
 
     @cached_property
@@ -354,6 +402,7 @@ class Statement:
             "scope": self.scope,
             "keeps": list(self.keeps),
             "conditions": [self.said(c) for c in self.conditions],
+            "fingerprint": self.fingerprint,
             "steps": len(self.proof.steps),
             "facts": sorted({s.rule for s in self.proof.steps.values()}),
             "hypotheses": [f"{s.name}: {s.why}" for s in self.proof.steps.values() if s.rule == "hypothesis"],
@@ -365,6 +414,19 @@ class Statement:
             },
             "constants": self.sharpness(),
         }
+
+
+def fingerprint(exported: Mapping[str, Any]) -> str:
+    """Of statement, assumptions and declarations of an exported proof, with what makes the statement's letters."""
+    steps, claim = exported["steps"], exported["statement"]
+    sides = (ast.walk(ast.parse(side)) for side in (claim["left"], *claim["right"]))
+    letters = {node.id for side in sides for node in side if isinstance(node, ast.Name)}
+    states = [entry for step in steps for entry in step["arguments"].get("state", {}).items()]
+    defined = [(s["arguments"]["symbol"], s["slack"]) for s in steps if s["rule"] == "definition"]
+    trusted = {key: exported[key] for key in ("title", "statement", "scalars", "vectors")}
+    trusted["assumed"] = [step for step in steps if step["rule"] == "hypothesis"]
+    trusted["made"] = [entry for entry in (*states, *defined) if entry[0] in letters]
+    return hashlib.sha256(json.dumps(trusted, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def corrected(*statements: Statement) -> str:
