@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 import artifact
 from artifact import PUBLIC
+from artifact import __all__ as __all__
 from artifact import __version__ as __version__
 
 if TYPE_CHECKING:
-    from artifact import bounds, curvature, dataset, doctor, losses, network, optim, partition, train
-
-__all__ = ["bounds", "curvature", "dataset", "doctor", "losses", "network", "optim", "partition", "train"]
+    from artifact import *  # noqa: F403
 
 
 class _SameModules(MetaPathFinder, Loader):

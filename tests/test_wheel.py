@@ -103,7 +103,7 @@ def test_the_package_comes_from_the_wheel_and_imports_nothing_heavy(python, tmp_
     ("line", "told"),
     [
         ("list claims", "thesis-thm1-partial"),
-        ("table qu2022/1 --lookup --profile laptop", "Not run"),
+        ("data split digits dirichlet:0.3", "fingerprint"),
         ("run --algorithm fedsam --model mlp-16 --rounds 1", "trained out/runs/"),
     ],
 )
@@ -112,12 +112,41 @@ def test_commands_work_outside_a_checkout(python, tmp_path, line, told):
     assert {path.name for path in tmp_path.iterdir()} <= {"out"}
 
 
-def test_what_needs_a_checkout_says_so_in_one_line(python, tmp_path):
-    command = [str(python), "-m", "artifact", "figure", "sun2023/fig1"]
-    done = subprocess.run(command, cwd=tmp_path, env={"PATH": ""}, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert "a checkout" in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+@pytest.mark.parametrize("line", ["figure sun2023/fig1", "report"])
+def test_what_needs_a_checkout_says_so_in_one_line(python, tmp_path, line):
+    _is_refused(python, tmp_path, line, "a checkout")
+
+
+#: read stored runs
+READERS = ("verdicts --claim sun23-tab2", "table sun2023/1 --lookup", "variants --lookup", "list cells")
+
+
+def _is_refused(python: Path, folder: Path, line: str, told: str, **variables: str) -> None:
+    command = [str(python), "-m", "fedsharp", *line.split()]
+    environment = {"PATH": "", "HOME": str(folder)} | variables
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert told in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("line", READERS)
+def test_without_stored_runs_no_command_says_that_nothing_was_run(python, tmp_path, line):
+    _is_refused(python, tmp_path, line, "fedsharp data results FOLDER")
+
+
+def test_stored_runs_that_were_given_are_read(python, tmp_path):
+    """Two verdicts of a folder of results with one table's runs are those of the checkout."""
+    store = paths.ROOT / "results"
+    _is_refused(python, tmp_path, "data results .", "runs/*.parquet")
+    given = {"PATH": "", "HOME": str(tmp_path)}
+    command = [str(python), "-m", "fedsharp"]
+    kept = subprocess.run([*command, "data", "results", store], cwd=tmp_path, env=given, capture_output=True, text=True)
+    assert kept.returncode == 0 and f"kept in {tmp_path}" in kept.stdout, kept.stderr
+    words = ["verdicts", "--claim", "sun23-tab2"]
+    done = subprocess.run([*command, *words], cwd=tmp_path, env=given, capture_output=True, text=True)
+    here = subprocess.run([sys.executable, "-m", "artifact", *words], cwd=paths.ROOT, capture_output=True, text=True)
+    assert done.returncode == 0 and "sun23-tab2" in done.stdout and "not-run" not in done.stdout
+    assert done.stdout == here.stdout
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import stat
 import tempfile
 import time
@@ -119,3 +120,25 @@ def stamp(folder: str | Path, names: Iterable[str]) -> Stamp | None:
 def settled(found: Stamp) -> bool:
     """Whether the files are old enough: one may change again within the tick of the clock in which it was written."""
     return time.time_ns() - max(*found[::4], *found[1::4]) > SETTLED
+
+
+@contextlib.contextmanager
+def replaced_folder(folder: Path) -> Iterator[Path]:
+    """A new folder beside ``folder`` that takes its place when the block ends well; the old one goes last."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        new = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+    except OSError as error:
+        raise UserError("out", str(folder), f"a folder that can be written ({error.strerror})") from None
+    old = new.with_name(f"{new.name}.old")
+    try:
+        yield new
+        new.chmod(0o777 & ~umask())
+        if folder.exists():
+            folder.rename(old)
+        new.rename(folder)
+    except OSError as error:
+        raise UserError("out", str(folder), f"a folder that can be written ({error.strerror})") from None
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)

@@ -6,6 +6,7 @@ the folder that a command is started in takes the place of the checkout.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -22,3 +23,9 @@ CLAIMS, EXPERIMENTS, NOTEBOOKS, DOCS = (
 )
 #: the papers' tables as transcribed
 PRINTED = CLAIMS / "tables"
+
+
+def kept_results() -> Path:
+    """Where an installed package keeps stored runs that it was given: $FEDSHARP_RESULTS, else the user's own data."""
+    data = Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share").expanduser()
+    return Path(os.environ.get("FEDSHARP_RESULTS") or data / "fedsharp" / "results")

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from pathlib import Path
 
 import click
 
 from artifact import data
+from artifact.base import paths
+from artifact.base.errors import UserError
+from artifact.base.files import replaced_folder
 from artifact.base.options import ADD_ONLY, AS_JSON, DATA_ROOT, Place
 from artifact.base.tables_as_text import plain_lines
+
+#: what is kept of stored results: packed runs, records that hold their own seal, runs in folders without their models
+KEPT = ("runs/*.parquet", "runs/*.json", "checks/*.json", "figures/*.json", f"{'[0-9a-f]' * 16}/*")
+KINDS = ("", ".parquet", ".json", ".jsonl")
+#: bytes of all of it together
+MOST_RESULTS = 1 << 30
 
 
 @click.group("data", help="Show, fetch, import and split data sets.")
@@ -37,6 +48,31 @@ def data_status(name: str | None, data_root: Path | None, as_json: bool) -> None
 def data_fetch(name: str, data_root: Path | None) -> None:
     place = data.fetch(name, data_root)
     click.echo(f"{name}: {place or 'ships with an installed package'}")
+
+
+@data_group.command("results", help="Keep the stored runs of a checkout for `verdicts` and `table --lookup` elsewhere.")
+@click.argument("folder", type=Place(), required=False)
+def data_results(folder: Path | None) -> None:
+    kept = paths.kept_results()
+    if folder is None:
+        if not kept.is_dir():
+            raise UserError("folder", None, "the folder results/ of a checkout; nothing is kept yet")
+        click.echo(str(kept))
+        return
+    files = sorted(one for name in KEPT for one in folder.glob(name) if one.is_file() and one.suffix in KINDS)
+    if not any(one.suffix == ".parquet" for one in files):
+        raise UserError("folder", str(folder), "the folder results/ of a checkout, with runs/*.parquet in it")
+    if os.path.realpath(folder) == os.path.realpath(kept):
+        raise UserError("folder", str(folder), "another folder than the one that is kept")
+    size = sum(one.stat().st_size for one in files)
+    if size > MOST_RESULTS:
+        raise UserError("folder", str(folder), f"at most {MOST_RESULTS} bytes; this holds {size}")
+    with replaced_folder(kept) as new:
+        for one in files:
+            target = new / one.relative_to(folder)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(one, target)
+    click.echo(f"{len(files)} files, {size / 1e6:.0f} MB, kept in {kept}")
 
 
 @data_group.command("split", help="Partition of a data set over clients: sizes, fingerprint, heat map.")

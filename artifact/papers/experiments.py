@@ -464,7 +464,22 @@ def own_store(profile: str, selection: str) -> Path:
 
 def store_of(profile: str, out: Path | None, only_read: bool, selection: str = "") -> Path:
     """The store that a command names, or the selection's own. Raises UserError as ``there``, where it is only read."""
-    return (there(out) or STORES[profile]) if only_read else (out or own_store(profile, selection))
+    return (there(out) or stored_runs(profile)) if only_read else (out or own_store(profile, selection))
+
+
+def stored_runs(profile: str) -> Path:
+    """Where the finished runs of a profile are read. Of a package outside a checkout, the folder that it was given.
+
+    Raises UserError where it was given none: that nothing was run would be false.
+    """
+    own = STORES[profile]
+    if not paths.INSTALLED or own.is_dir():
+        return own
+    if profile != "quick" and (kept := paths.kept_results()).is_dir():
+        return kept
+    given = "`fedsharp data results FOLDER` keeps those of a checkout, --out FOLDER names any"
+    made = f"`fedsharp sweep --profile {profile}` makes them; " if profile == "quick" else ""
+    raise UserError("stored runs", None, f"a folder with them, which this install does not bring: {made}{given}")
 
 
 def measured(cell: Cell, run: Run) -> float | None:

@@ -5,18 +5,15 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from artifact import __version__
 from artifact.base.errors import UserError
-from artifact.base.files import require_writable, umask
+from artifact.base.files import replaced_folder, require_writable
 from artifact.report import MARK
 from artifact.report.content import Content
 from artifact.report.pages import PAGES
@@ -49,7 +46,7 @@ def build(content: Content, folder: Path, notebooks: Path | None = None, inputs:
         manifest[name] = Counter(v for record in content.records.values() if (v := record.counted(name)))
     manifest["inputs"] = inputs
     manifest["formulas"] = {"converted": site.converter.converted, "as text": len(site.converter.failures)}
-    with _replaced(Path(os.path.realpath(folder))) as new:  # of a link, what it points to
+    with replaced_folder(Path(os.path.realpath(folder))) as new:  # of a link, what it points to
         for name, html in rendered.items():
             (new / name).write_text(html, encoding="utf-8")
         for name, file in (site.pictures.used | site.files).items():
@@ -75,25 +72,3 @@ def _check_target(folder: Path) -> None:
     if folder.is_dir() and any(folder.iterdir()) and not (folder / MARK).is_file():
         raise UserError("out", str(folder), allowed)
     require_writable(folder.parent)
-
-
-@contextmanager
-def _replaced(folder: Path) -> Iterator[Path]:
-    """A new folder beside ``folder`` that takes its place when the block ends well; the old one goes last."""
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        new = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
-    except OSError as error:
-        raise UserError("out", str(folder), f"a folder that can be written ({error.strerror})") from None
-    old = new.with_name(f"{new.name}.old")
-    try:
-        yield new
-        new.chmod(0o777 & ~umask())
-        if folder.exists():
-            folder.rename(old)
-        new.rename(folder)
-    except OSError as error:
-        raise UserError("out", str(folder), f"a folder that can be written ({error.strerror})") from None
-    finally:
-        shutil.rmtree(new, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)

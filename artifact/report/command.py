@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from artifact.base import paths
 from artifact.base.errors import UserError
 from artifact.base.files import read_file
 from artifact.base.options import AUDIT_ONLY, Place, profile_option
@@ -39,6 +40,9 @@ PICTURES = ("out/figures", "docs/findings", "docs/figures")
 def report_command(
     out: Path, profile: str, notebooks: Path, force: bool, picture: Path | None, show: bool, as_json: bool
 ) -> None:
+    if paths.INSTALLED:
+        here = "`fedsharp verdicts` and `fedsharp table NAME --lookup` read stored runs here"
+        raise UserError("report", None, f"a checkout, whose proofs, pages and pictures it shows; {here}")
     index = Path(os.path.realpath(out)) / "index.html"  # of a loop of links, itself, which cannot be written
     if force or not index.is_file() or _mark(out) != _inputs(profile, notebooks):
         record = _build(out, profile, notebooks)
