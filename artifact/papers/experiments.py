@@ -464,10 +464,10 @@ def own_store(profile: str, selection: str) -> Path:
 
 def store_of(profile: str, out: Path | None, only_read: bool, selection: str = "") -> Path:
     """The store that a command names, or the selection's own. Raises UserError as ``there``, where it is only read."""
-    return (there(out) or stored_runs(profile)) if only_read else (out or own_store(profile, selection))
+    return (there(out) or readable_store(profile)) if only_read else (out or own_store(profile, selection))
 
 
-def stored_runs(profile: str) -> Path:
+def readable_store(profile: str) -> Path:
     """Where the finished runs of a profile are read. Of a package outside a checkout, the folder that it was given.
 
     Raises UserError where it was given none: that nothing was run would be false.

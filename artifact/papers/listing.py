@@ -15,7 +15,7 @@ def cells(paper: str | None = None, profile: str = "laptop", store: Path | None 
     state: ``finished n/m`` (of the runs behind it), ``missing``, ``given`` (nothing is trained for it) or
     ``not-run: reason``. Raises UserError for an unknown paper or profile.
     """
-    root = store or experiments.stored_runs(profile)
+    root = store or experiments.readable_store(profile)
     stored = finished_runs(root)
     names = experiments.papers() if paper is None else [experiments.load(paper).paper]
     rows = []

@@ -333,5 +333,8 @@ def _command(predicate: AnyPredicate, profile: str) -> str:
 
 def decide_all(claims: Sequence[Claim], profile: str = PROFILE, store: Store | Path | None = None) -> list[Verdict]:
     """Verdicts of all claims that training decides, in ledger order, from one reading of the store."""
+    trained = [claim for claim in claims if claim.empirical]
+    if not trained:
+        return []  # no store is needed, where an installed package may have none
     store = store if isinstance(store, Store) else open_store(profile, store)
-    return [decide(claim, profile, store) for claim in claims if claim.empirical]
+    return [decide(claim, profile, store) for claim in trained]

@@ -166,7 +166,7 @@ def open_store(profile: str, folder: Path | None = None) -> Store:
     """The profile's own store, or another folder. Raises UserError for an unknown profile."""
     if profile not in experiments.STORES:
         raise UserError("profile", profile, ", ".join(experiments.STORES))
-    return Store(folder or experiments.ROOT / experiments.stored_runs(profile))
+    return Store(folder or experiments.ROOT / experiments.readable_store(profile))
 
 
 def _spent(cell: Cell, run: Run, target: float) -> Spent | None:

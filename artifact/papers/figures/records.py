@@ -122,6 +122,6 @@ def state(panel: PanelAt, stored: Stored, store: Path) -> str:
 
 def states(profile: str, store: Path | None = None, selection: str = "") -> dict[str, str]:
     """Panel id -> state, for every declared panel, or the selected ones, at a profile."""
-    root = store or experiments.stored_runs(profile)
+    root = store or experiments.readable_store(profile)
     stored = finished_runs(root)
     return {panel.id: state(panel, stored, root) for panel in select(selection, profile)}
