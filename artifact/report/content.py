@@ -154,11 +154,7 @@ class Content:
     @cached_property
     def sections(self) -> list[Section]:
         """The pages of the papers, each with the claims on it."""
-        found = self.decided.values()
-        return sections(
-            {r.claim.id: r.claim for r in found},
-            {r.claim.id: (r.evidence, r.experiment, r.repaired or "") for r in found},
-        )
+        return sections({id: record.claim for id, record in self.decided.items()})
 
     @cached_property
     def decided(self) -> dict[str, Record]:

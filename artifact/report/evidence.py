@@ -42,20 +42,6 @@ MEANINGS = {
     "contradicted": "training here disagrees with the claim, by a paired interval",
     "not-run": "not decided at this profile; the reason is given",
 }
-LEADS = {
-    "proved": "The statement follows from the stored certificate, checked symbolically or in exact arithmetic.",
-    "holds": "An adversarial search found no violation. This is a test, not a proof.",
-    "refuted": "The stored numbers satisfy every assumption and violate the statement.",
-    "repaired": "The stored numbers satisfy every assumption and violate the statement as printed; "
-    "a corrected statement is given.",
-    "vacuous": "The statement excludes nothing that is not excluded without it.",
-    "consistent": "The printed numbers were recomputed from the paper's own numbers and agree.",
-    "inconsistent": "The printed numbers were recomputed from the paper's own numbers and do not all agree.",
-    "reproduced": "Training runs agree with the claim at the stated profile.",
-    "direction-only": "Training runs agree with the claim's direction at the stated profile, not with its size.",
-    "inconclusive": "The intervals of the training runs do not decide the claim.",
-    "contradicted": "Training runs disagree with the claim at the stated profile.",
-}
 #: a verdict of the stored runs in words
 OUTCOMES = {
     "reproduced": "As claimed, at this scale.",
@@ -65,32 +51,30 @@ OUTCOMES = {
 }
 READING = "The paper does not contain this sentence: it is the ledger's own reading, and its verdict is counted apart."
 ASSUMPTION = "An assumption is not wrong. This one cannot hold for {}. What can be assumed instead is given."
-REFUTES = {
-    "statement": "Refuted is the printed statement itself: it fails in the instance below.",
-    "proof": "Refuted is the proof as printed, not the inequality for the algorithm: the instance takes values "
-    "that the algorithm does not produce, although the proof allows them.",
-}
+REFUTED_PROOF = (
+    "Refuted is the proof as printed, not the inequality for the algorithm: the instance takes values that the "
+    "algorithm does not produce, although the proof allows them."
+)
 LABELS = {
-    "machine": "Proof objects show it: a program replays every step from named facts.",
-    "computed": "Identities, exact arithmetic or a solver show it, without a step in words. "
-    "That they give the statement is for a reader to see: no proof object says so.",
-    "derived": "A program decides parts of it. The steps below are in words, and a reader has to follow them.",
-    "trivial": "Both sides are one expression as they are written: a program had nothing to reduce.",
-    "tested": "A search, runs or machine numbers speak for it. Nothing is proved.",
-    "arithmetic": "Printed numbers were compared with numbers that are computed from them.",
+    "machine": "A program replays every step from named facts.",
+    "computed": "Identities, exact arithmetic or a solver show it.",
+    "derived": "A program decides parts; the steps below are in words.",
+    "trivial": "The sides are identical; there is nothing to prove.",
+    "tested": "A search or runs speak for it. Nothing is proved.",
+    "arithmetic": "Printed numbers against numbers computed from them.",
 }
 REPLAYED = {
-    "machine": "The counterexample is replayed {}, and each of its assumptions was tested.",
-    "derived": "The counterexample is replayed {}. It meets some assumptions by construction.",
-    "tested": "The counterexample is replayed in machine numbers.",
+    "machine": "Counterexample replayed {}, every assumption tested.",
+    "derived": "Counterexample replayed {}; some assumptions hold by construction.",
+    "tested": "Counterexample replayed in machine numbers.",
 }
 RELATIONS = {"<=": "at most", ">=": "at least", "==": "equal to", "<": "less than", ">": "greater than"}
 SEARCH = ("evaluations", "worst_ratio", "function_class", "seed", "argument", "history", "quantiles")
 SAID = {"counterexample", "repair", "sides", "certificate", "reason", "printed", "derived", "rows", "disagreeing"}
 SAID |= {"label", "parts", "formulas", "refutation", "instance", "assumptions", *SEARCH, "constant_that_covers_it"}
 ROWS, LIST, LONG = 60, 12, 280
-#: heads of the comparisons' columns
-LEVELS = {"low": "low (95 %)", "high": "high (95 %)", "p_holm": "p after Holm"}
+#: letters of a step of a certificate that are shown; the evidence file has all of it
+PIECE = 220
 
 
 @dataclass(frozen=True)
@@ -113,17 +97,15 @@ class Part:
 def parts(record: Record) -> list[Part]:
     """The evidence of a claim, most important first."""
     evidence, verdict = record.evidence, record.verdict
-    found = [Part(text=LEADS[verdict])] if verdict in LEADS else []
+    found: list[Part] = []
     if record.on_paper == "on-toy-data":
         found = [Part(text=f"On the toy data of the check: {OUTCOMES[verdict][0].lower()}{OUTCOMES[verdict][1:]}")]
     if verdict in ("refuted", "repaired"):
         assumption = record.claim.kind == "assumption"
-        lead = (
-            ASSUMPTION.format(record.claim.cannot_hold_for or "the case that the numbers describe")
-            if assumption
-            else LEADS[verdict]
-        )
-        found = [Part(text=lead), *([] if assumption else [Part(text=REFUTES[record.claim.refutes])])]
+        if assumption:
+            found = [Part(text=ASSUMPTION.format(record.claim.cannot_hold_for or "the case that the numbers describe"))]
+        elif record.claim.refutes == "proof":
+            found = [Part(text=REFUTED_PROOF)]
     if record.claim.reading:
         found.insert(0, Part(text=READING))
     found += _decided(evidence)
@@ -149,9 +131,6 @@ def parts(record: Record) -> list[Part]:
         head = tuple(str(name).replace("_", " ") for name in body[0])
         cells = tuple(tuple(value(cell) for cell in row.values()) for row in body[:ROWS])
         found.append(Part(key.replace("_", " ").capitalize(), head=head, rows=cells, folded=True))
-    if rest:
-        rows = tuple(_flat(rest))
-        found.append(Part("Further numbers", head=("quantity", "value"), rows=rows[:ROWS], folded=True))
     return found
 
 
@@ -179,21 +158,15 @@ def experiment(record: Record) -> list[Part]:
         parts.append(Part(text=f"Left out, since they did not learn: {', '.join(found['omitted'])}."))
     if found["interval"] is not None:
         parts.append(_decisive(found))
-    rows: list[tuple[str, ...]] = []
-    for comparison in found["comparisons"]:
-        ends = {name: "open" for name in ("low", "high") if comparison[name] is None}
-        rows.append(tuple(value(entry) for entry in (comparison | ends).values()))
-    if rows:
+    if found["comparisons"]:
         one_by_one = "Every comparison alone, at 95 %, not adjusted for their number."
-        if len(rows) > 1:
+        drawable = sum(None not in (row["mean"], row["low"], row["high"]) for row in found["comparisons"])
+        if drawable > charts.SHOWN:
+            one_by_one += f" Drawn are the {charts.SHOWN} of {drawable} that are nearest to failing."
+        if len(found["comparisons"]) > 1:
             parts.append(_tally(found["comparisons"]))
         drawn = charts.intervals(found["comparisons"], found["unit"])
         parts.append(Part("Paired differences and their 95 % intervals", one_by_one, chart=drawn))
-        head = tuple(LEVELS.get(name, str(name).replace("_", " ")) for name in found["comparisons"][0])
-        parts.append(Part("Comparisons", head=head, rows=tuple(rows), folded=True))
-    cells = [str(cell) for cell in found["cells"]]
-    if cells:
-        parts.append(Part("Cells of the tables", code=tuple(cells[:ROWS]), folded=True))
     if found["missing"]:
         parts.append(Part("Missing", code=tuple(map(str, found["missing"][:ROWS])), folded=True))
     return parts
@@ -300,7 +273,7 @@ def _search(evidence: Mapping[str, Any], heading: str) -> Part:
     )
     text = (
         f"{evidence['evaluations']:,} evaluations over {evidence['function_class']}; the largest left side over right "
-        f"side is {number(ratio)}, {limit} (seed {evidence.get('seed', 0)})."
+        f"side is {number(ratio)}, {limit} (seed {evidence.get('seed', 0)}). A test, not a proof."
     )
     chart = charts.search(evidence.get("history", ()), evidence.get("quantiles", ()), ratio)
     return Part(heading, text, chart=chart)
@@ -335,7 +308,7 @@ def _repair(repair: Mapping[str, Any]) -> Iterator[Part]:
 
 def _certificate(text: Any, heading: str) -> Part:
     pieces = [piece.strip() for piece in re.split(r";\s+|(?<=\))\.\s+", str(text)) if piece.strip()]
-    return Part(heading, code=tuple(pieces), folded=len(str(text)) > LONG)
+    return Part(heading, code=tuple(_short(piece, PIECE) for piece in pieces), folded=len(str(text)) > LONG)
 
 
 # ---- printed against derived -----------------------------------------------------------------------------------------

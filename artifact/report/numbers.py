@@ -20,6 +20,8 @@ from artifact.runs.store import Run
 
 #: lines of a panel of curves
 TOGETHER = 15
+#: tables whose curves are too many for a page that others share
+ALONE = ("horizon/fashion-mnist",)
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class TableAt:
 
     @property
     def link(self) -> str:
-        """The page of the table."""
+        """Where the table stands."""
         return page_of("table", self.paper.paper, self.table.id)
 
 
@@ -82,8 +84,11 @@ class Numbers:
 
 
 def page_of(kind: str, paper: str, id: str) -> str:
-    """The page of a table or figure. kind: which of both."""
-    return f"{kind}-{paper}-{id}".replace(".", "-") + ".html"
+    """The place of a table or figure: on the page of its paper, or its own page. kind: which of both."""
+    anchor = f"{kind}-{id}".replace(".", "-")
+    if kind == "table" and f"{paper}/{id}" in ALONE:
+        return f"table-{paper}-{anchor.removeprefix('table-')}.html"
+    return f"{kind}s-{paper}.html#{anchor}"
 
 
 def algorithm(run: Run) -> str:

@@ -18,10 +18,18 @@ from artifact.report.mathematics import Converter, typeset
 from artifact.report.numbers import Numbers
 from artifact.report.outstanding import Outstanding
 from artifact.report.pictures import Pictures
+from artifact.report.settings import Setting, collect
 from artifact.report.terms import Linker
 from artifact.verdicts.ledger import EMPIRICAL, ON_PAPER, PAPERS, TITLES
 
 HERE = Path(__file__).resolve().parent
+#: beginnings of pages' names -> the entry of the menu that leads to them
+ABOVE = {
+    ("paper-", "training", "firm"): "claims.html",
+    ("table", "figure", "discrepancies", "genealogy"): "tables.html",
+    ("method", "choose", "pairs", "costs"): "methods.html",
+    ("break", "teach", "glossary", "contributing"): "learn.html",
+}
 
 
 @dataclass(frozen=True)
@@ -48,6 +56,11 @@ class Site:
         drawn = content.root / content.drawn
         self.pictures = Pictures((drawn / "claims", drawn, docs / "findings", docs / "figures"))
         self.notebooks = {path.stem: path for path in sorted(notebooks.glob("*.html"))} if notebooks else {}
+
+    @cached_property
+    def settings(self) -> list[Setting]:
+        """The settings that several methods were trained in alike."""
+        return collect(self.numbers)
 
     @cached_property
     def environment(self) -> jinja2.Environment:
@@ -93,26 +106,17 @@ class Site:
 
     def render(self, page: Page) -> str:
         template = self.environment.get_template(page.template)
-        html = template.render(page=page.name, **{"description": ""} | dict(page.context))
+        up = next((hub for stems, hub in ABOVE.items() if page.name.startswith(stems)), "")
+        html = template.render(page=page.name, up=up, **{"description": ""} | dict(page.context))
         return html if page.name == "glossary.html" else self.linker.linked(html)
 
 
 def navigation() -> list[tuple[str, str]]:
-    short = {paper: TITLES[paper].split(" (")[0] for paper in PAPERS}
     return [
         ("index.html", "Overview"),
-        ("choose.html", "Choose"),
-        ("training.html", "Training"),
-        ("pairs.html", "Two methods"),
-        *((f"paper-{paper}.html", short[paper]) for paper in PAPERS),
-        ("tables.html", "Tables"),
-        ("figures.html", "Figures"),
+        ("sam.html", "Does SAM help?"),
+        ("claims.html", "Claims"),
+        ("tables.html", "Results"),
         ("methods.html", "Methods"),
-        ("discrepancies.html", "Discrepancies"),
-        ("genealogy.html", "Genealogy"),
-        ("costs.html", "Costs"),
-        ("provenance.html", "Provenance"),
-        ("unrun.html", "Not run yet"),
-        ("miniature.html", "Miniature runs"),
-        ("glossary.html", "Glossary"),
+        ("learn.html", "Learn"),
     ]

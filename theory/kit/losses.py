@@ -328,7 +328,7 @@ def flat_clients_sharp_average() -> Scenario:
     return Scenario(
         "flat clients, sharp average",
         "both clients sit at flat global minima; at their average, a stationary point, the mean loss is 32 times as "
-        "curved as each client's own loss at its minimum",
+        "curved (48) as each client's own loss at its minimum (1.5)",
         clients,
         {"minimum of client 1": (0.0,), "minimum of client 2": (6.0,), "average": (3.0,)},
         ((-2.5, 8.5),),

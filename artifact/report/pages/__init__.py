@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
-from artifact.report.pages import choose, figures, front, genealogy, methods, papers, reference, tables, unrun
+from artifact.report.pages import (
+    choose,
+    claims,
+    figures,
+    front,
+    genealogy,
+    learn,
+    methods,
+    papers,
+    reference,
+    sam,
+    tables,
+    training,
+)
 
 PAGES = (
     front.build,
+    sam.build,
+    claims.build,
+    training.build,
     choose.build,
     papers.build,
     tables.build,
@@ -13,5 +29,5 @@ PAGES = (
     methods.build,
     genealogy.build,
     reference.build,
-    unrun.build,
+    learn.build,
 )

@@ -29,10 +29,6 @@ def build(site: Site) -> Iterator[Page]:
     for paper, shown in papers.items():
         own: dict[str, Any] = {"title": f"Figures: {TITLES[paper]}", "paper": paper, "figures": shown}
         yield Page(f"figures-{paper}.html", "figures_of_paper.html", own)
-        for f in shown:
-            name = f"{f['figure'].location}: {f['figure'].title}"
-            own = {"title": f"{name}, {TITLES[paper]}", "name": name, "paper": paper, "f": f}
-            yield Page(f["link"], "figure.html", own)
     context: dict[str, Any] = {
         "title": "Figures",
         "overview": papers,

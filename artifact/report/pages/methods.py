@@ -24,16 +24,21 @@ from artifact.report.site import Page, Site
 
 def build(site: Site) -> Iterator[Page]:
     shown, whole = [], compared(site.numbers, variants.TABLE)
+    shown_as = {cls: name for name, cls in reversed(algorithms.ALGORITHMS.items())}  # the first name of a class
     for name, cls in algorithms.ALGORITHMS.items():
         text = site.content.methods.get(name) or _of_an_audit(cls)
-        results = _results(site, name)
         released = sorted(algorithms.resolve(name, "released", None, ())) if algorithms.has_code(name) else None
         context = {
             "title": text["title"],
             "name": name,
             "method": text,
             "steps": [site.converter.inline(step, f"method {name}") for step in text["steps"]],
-            "code": [(part.__name__, highlighted(inspect.getsource(part))) for part in _classes(cls)],
+            "code": [
+                highlighted(inspect.getsource(part)) for part in _classes(cls) if part is cls or part not in shown_as
+            ],
+            "bases": [
+                (n, _title(site, n)) for part, n in shown_as.items() if part in _classes(cls) and part is not cls
+            ],
             "options": _options(name),
             "switches": _switches(site, cls),
             "discrepancies": _discrepancies(site, text, released or ()),
@@ -42,13 +47,16 @@ def build(site: Site) -> Iterator[Page]:
             "released": released,
             "known": {row["id"] for row in site.content.discrepancies},
             "special": sorted(algorithms.SPECIAL.get(name, ((), {}))[0]),
-            "results": results,
-            "tables": _grouped(results),
+            "tables": _tables(site, name),
             "claims": _claims(site, text["title"]),
         }
         yield Page(f"method-{name}.html", "method.html", context)
-        shown.append({"name": name, "method": text, "results": len(results)})
+        shown.append({"name": name, "method": text, "tables": len(context["tables"])})
     yield Page("methods.html", "methods.html", {"title": "Methods", "methods": shown})
+
+
+def _title(site: Site, name: str) -> str:
+    return str(site.content.methods.get(name, {"title": name})["title"])
 
 
 def _discrepancies(site: Site, text: Mapping[str, Any], released: Collection[str]) -> dict[bool, list[dict[str, Any]]]:
@@ -113,22 +121,10 @@ def _released_in(site: Site, switch: Switch) -> str:
     return ", ".join(f"{x['repository']} at {x['commit'][:7]}, mended since" for x in places)
 
 
-def _results(site: Site, name: str) -> list[dict[str, Any]]:
-    found = []
-    for at, entry in site.numbers.of_method(name):
-        place = f"{entry.cell.row.label} / {entry.cell.heading or 'value'}"
-        own = entry.runs[0].config()["hyper"]
-        hyper = ", ".join(f"{key} {value:g}" for key, value in own.items() if isinstance(value, int | float))
-        found.append({"at": at, "entry": entry, "place": place, "unit": entry.cell.metric.unit, "hyper": hyper})
-    return found
-
-
-def _grouped(results: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """The results of one table, profile and metric together, which the page shows under one head."""
-    groups: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
-    for r in results:
-        groups.setdefault((r["at"].link, r["at"].profile, r["entry"].cell.metric.id), []).append(r)
-    return list(groups.values())
+def _tables(site: Site, name: str) -> list[tuple[str, str]]:
+    """(link, name) of the tables that have results of a method, each once."""
+    found = {at.link: f"{at.paper.title}, {at.table.location or at.table.id}" for at, _ in site.numbers.of_method(name)}
+    return list(found.items())
 
 
 def _claims(site: Site, title: str) -> list[Any]:

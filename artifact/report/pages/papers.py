@@ -53,7 +53,7 @@ def build(site: Site) -> Iterator[Page]:
             ]
             used = [settings[i - 1] for i in sorted({a["setting"] for a in articles if a["setting"]})]
             context = {
-                "title": f"{section.heading}: {TITLES[paper]}",
+                "title": f"{section.title}: {TITLES[paper]}",
                 "paper": paper,
                 "section": section,
                 "records": articles,

@@ -14,15 +14,14 @@ from markupsafe import Markup
 from artifact import algorithms
 from artifact.algorithms.switches import OPTIONS, SAME_EQUATION, SWITCHES
 from artifact.base.files import read_file
+from artifact.base.tables_as_text import csv_table
 from artifact.papers import experiments, variants
 from artifact.papers.costs import COLUMNS, TABLE7
 from artifact.papers.declared import read_csv
-from artifact.papers.folders import named
 from artifact.report.content import Content
 from artifact.report.numbers import Numbers
 from artifact.report.site import Page, Site
 from artifact.report.terms import anchor
-from artifact.runs.lookup import find_runs
 from artifact.runs.session import summarise
 from artifact.runs.store import Run
 from artifact.training.config import RunConfig, as_json
@@ -32,8 +31,7 @@ from artifact.verdicts import setting
 def build(site: Site) -> Iterator[Page]:
     yield _discrepancies(site)
     yield _costs(site)
-    yield _provenance(site)
-    yield _miniature(site)
+    _provenance(site)
     text = Markup(_markdown()(read_file(site.content.root / "CONTRIBUTING.md").decode()))
     yield Page("contributing.html", "contributing.html", {"title": "Contributing", "text": text})
     terms = [term | {"anchor": anchor(term["word"])} for term in site.content.glossary]
@@ -248,41 +246,42 @@ def _plain(config: Mapping[str, Any]) -> bool:
 
 # ---- provenance ------------------------------------------------------------------------------------------------------
 
-
-def _provenance(site: Site) -> Page:
-    stores = {str(folder): profile for profile, folder in reversed(experiments.STORES.items())}
-    rows = [_run(name, stores.get(name, name), run) for name, run in site.content.runs]
-    machines = list(dict.fromkeys(json.dumps(row["environment"], sort_keys=True) for row in rows))
-    for row in rows:
-        row["machine"] = machines.index(json.dumps(row["environment"], sort_keys=True)) + 1
-    versions = sorted({json.dumps(r.versions, sort_keys=True) for r in site.content.records.values() if r.versions})
-    context = {"title": "Provenance", "rows": rows, "versions": [json.loads(text) for text in versions]}
-    context["machines"] = [json.loads(text) for text in machines]
-    context["stores"] = list(dict.fromkeys(row["store"] for row in rows))
-    return Page("provenance.html", "provenance.html", context)
+#: columns of csv/runs.csv, in their order
+RUN = ("key", "store", "method", "variant", "data", "model", "split", "seed", "accuracy (%)")
+RUN += ("rounds", "seconds", "machine", "settings", "command")
 
 
-def _run(store: str, profile: str, run: Run) -> dict[str, Any]:
+def _provenance(site: Site) -> None:
+    """Two files of the site: every run behind the numbers, and the versions and hardware that runs name."""
+    machines: dict[str, int] = {}
+    rows = []
+    for store, run in site.content.runs:
+        environment = json.dumps(run.environment(), sort_keys=True)
+        rows.append(_run(store, run, machines.setdefault(environment, len(machines) + 1)))
+    site.files["csv/runs.csv"] = (csv_table(RUN, rows) + "\n").encode()
+    known = [json.loads(text) for text in machines]
+    names = list(dict.fromkeys(name for one in known for name in one))
+    body = [[str(i), *(_text(one.get(name, "")) for name in names)] for i, one in enumerate(known, 1)]
+    site.files["csv/machines.csv"] = (csv_table(["machine", *names], body) + "\n").encode()
+
+
+def _run(store: str, run: Run, machine: int) -> list[str]:
     config, summary = run.config(), summarise(run)
     defaults = RunConfig.model_fields
     changed = {k: v for k, v in config.items() if k not in defaults or v != as_json(defaults[k].default)}
-    return {
-        "key": run.key,
-        "store": store,
-        "config": config,
-        "changed": {k: _text(v) for k, v in changed.items() if k != "command"},
-        "environment": run.environment(),
-        "summary": summary,
-        "accuracy": _accuracy(summary),
-        "command": f"{config.get('command', '')} --out {store}".strip(),
-    }
+    settings = "; ".join(f"{name} = {_text(v)}" for name, v in changed.items() if name != "command")
+    named = (config[name] for name in ("algorithm", "variant", "dataset", "model", "split", "seed"))
+    measured = [_accuracy(summary), str(summary["rounds"]), f"{summary['seconds']:.0f}", str(machine)]
+    command = f"{config.get('command', '')} --out {store}".strip()
+    return [run.key, store, *map(str, named), *measured, settings, command]
 
 
 def _accuracy(summary: Mapping[str, Any]) -> str:
+    """Per cent on the test images: the mean of the last ten evaluations, of the server's model where there is one."""
     if summary["diverged"]:
         return "diverged"
     model = next((name for name in ("server", "active", "all") if name in summary), None)
-    return "" if model is None else f"{100 * summary[model]['mean_last_10']:.2f} %"
+    return "" if model is None else f"{100 * summary[model]['mean_last_10']:.2f}"
 
 
 def _text(value: Any) -> str:
@@ -291,21 +290,3 @@ def _text(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value)) or "none"
     return "none" if value is None else str(value)
-
-
-# ---- miniatures ------------------------------------------------------------------------------------------------------
-
-
-def _miniature(site: Site) -> Page:
-    """What the quick profile has run: the only page that speaks of it, without a number of a paper."""
-    rows, finished = [], site.content.finished.get("quick", {})
-    for paper, table in experiments.all_tables():
-        if table.given is None and "quick" in table.profiles:
-            cells = experiments.cells(table, "quick")
-            row = {"paper": paper, "table": table, "cells": len(cells), "note": table.profiles["quick"].note}
-            row["done"] = sum(bool(find_runs(cell.configs, finished)) for cell in cells)
-            row["data"] = ", ".join(dict.fromkeys(cell.trained_on for cell in cells))
-            row["command"] = f"python -m artifact table {named(table.paper, table.id)} --profile quick --lookup"
-            rows.append(row)
-    context = {"title": "Miniature runs", "rows": rows, "runs": len(site.content.miniatures)}
-    return Page("miniature.html", "miniature.html", context)

@@ -15,24 +15,33 @@ from artifact.verdicts import setting
 
 
 def build(site: Site) -> Iterator[Page]:
+    """One page a paper, one for each table that stands alone, and the list of all tables."""
     numbers, overview = site.numbers, []
     for paper in numbers.papers:
-        found = numbers.of_paper(paper.paper)
-        own = {"paper": paper, "tables": [_states(at) for at in found.values()]}
-        yield Page(f"tables-{paper.paper}.html", "tables_of_paper.html", own | {"title": f"Tables: {paper.title}"})
-        for at in found.values():
-            name = f"{at[0].table.location or at[0].table.id}: {at[0].table.title}"
-            context = {"title": f"{name}, {paper.title}", "name": name, "paper": paper, "s": _section(site, at)}
-            yield Page(at[0].link, "table.html", context)
+        found = list(numbers.of_paper(paper.paper).values())
+        sections = [_section(site, at) for at in found]
+        alone = [section for section in sections if _is_alone(section)]
+        together = [section for section in sections if not _is_alone(section)]
+        own = {"paper": paper, "tables": [_states(at) for at in found]}
+        page = {"title": f"Tables: {paper.title}", "shown": together}
+        yield Page(f"tables-{paper.paper}.html", "tables.html", own | page)
+        for section in alone:
+            page = {"title": f"{section['name']}, {paper.title}", "shown": [section]}
+            yield Page(section["at"].link, "tables.html", own | page)
         overview.append(own)
-    yield Page("tables.html", "tables_overview.html", {"title": "Tables", "overview": overview})
+    yield Page("tables.html", "results.html", {"title": "Results", "overview": overview})
+
+
+def _is_alone(section: dict[str, Any]) -> bool:
+    return "#" not in section["at"].link
 
 
 def _section(site: Site, found: list[TableAt]) -> dict[str, Any]:
     first = found[0]
     claims = _claims_of(site, first)
     profiles = sorted((_at_profile(site, at) for at in found), key=lambda shown: not shown["finished"])
-    return {"at": first, "profiles": profiles, "claims": claims}
+    name = f"{first.table.location or first.table.id}: {first.table.title}"
+    return {"at": first, "name": name, "profiles": profiles, "claims": claims}
 
 
 def _claims_of(site: Site, at: TableAt) -> list[Any]:

@@ -13,16 +13,24 @@
   const interval = (values) => {
     const m = mean(values), n = values.length;
     if (n < 2) return { mean: m, low: NaN, high: NaN, n };
-    const half = t[n - 2] * Math.sqrt(values.reduce((sum, v) => sum + (v - m) ** 2, 0) / (n - 1) / n);
+    const half = t[Math.min(n - 2, t.length - 1)] * Math.sqrt(values.reduce((sum, v) => sum + (v - m) ** 2, 0) / (n - 1) / n);
     return { mean: m, low: m - half, high: m + half, n };
   };
   const ends = (i, show = signed) => show(i.mean) + (i.n > 1 ? " [" + show(i.low) + ", " + show(i.high) + "]" : "");
-  // "10, 20, 51 to 60"
-  const ranges = (rounds) => rounds.reduce((found, r) => {
-    const last = found[found.length - 1];
-    if (last && last[1] === r - 1) last[1] = r; else found.push([r, r]);
-    return found;
-  }, []).map(([a, b]) => a === b ? a : a + " to " + b).join(", ");
+  // "10, 20, 51 to 60", and "2, 4, ..., 390" for five and more at one distance
+  const ranges = (rounds) => {
+    const found = [];
+    for (let i = 0; i < rounds.length;) {
+      const step = rounds[i + 1] - rounds[i];
+      let last = i;
+      while (last + 1 < rounds.length && rounds[last + 1] - rounds[last] === step) last += 1;
+      if (step === 1) found.push(rounds[i] + " to " + rounds[last]);
+      else if (last - i >= 4) found.push(rounds[i] + ", " + rounds[i + 1] + ", ..., " + rounds[last]);
+      else { found.push(rounds[i]); last = i; }
+      i = last + 1;
+    }
+    return found.join(", ");
+  };
   const shared = (a, b) => Object.keys(a).filter((seed) => seed in b);
   const apart = (a, b) => interval(shared(a, b).map((seed) => a[seed] - b[seed]));
   const name = (s) => s.data + ", " + s.split + ", " + s.share;
@@ -124,8 +132,10 @@
   if (choose) {
     const unit = document.getElementById("unit");
     const field = choose.elements, asked = new URLSearchParams(location.search);
-    const splits = (data) => distinct(settings.filter((s) => s.data === data).map((s) => s.split)).length;
-    const widest = distinct(settings.map((s) => s.data)).reduce((a, b) => splits(b) > splits(a) ? b : a);
+    // the form opens with the best evidence: the most seeds, then the most rounds, then the most methods
+    const evidence = (s) => [Math.max(...Object.values(s.lines).map((line) => Object.keys(line.ends).length)), s.horizon, Object.keys(s.lines).length];
+    const better = (a, b) => { const x = evidence(a), y = evidence(b), i = x.findIndex((v, k) => v !== y[k]); return i >= 0 && x[i] > y[i] ? a : b; };
+    const widest = settings.reduce((a, b) => better(b, a)).data;
     const narrow = () => {
       options(field.data, distinct(settings.map((s) => s.data)), field.data.value || asked.get("data") || widest);
       const ofData = settings.filter((s) => s.data === field.data.value);
@@ -172,7 +182,7 @@
       const plain = (v) => v.toFixed(1), whole = found.length === Object.keys(s.lines).length && found.every((f) => f.round === s.horizon);
       const counts = found.map((f) => f.apart ? f.apart.n : first.i.n), seeds = distinct([Math.min(...counts), Math.max(...counts)]).join(" to ");
       answer.innerHTML = '<p class="lead"><strong>' + escape(first.label) + "</strong> is highest, " + ends(first.i, plain) + " %. " +
-        (first.i.n < 2 ? "That is one seed: whether it differs from the others is not tested." : level.length ? "Our runs cannot tell it from " + escape(level.join(", ")) + "." : first.i.n > 1 ? "It stands alone: every other interval lies below." : "") + "</p>" +
+        (first.i.n < 2 ? "That is one seed: whether it differs from the others is not tested." : level.length ? "Our runs cannot tell it from " + escape(level.join(", ")) + "." : first.i.n > 1 ? "The paired difference to every other method excludes zero." : "") + "</p>" +
         "<p><strong>How sure:</strong> " + (first.i.n > 1 ? "n=" + seeds + " seeds, 95 % intervals paired by seed and not adjusted for " + (found.length - 1) + " comparisons; " : "n=1 seed, so that there is no interval and nothing is tested; ") +
         "curves: " + (!whole ? "not tested at this budget" : s.flat ? "flat" : "not flat, so that a longer run may change the order") + "." + " Runs: " + links(s) + ".</p>";
       ranking.innerHTML = table("Methods within the budget", ["method", "rounds paid for", "evaluated in rounds", "gradients a round", "models a round", "accuracy (%), 95 %", "n", "best minus it, 95 %", "n of both", "in words"], found.map((f) => [

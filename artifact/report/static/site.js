@@ -23,6 +23,60 @@
   // ---- on narrow screens the menu starts closed
   if (window.matchMedia("(max-width: 52rem)").matches) each(".menu", (menu) => { menu.open = false; });
 
+  // ---- search of the whole report, from the head of every page; its index is loaded when the field is first used
+  const find = document.querySelector(".find input"), hits = document.getElementById("hits");
+  if (find && hits) {
+    let index = null, wanted = false;
+    const lower = (words) => words.toLowerCase().replaceAll("-", "");
+    const close = () => { hits.hidden = true; find.setAttribute("aria-expanded", "false"); };
+    const list = () => {
+      const words = lower(find.value).split(/\s+/).filter(Boolean);
+      if (!index || !words.length) { close(); return; }
+      const scored = [];
+      for (const [title, link, kind, more] of index) {
+        const name = lower(title), whole = lower(title + " " + kind + " " + more);
+        if (words.every((word) => whole.includes(word))) {
+          const place = name.indexOf(words[0]);
+          scored.push([(place === 0 ? 0 : place > 0 ? 1 : 2) + (kind.startsWith("claim") ? .5 : 0), title, link, kind]);
+        }
+      }
+      scored.sort((a, b) => a[0] - b[0]);
+      hits.replaceChildren(...scored.slice(0, 8).map(([, title, link, kind]) => {
+        const item = document.createElement("li"), a = document.createElement("a"), where = document.createElement("span");
+        a.href = link;
+        a.textContent = title;
+        where.className = "where";
+        where.textContent = kind;
+        a.append(where);
+        item.append(a);
+        return item;
+      }));
+      if (!scored.length) hits.innerHTML = "<li>Nothing has these words.</li>";
+      hits.hidden = false;
+      find.setAttribute("aria-expanded", "true");
+    };
+    const load = () => {
+      if (wanted) return;
+      wanted = true;
+      const script = document.createElement("script");
+      script.src = "static/index.js";
+      script.addEventListener("load", () => { index = window.fedsharpIndex; list(); });
+      document.head.append(script);
+    };
+    find.addEventListener("focus", load);
+    find.addEventListener("input", () => { load(); list(); });
+    document.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") close();
+      if (event.key === "/" && !/INPUT|SELECT|TEXTAREA/.test(document.activeElement.tagName)) { event.preventDefault(); find.focus(); }
+      if (!hits.hidden && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
+        const links = [find, ...hits.querySelectorAll("a")], at = links.indexOf(document.activeElement);
+        const next = links[(at + (event.key === "ArrowDown" ? 1 : links.length - 1)) % links.length];
+        if (at >= 0) { event.preventDefault(); next.focus(); }
+      }
+    });
+    document.addEventListener("click", (event) => { if (!event.target.closest(".find")) close(); });
+  }
+
   // ---- the anchor of a link may lie in a closed part
   const reveal = () => {
     const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
@@ -33,7 +87,7 @@
   };
 
   // ---- claims list
-  const form = document.querySelector("form.filter[role=search]");
+  const form = document.querySelector("main form.filter[role=search]");
   const list = document.getElementById("list");
   if (form && list) {
     const items = [...list.querySelector("template").content.children], more = document.getElementById("more"), found = document.getElementById("found");
