@@ -13,4 +13,5 @@ html_theme = "furo"
 html_title = "fedsharp"
 html_copy_source = False
 html_show_sphinx = False
+html_show_search_summary = False  # a browser fetches no page of a folder on its disk
 html_math_renderer = "mathml"

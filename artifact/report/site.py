@@ -87,9 +87,19 @@ class Site:
             "asked_by": list(dict.fromkeys(record.asked for record in self.content.records.values())),
             "finished_runs": len(self.content.runs) - self.content.audit_runs,
             "audit_runs": self.content.audit_runs,
-            "methods_known": len(algorithms.ALGORITHMS),
+            "methods_known": sum(map(self.has_page, algorithms.ALGORITHMS)),
+            "method_page": self.method_page,
         }
         return environment
+
+    def has_page(self, method: str) -> bool:
+        """Whether a method has a page: one of a paper has, and one that an audit brought; a combination of parts has not."""
+        own = algorithms.ALGORITHMS[method].__module__.startswith("artifact.")
+        return method in self.content.methods or not own
+
+    def method_page(self, method: str) -> str:
+        """Where a method is described."""
+        return f"method-{method}.html" if self.has_page(method) else f"methods.html#{method}"
 
     def notebook(self, claim_id: str) -> str | None:
         """Link to a claim's cell in a rendered notebook; None while that notebook has not been rendered."""

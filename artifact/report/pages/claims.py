@@ -62,7 +62,7 @@ def _entries(site: Site) -> Iterator[tuple[str, str, str, str]]:
         yield title, link, "page", ""
     for name in algorithms.ALGORITHMS:
         title = site.content.methods.get(name, {"title": name})["title"]
-        yield title, f"method-{name}.html", "method", name
+        yield title, site.method_page(name), "method", name
     for term in site.content.glossary:
         yield term["word"], f"glossary.html#{anchor(term['word'])}", "word", ""
     for at in {at.link: at for at in site.numbers.tables}.values():

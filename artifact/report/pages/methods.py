@@ -23,9 +23,14 @@ from artifact.report.site import Page, Site
 
 
 def build(site: Site) -> Iterator[Page]:
-    shown, whole = [], compared(site.numbers, variants.TABLE)
-    shown_as = {cls: name for name, cls in reversed(algorithms.ALGORITHMS.items())}  # the first name of a class
+    shown, combined = [], list[dict[str, str]]()
+    whole = compared(site.numbers, variants.TABLE)
+    named = [(name, cls) for name, cls in algorithms.ALGORITHMS.items() if site.has_page(name)]
+    shown_as = {cls: name for name, cls in reversed(named)}  # the first name of a class
     for name, cls in algorithms.ALGORITHMS.items():
+        if not site.has_page(name):
+            combined.append({"name": name, "title": cls.__name__, "idea": _of_an_audit(cls)["idea"]})
+            continue
         text = site.content.methods.get(name) or _of_an_audit(cls)
         released = sorted(algorithms.resolve(name, "released", None, ())) if algorithms.has_code(name) else None
         context = {
@@ -52,7 +57,7 @@ def build(site: Site) -> Iterator[Page]:
         }
         yield Page(f"method-{name}.html", "method.html", context)
         shown.append({"name": name, "method": text, "tables": len(context["tables"])})
-    yield Page("methods.html", "methods.html", {"title": "Methods", "methods": shown})
+    yield Page("methods.html", "methods.html", {"title": "Methods", "methods": shown, "combined": combined})
 
 
 def _title(site: Site, name: str) -> str:

@@ -55,7 +55,7 @@
       ["FedLESAM, measured", rounds.map((r, i) => runs[i].norm), "#0072b2", ""],
       ["SAM, measured", rounds.map((r) => sam(r, rho)), "#009e73", "2 3"],
       ["printed bound", rounds.map((r) => printed(r, rho)), "#d55e00", "7 4"],
-      ["corrected bound", rounds.map((r) => corrected(r, rho)), "#595959", "1 4"],
+      ["corrected bound", rounds.map((r) => corrected(r, rho)), "#595959", "12 3 2 3"],
     ];
     const values = lines.flatMap(([, y]) => y).filter((v) => Number.isFinite(v) && v > 0).map(Math.log10);
     const low = Math.floor(Math.min(...values)), high = Math.ceil(Math.max(...values));
