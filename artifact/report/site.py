@@ -93,7 +93,7 @@ class Site:
         return environment
 
     def has_page(self, method: str) -> bool:
-        """Whether a method has a page: one of a paper has, and one that an audit brought; a combination of parts has not."""
+        """Whether a method has a page: one of a paper, or one of an audit; combinations of parts share one."""
         own = algorithms.ALGORITHMS[method].__module__.startswith("artifact.")
         return method in self.content.methods or not own
 

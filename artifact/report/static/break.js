@@ -52,8 +52,8 @@
     if (rounds.length === 1) rounds.push(rounds[0] + 1);
     const runs = rounds.map((r) => lesam(r, rho));
     const lines = [
-      ["FedLESAM, measured", rounds.map((r, i) => runs[i].norm), "#0072b2", ""],
-      ["SAM, measured", rounds.map((r) => sam(r, rho)), "#009e73", "2 3"],
+      ["FedLESAM, measured", rounds.map((r, i) => runs[i].norm), "#0072b2", "", "M-4 0L0 -4L4 0L0 4Z"],
+      ["SAM, measured", rounds.map((r) => sam(r, rho)), "#009e73", "2 3", "M-3 -3H3V3H-3Z"],
       ["printed bound", rounds.map((r) => printed(r, rho)), "#d55e00", "7 4"],
       ["corrected bound", rounds.map((r) => corrected(r, rho)), "#595959", "12 3 2 3"],
     ];
@@ -65,9 +65,10 @@
     for (let k = low; k <= high; k += 1) body += '<line class="grid" x1="' + L + '" x2="' + R + '" y1="' + Y(10 ** k) + '" y2="' + Y(10 ** k) + '"/>' + text(L - 6, Y(10 ** k) + 4, "10" + superscript(k), "end");
     for (let k = 2; 10 ** k <= rounds[rounds.length - 1]; k += 1) body += text(X(10 ** k), B + 16, "10" + superscript(k));
     body += text((L + R) / 2, B + 34, "rounds T");
-    lines.forEach(([name, y, colour, dash], i) => {
+    lines.forEach(([name, y, colour, dash, mark], i) => {
       const at = y.map((v, k) => [X(rounds[k]), v]).filter(([, v]) => Number.isFinite(v) && v > 0).map(([x, v]) => x.toFixed(1) + " " + Y(v).toFixed(1));
-      body += '<g data-series="' + name + '" style="--key:' + colour + '"><path class="line" stroke-dasharray="' + dash + '" d="M' + at.join("L") + '"/>' +
+      const marks = !mark ? "" : at.filter((_, k) => k % 3 === 0).map((place) => '<path class="marker" d="' + mark + '" transform="translate(' + place + ')"/>').join("");
+      body += '<g data-series="' + name + '" style="--key:' + colour + '"><path class="line" stroke-dasharray="' + dash + '" d="M' + at.join("L") + '"/>' + marks +
         '<path class="line" stroke-dasharray="' + dash + '" d="M' + (8 + (W / columns) * (i % columns)) + " " + (B + 52 + 20 * Math.floor(i / columns)) + "h22" + '"/>' + text(34 + (W / columns) * (i % columns), B + 56 + 20 * Math.floor(i / columns), name, "start") + "</g>";
     });
     const own = lesam(T, rho), allowed = printed(T, rho), held = own.norm <= allowed, digits = (v) => Number(v.toPrecision(3));
