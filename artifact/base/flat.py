@@ -46,7 +46,7 @@ class Layout:
         """Views of the last axis: [..., P] -> {name: [..., *shape]}; writes go through to ``flat``."""
         parts = flat.split(self.sizes, dim=-1)
         lead = flat.shape[:-1]
-        return {n: p.view(*lead, *s) for n, p, s in zip(self.names, parts, self.shapes, strict=True)}
+        return {n: p.view((*lead, *s)) for n, p, s in zip(self.names, parts, self.shapes, strict=True)}
 
     def flatten(self, tensors: Mapping[str, Tensor], lead: int = 0) -> Tensor:
         """Inverse of ``views``: {name: [..., *shape]} with ``lead`` leading axes -> [..., P]."""

@@ -8,6 +8,10 @@ Split specs
 * `dirichlet:ALPHA:replace`: the same with recycled pools (released code of FedSMOO and FedLESAM; their "with
   replacement").
 * `pathological:C`, `pathological:C:replace`: C classes per client, chosen uniformly, probability 1/C each.
+* `shards:C`: samples sorted by class and cut into C shards per client, which are dealt at random (McMahan et al. 2017);
+  a true partition.
+* `by-class:ALPHA`: every class is divided among the clients by shares from Dir(ALPHA, ..., ALPHA), so that sizes differ
+  too (Yurochkin et al. 2019; Li et al. 2022); a true partition.
 * `domain:NAME`: leave one domain out. The other domains are dealt to clients / (number of other domains) clients each.
 
 The filling loop (FedDyn lineage) draws a client uniformly among those with room, draws a class from the client's
@@ -23,7 +27,8 @@ distribution and takes the next sample of that class, walking each class pool fr
 
 Sizes add up to the number of samples exactly. `equal` gives every client floor(N/m) and one more to the first N mod m
 clients (the released programs drop the remainder or give it to client 0; the three agree when m divides N).
-`lognormal:SIGMA` gives sizes proportional to exp(SIGMA z), z standard normal, at least one sample each.
+`lognormal:SIGMA` gives sizes proportional to exp(SIGMA z), z standard normal, and `dirichlet:ALPHA` sizes proportional
+to one draw from Dir(ALPHA, ..., ALPHA). Every client has at least one sample, or as many as `least` asks for.
 """
 
 from __future__ import annotations
@@ -41,7 +46,12 @@ from artifact.base.lazy import torch
 from artifact.base.random import numpy_stream
 from artifact.data.dataset import apportion
 
-SPLITS = "iid, iid:stratified, dirichlet:ALPHA[:replace], pathological:CLASSES[:replace], domain:NAME"
+SPLITS = (
+    "iid, iid:stratified, dirichlet:ALPHA[:replace], pathological:CLASSES[:replace], shards:NUMBER, by-class:ALPHA, "
+    "domain:NAME"
+)
+#: draws of `by-class` until every client has its least number of samples
+REDRAWS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,26 +107,41 @@ def partition(
     sizes: str = "equal",
     domains: np.ndarray | torch.Tensor | None = None,
     domain_names: Sequence[str] = (),
+    least: int = 1,
 ) -> Partition:
     """Distribute the samples behind `labels` [N] over `clients` clients; see the module text for the protocols.
 
     A pure function of its arguments: all draws come from the stream (seed, "partition"), so every method sees the
     same partition. domains: int64 [N], index into domain_names, needed by `domain:NAME` only.
-    Raises UserError for an unknown spec or size rule, an impossible number, or more clients than samples.
+    least: samples that every client has at least.
+    Raises UserError for an unknown spec or size rule, an impossible number, more clients than samples, and labels that
+    are no classes where the split goes by class.
     """
     kind, value, recycle = parse_split(spec)
+    sigma = parse_sizes(sizes)
     labels = _numpy(labels)
-    sigma = _parse_sizes(sizes)
-    if clients < 1 or clients > len(labels):
-        raise UserError("clients", clients, f"1 to {len(labels)}, the number of samples")
+    if kind != "domain" and spec != "iid":
+        labels = _classes(labels)
+    if not isinstance(clients, (int, np.integer)) or not 1 <= clients <= len(labels):
+        raise UserError("clients", clients, f"a whole number from 1 to {len(labels)}, the number of samples")
+    if not 1 <= least <= len(labels) // clients:
+        raise UserError("least", least, f"1 to {len(labels) // clients}, samples over clients")
+    if kind in ("shards", "by-class") and sizes != "equal":
+        raise UserError("sizes", sizes, f"equal, with {kind}, whose sizes follow from the split")
+    if least > 1 and (kind in ("domain", "shards") or value == "stratified"):
+        raise UserError("least", least, f"1, with {spec}, whose sizes are given")
     rng = numpy_stream(seed, "partition")
     if kind == "domain":
         return _leave_one_out(spec, str(value), clients, sigma, domains, domain_names, rng)
     if kind == "iid" and value == "stratified":
-        if sigma:
+        if sizes != "equal":
             raise UserError("sizes", sizes, "equal, with iid:stratified")
         return Partition(spec, _deal(labels, clients, rng))
-    slots = _client_sizes(len(labels), clients, sigma, rng)
+    if kind == "shards":
+        return Partition(spec, _shards(labels, clients, int(value), rng))
+    if kind == "by-class":
+        return Partition(spec, _by_class(labels, clients, float(value), least, rng))
+    slots = _client_sizes(len(labels), clients, sigma, rng, least)
     if kind == "iid":
         return Partition(spec, _slices(np.arange(len(labels)), slots, rng))
     classes = len(np.unique(labels))
@@ -137,36 +162,106 @@ def parse_split(spec: str) -> tuple[str, float | str, bool]:
         return "iid", "".join(rest), False
     if head == "domain" and len(rest) == 1 and rest[0]:
         return "domain", rest[0], False
-    if head in ("dirichlet", "pathological") and rest and (recycle or len(rest) == 1):
+    if (
+        head in ("dirichlet", "pathological", "shards", "by-class")
+        and rest
+        and (len(rest) == 1 or (recycle and head in ("dirichlet", "pathological")))
+    ):
         try:
             value = float(rest[0])
         except ValueError:
             value = math.nan
-        if head == "dirichlet" and 0 < value < math.inf:
+        if head in ("dirichlet", "by-class") and 0 < value < math.inf:
             return head, value, recycle
-        if head == "pathological" and value >= 1 and value.is_integer():
+        if head in ("pathological", "shards") and value >= 1 and value.is_integer():
             return head, value, recycle
-        raise UserError("split", spec, "dirichlet with a finite ALPHA > 0, pathological with a whole CLASSES >= 1")
+        allowed = "dirichlet or by-class with a finite ALPHA > 0, pathological or shards with a whole number >= 1"
+        raise UserError("split", spec, allowed)
     raise UserError("split", spec, SPLITS)
 
 
-def _parse_sizes(sizes: str) -> float:
-    """0 for equal sizes, else the standard deviation of the logarithm of the client size."""
+def parse_sizes(sizes: str) -> tuple[str, float]:
+    """(rule, its number) of a size rule; the number is 0 for equal sizes. UserError with the allowed forms otherwise."""
     head, _, number = str(sizes).partition(":")
     if sizes == "equal":
-        return 0.0
+        return "equal", 0.0
     try:
-        sigma = float(number)
+        value = float(number)
     except ValueError:
-        sigma = math.nan
-    if head == "lognormal" and 0 < sigma <= 10:
-        return sigma
-    raise UserError("sizes", sizes, "equal, or lognormal:SIGMA with 0 < SIGMA <= 10")
+        value = math.nan
+    if (head == "lognormal" and 0 < value <= 10) or (head == "dirichlet" and 0 < value < math.inf):
+        return head, value
+    allowed = "equal, lognormal:SIGMA with 0 < SIGMA <= 10, or dirichlet:ALPHA with a finite ALPHA > 0"
+    raise UserError("sizes", sizes, allowed)
 
 
-def _client_sizes(total: int, clients: int, sigma: float, rng: np.random.Generator) -> np.ndarray:
-    weights = np.exp(sigma * rng.standard_normal(clients)) if sigma else np.ones(clients)
-    return 1 + apportion(weights, total - clients)
+def _client_sizes(
+    total: int, clients: int, sizes: tuple[str, float], rng: np.random.Generator, least: int = 1
+) -> np.ndarray:
+    rule, value = sizes
+    weights = np.ones(clients)
+    if rule == "lognormal":
+        weights = np.exp(value * rng.standard_normal(clients))
+    elif rule == "dirichlet":
+        weights = rng.dirichlet(np.full(clients, value))
+    if not (np.isfinite(weights).all() and weights.sum() > 0):
+        raise UserError(
+            "sizes", f"dirichlet:{value:g}", "an ALPHA whose draws are finite numbers, such as 0.01 to 1000"
+        )
+    return least + apportion(weights, total - least * clients)
+
+
+def _classes(labels: np.ndarray) -> np.ndarray:
+    """Labels [N] that are classes, of labels [N] or [N, 1]. Raises UserError, with the remedy, for others."""
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    shape = f"{labels.dtype} {list(labels.shape)}"
+    if (
+        labels.ndim == 2
+        and labels.dtype.kind in "biuf"
+        and (np.isin(labels, (0, 1)).all() and (labels.sum(1) == 1).all())
+    ):
+        raise UserError("labels", shape, "one class per sample, [N]; of one-hot labels labels.argmax(1)")
+    if labels.ndim != 1:
+        allowed = "one class per sample, [N]; for several labels or a map per sample, give the class to divide by, or "
+        raise UserError("labels", shape, f"{allowed}the split iid")
+    if labels.dtype.kind == "f" and not (np.isfinite(labels).all() and (labels == np.floor(labels)).all()):
+        found = "nan or infinity" if not np.isfinite(labels).all() else "fractions"
+        allowed = (
+            "classes: whole numbers or names; of a regression's targets np.digitize(labels, bins), or the split iid"
+        )
+        raise UserError("labels", found, allowed)
+    return labels
+
+
+def _shards(labels: np.ndarray, clients: int, each: int, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
+    if clients * each > len(labels):
+        raise UserError(
+            "split", f"shards:{each}", f"1 to {len(labels) // clients} shards per client, samples over clients"
+        )
+    shuffled = rng.permutation(len(labels))
+    by_class = shuffled[np.argsort(labels[shuffled], kind="stable")].astype(np.int64)
+    dealt = np.array_split(by_class, clients * each)
+    order = rng.permutation(clients * each).reshape(clients, each)
+    return tuple(np.concatenate([dealt[i] for i in row]) for row in order)
+
+
+def _by_class(
+    labels: np.ndarray, clients: int, alpha: float, least: int, rng: np.random.Generator
+) -> tuple[np.ndarray, ...]:
+    """Drawn again as a whole until every client has ``least`` samples; UserError where that does not come about."""
+    pools = [np.flatnonzero(labels == c) for c in np.unique(labels)]
+    for _ in range(REDRAWS):
+        shares = rng.dirichlet(np.full(clients, alpha), size=len(pools))
+        if not np.isfinite(shares).all():
+            break
+        sizes = np.stack([apportion(share, len(pool)) for share, pool in zip(shares, pools, strict=True)])
+        if sizes.sum(0).min() < least:
+            continue
+        cut = [np.split(rng.permutation(p), np.cumsum(n)[:-1]) for p, n in zip(pools, sizes, strict=True)]
+        return tuple(np.concatenate(parts).astype(np.int64) for parts in zip(*cut, strict=True))
+    allowed = f"a larger ALPHA, fewer clients or a smaller least: no draw gave {clients} clients {least} samples each"
+    raise UserError("split", f"by-class:{alpha:g}", allowed)
 
 
 def _slices(pool: np.ndarray, sizes: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
@@ -251,7 +346,7 @@ def _leave_one_out(
     spec: str,
     held: str,
     clients: int,
-    sigma: float,
+    sigma: tuple[str, float],
     domains: np.ndarray | torch.Tensor | None,
     names: Sequence[str],
     rng: np.random.Generator,
@@ -270,4 +365,4 @@ def _leave_one_out(
 
 
 def _numpy(values: np.ndarray | torch.Tensor) -> np.ndarray:
-    return values.cpu().numpy() if isinstance(values, torch.Tensor) else np.asarray(values)
+    return values.detach().cpu().numpy() if isinstance(values, torch.Tensor) else np.asarray(values)

@@ -151,7 +151,8 @@ class Server(Trainer):
         if bool(torch.isfinite(W).all()) and not bool(torch.isfinite(w).all()):
             raise UserError("method", self.config.algorithm, "a method whose server needs its clients' sums alone")
         if self.statistics is not None:
-            self.statistics = self._mean_of_active(self.C, torch.stack([_there(a.statistics) for a in answers]))
+            local = torch.stack([_there(a.statistics) for a in answers])
+            self.statistics = self.model.settled(local, self._mean_of_active(self.C, local))
         self.w, self.completed = w, self.completed + 1
 
 

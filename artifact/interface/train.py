@@ -23,7 +23,7 @@ from artifact.accelerate.choose import LOOPS
 from artifact.base.errors import UserError
 from artifact.data import Dataset, Partition
 from artifact.interface import own_method, remarks
-from artifact.interface.own_model import OwnModel, Samples
+from artifact.interface.own_model import OwnModel, Samples, left_alone
 from artifact.models.networks import Model
 from artifact.training import config as configs
 from artifact.training.config import RunConfig
@@ -89,32 +89,55 @@ def train(
         method = _registered(method)
     asked = {"rounds": rounds, "local_epochs": local_epochs, "batch_size": batch_size, "lr": lr, "seed": seed}
     config = _config(method, len(clients), cohort, asked | options)
-    trainer = _Own(config, model, [_pair(one, f"clients[{i}]") for i, one in enumerate(clients)], test, loss)
-    rows, undefined = [], ""
-    for _ in range(rounds):
-        metrics = trainer.play_round()
-        if not undefined and (undefined := remarks.not_finite([metrics])):
-            warnings.warn(undefined, stacklevel=2)
-        if "server" in metrics or metrics.get("diverged"):
-            rows.append(_row(metrics))
-        if metrics.get("diverged"):
-            break
-    trained = OwnModel.trained(model, trainer.w, trainer.statistics, trainer.oracle)
+    with left_alone():
+        trainer = _Own(config, model, [_pair(one, f"clients[{i}]") for i, one in enumerate(clients)], test, loss)
+        rows, undefined = [], ""
+        for _ in range(rounds):
+            metrics = trainer.play_round()
+            if not undefined and (undefined := remarks.not_finite([metrics])):
+                warnings.warn(undefined, stacklevel=2)
+            if "server" in metrics or metrics.get("diverged"):
+                rows.append(_row(metrics))
+            if metrics.get("diverged"):
+                break
+        trained = OwnModel.trained(model, trainer.w, trainer.statistics, trainer.oracle)
     return Run(rows, trained.eval())
 
 
-def partition(labels: np.ndarray | Tensor, spec: str = "iid", *, clients: int, seed: int = 0) -> list[np.ndarray]:
-    """Index arrays that divide the samples behind ``labels`` [N] among clients; a function of its arguments.
+def partition(
+    labels: np.ndarray | Tensor | Sequence[Any],
+    spec: str = "iid",
+    *,
+    clients: int,
+    seed: int = 0,
+    sizes: str = "equal",
+    least: int = 1,
+) -> list[np.ndarray]:
+    """Index arrays that divide the samples behind ``labels`` among clients; a function of its arguments.
 
-    spec: iid, iid:stratified, dirichlet:ALPHA or pathological:CLASSES, the last two also with :replace.
-    Raises UserError for another spec and for more clients than samples.
+    labels: [N], a class per sample, numbers or names; for iid anything of length N.
+    spec: iid, iid:stratified (class shares alike), dirichlet:ALPHA (class shares of every client from a Dirichlet
+    distribution), by-class:ALPHA (the shares of every class, so that sizes differ too), shards:C (C pieces of the
+    samples sorted by class), or pathological:C (C classes for every client). Each sample belongs to one client, but
+    with pathological:C and :replace, after dirichlet or pathological: a warning says how many repeat and are left out.
+    sizes: samples per client with iid, dirichlet and pathological: equal, lognormal:SIGMA or dirichlet:ALPHA.
+    least: samples that every client has at least.
+    Raises UserError for another spec, for labels that are no classes, and for more clients than samples.
 
-        parts = artifact.partition(labels, "dirichlet:0.3", clients=100, seed=0)
+        parts = artifact.partition(labels, "dirichlet:0.3", clients=100, seed=0, sizes="lognormal:0.5", least=8)
         clients = [(x[part], labels[part]) for part in parts]
     """
     from artifact.data import partition as divide
 
-    return list(divide(spec, labels, clients, seed).indices)
+    given = labels if isinstance(labels, (np.ndarray, Tensor)) else np.asarray(labels)
+    made = divide(spec, given, clients, seed, sizes=sizes, least=least)
+    if made.reused:
+        missing = len(given) - len(np.unique(np.concatenate(made.indices)))
+        said = (
+            f"{spec} is no true partition: {made.reused} samples are given out again and {missing} belong to no client"
+        )
+        warnings.warn(f"{said}; shards:C and by-class:ALPHA are", stacklevel=2)
+    return list(made.indices)
 
 
 def _registered(method: type[algorithms.FedAvg]) -> str:
@@ -209,8 +232,8 @@ class _Own(Trainer):
     def _classes(self, device: torch.device, labels: Tensor, split: int) -> int:
         """Classes of a classifier, whose output for one sample is [1, classes] and whose labels are numbers; else 0."""
         model = OwnModel(self.module, Samples(self.samples), device, self.dtype).eval()
-        with torch.no_grad():
-            output = model(torch.zeros(1, dtype=torch.int64, device=device))
+        with torch.no_grad():  # two samples: without running statistics one has no variance
+            output = model(torch.zeros(2, dtype=torch.int64, device=device))
         numbered = labels.dim() == 1 and not labels.is_floating_point() and torch.is_tensor(output)
         if not numbered or output.dim() != 2 or output.shape[1] < 2:
             return 0

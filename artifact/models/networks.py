@@ -92,6 +92,10 @@ class Model(nn.Module):
         """
         raise NotImplementedError
 
+    def settled(self, local: Tensor, mean: Tensor) -> Tensor:
+        """[Q], the server's running statistics of a round, from the clients' [S, Q] and their mean."""
+        return mean
+
 
 class Chain(Model):
     """dict[str, nn.Module] in a row."""
@@ -308,7 +312,8 @@ def needs_two_samples(model: nn.Module, x: Tensor) -> bool:
     """Whether BatchNorm meets a single pixel per channel; a batch of one sample x [1, ...] then has no variance."""
     was_training = model.training
     model.eval()  # running statistics stay, and dropout needs no draws
-    shapes = input_shapes(model, x, (nn.modules.batchnorm._BatchNorm,))
+    two = torch.cat([x, x])  # without running statistics one sample has no variance in evaluation either
+    shapes = input_shapes(model, two, (nn.modules.batchnorm._BatchNorm,))
     model.train(was_training)
     return any(math.prod(shape[2:]) == 1 for _, _, shape in shapes)
 

@@ -233,7 +233,7 @@ class Trainer:
         self.w, self.completed = w, t + 1
         if self.last is not None:
             self.last[C.clients] = W
-        self.statistics = None if local is None else self._mean_of_active(C, local)
+        self.statistics = None if local is None else self.model.settled(local, self._mean_of_active(C, local))
         if not torch.isfinite(w).all():
             metrics["diverged"] = True
         elif evaluated:

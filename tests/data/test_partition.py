@@ -272,3 +272,41 @@ def test_heat_map_refuses_other_formats_and_unwritable_places(tmp_path):
     with pytest.raises(UserError, match="written"):
         partition_heatmap(made, np.arange(20) % 2, ["a", "b"], tmp_path / "map.png")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "map.png"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(problems(), st.sampled_from(["shards:1", "by-class:1"]))
+def test_shards_and_class_shares_divide_all_samples(problem, spec):
+    labels, clients, seed = problem
+    clients = min(clients, 4)
+    try:
+        made = partition(spec, labels, clients, seed)
+    except UserError as error:
+        assert spec.startswith("by-class") and "ALPHA" in str(error)
+        return
+    assert sorted(np.concatenate(made.indices).tolist()) == list(range(len(labels)))
+    assert made.sizes.min() >= 1
+
+
+def test_quantity_skew_and_the_least_size():
+    made = partition("iid", np.zeros(1000, int), 20, 0, sizes="dirichlet:0.3", least=8)
+    assert made.sizes.sum() == 1000 and made.sizes.min() >= 8 and made.sizes.max() > 150
+    assert partition("by-class:0.3", np.arange(1000) % 10, 20, 0, least=5).sizes.min() >= 5
+    with pytest.raises(UserError, match="least"):
+        partition("iid", np.zeros(10, int), 4, 0, least=3)
+
+
+@pytest.mark.parametrize(
+    ("labels", "told"),
+    [
+        (np.eye(3)[[0, 1, 2, 0]], "argmax"),
+        (np.array([[1, 1, 0], [0, 0, 1]]), "split iid"),
+        (np.zeros((4, 2, 2), int), "split iid"),
+        (np.array([0.0, np.nan, 1.0]), "nan"),
+        (np.array([0.5, 1.5, 1.0]), "digitize"),
+    ],
+)
+def test_labels_that_are_no_classes_are_refused_with_the_remedy(labels, told):
+    with pytest.raises(UserError, match=told):
+        partition("dirichlet:0.3", labels, 2, 0)
+    assert sorted(np.concatenate(partition("iid", labels, 2, 0).indices).tolist()) == list(range(len(labels)))

@@ -166,7 +166,6 @@ X, Y = torch.randn(10, 3), torch.randint(2, (10,))
         ({"clients": [(X, Y[:5])]}, r"clients\[0\].*one length"),
         ({"clients": [(X, Y), (X[:, :2], Y)]}, "one kind and shape"),
         ({"clients": [(X, Y + 5)]}, "labels.*0 to 1"),
-        ({"model": nn.Sequential(nn.Linear(3, 2), nn.AlphaDropout(0.5))}, "AlphaDropout"),
         ({"model": nn.Flatten()}, "a parameter"),
         ({"model": nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2)), "batch_size": 3}, "batch_size"),
         ({"model": nn.Sequential(nn.Linear(3, 2), nn.Dropout(0.5)), "backend": "batched"}, "backend.*loop"),
