@@ -27,14 +27,6 @@ class FedSAM(FedAvg):
         return self.rho * unit(G(W), self.stabiliser)
 
 
-def named_weight(name: str) -> bool:
-    """Whether a parameter's own name, without the path of its module, says that it is a weight."""
-    *path, own = name.split(".")
-    if own.startswith("original") and path:  # of a parametrised tensor, whose own name is one before
-        own = path[-1]
-    return "weight" in own
-
-
 @dataclass(frozen=True)
 class FedASAM(FedSAM):
     """Caldarola et al. 2022 with ASAM of Kwon et al. 2021, Algorithm 1; T = |w| + eta on weights, 1 on biases.
@@ -48,7 +40,7 @@ class FedASAM(FedSAM):
     def begin(self, state: State, w: Tensor, C: Cohort) -> dict:
         is_weight = torch.ones_like(w, dtype=torch.bool)
         for name, part in C.layout.slices():
-            is_weight[part] = named_weight(name)
+            is_weight[part] = "weight" in name.replace(".original", "").rpartition(".")[2]
         return super().begin(state, w, C) | {"is_weight": is_weight}
 
     def perturbation(self, W: Tensor, G: Gradient, c: Context) -> Tensor:

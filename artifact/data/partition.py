@@ -181,7 +181,7 @@ def parse_split(spec: str) -> tuple[str, float | str, bool]:
 
 
 def parse_sizes(sizes: str) -> tuple[str, float]:
-    """(rule, its number) of a size rule; the number is 0 for equal sizes. UserError with the allowed forms otherwise."""
+    """(rule, its number) of a size rule; 0 for equal sizes. UserError with the allowed forms otherwise."""
     head, _, number = str(sizes).partition(":")
     if sizes == "equal":
         return "equal", 0.0
