@@ -109,9 +109,11 @@ class Outstanding:
     def span(self, config: RunConfig, profile: str) -> Span | None:
         """Seconds of a run on one core; None where neither its network nor one like it was timed."""
         estimate = self._estimate[profile]
-        pace = self.benched.get(NEAREST.get(config.model, config.model)) if config.dtype == "float32" else None
-        from_bench = Span(*(estimate.gradients(config) * end for end in pace)) if pace else None
-        return estimate.span(config) or from_bench
+        known = estimate.span(config)
+        if known is not None or config.dtype != "float32":
+            return known
+        pace = self.benched.get(NEAREST.get(config.model, config.model))
+        return Span(*(estimate.gradients(config) * end for end in pace)) if pace else None
 
     def of(self, paper: str, name: str, profile: str) -> Missing:
         """Of a table or figure; with the cells that the profile leaves out."""

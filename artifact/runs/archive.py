@@ -254,8 +254,10 @@ class Archived(Finished):
         return self._once(f"series {quantity}", lambda: self._read_series(quantity))
 
     def _read_series(self, quantity: str) -> dict[int, float]:
-        if self._has_text or "." not in quantity or columns.ROUND + quantity not in self.shelf.types:
+        if self._has_text or "." not in quantity:
             return super().series(quantity)
+        if columns.ROUND + quantity not in self.shelf.types:
+            return {}
         values = self.shelf.numbers(quantity, self.row)
         held = (values == values).nonzero()[0]
         return dict(zip((held + 1).tolist(), values[held].tolist(), strict=True))

@@ -29,6 +29,8 @@ ALSO: list[Path] = []
 
 #: id of a config -> the config itself, which keeps the id taken, and its signature
 _signatures: dict[int, tuple[RunConfig, str]] = {}
+#: a config as JSON -> its signature
+_texts: dict[str, str] = {}
 _signed: WeakKeyDictionary[Run, str] = WeakKeyDictionary()
 
 
@@ -51,7 +53,10 @@ def signature(run_config: RunConfig) -> str:
     """
     known = _signatures.get(id(run_config))
     if known is None or known[0] is not run_config:
-        known = _signatures[id(run_config)] = (run_config, _sign(run_config.settings()))
+        text = run_config.model_dump_json()
+        if text not in _texts:
+            _texts[text] = _sign(run_config.settings())
+        known = _signatures[id(run_config)] = (run_config, _texts[text])
     return known[1]
 
 

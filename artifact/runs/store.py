@@ -398,7 +398,7 @@ class Run:
 
     def cost(self) -> dict[str, Any]:
         """What the last round cost, as ``schema.Cost`` has it. Raises IndexError for a run without rounds."""
-        return self.metrics()[-1]["cost"]
+        return self.metrics()[-1].get("cost", {})
 
     @property
     def diverged(self) -> bool:

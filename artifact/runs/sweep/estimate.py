@@ -53,7 +53,10 @@ class Estimator:
     def __init__(self, store: Path):
         self._defaults = {name: field.default for name, field in RunConfig.model_fields.items()}
         self._pace: list[dict[tuple, list[float]]] = [{} for _ in _ALIKE]
+        self._spans: dict[tuple, Span] = {}
         self._cost: dict[tuple, tuple[float, float]] = {}
+        #: id of a config -> the config, which keeps the id taken, and what it is as it is used
+        self._configs: dict[int, tuple[RunConfig, Mapping[str, Any]]] = {}
         for run in finished(store):
             if run.intact:
                 self._add(run)
@@ -61,10 +64,11 @@ class Estimator:
             self._add(begun)
 
     def _add(self, run: Run) -> None:
-        rounds, seconds = run.metrics(), run.round_seconds()
-        if not (rounds and seconds):
+        seconds = run.round_seconds()
+        if not (seconds and run.completed()):
             return
-        config, counted = self._defaults | run.config(), _counted(rounds[-1].get("cost"))
+        config = self._defaults | run.config()
+        counted = _counted(run.cost())
         self._cost[_values(config, ("algorithm", "variant"))] = counted
         if gradients := work(config, *counted):
             for names, paces in zip(_ALIKE, self._pace, strict=True):
@@ -72,24 +76,38 @@ class Estimator:
 
     def gradients(self, config: RunConfig) -> float:
         """Gradients of an example in all rounds, evaluation included; one a step for a method that was never run."""
-        canonical = config.canonical()
+        canonical = self._canonical(config)
         counted = self._cost.get(_values(canonical, ("algorithm", "variant")), (1.0, 0.0))
         return work(canonical, *counted) * config.rounds
 
     def span(self, config: RunConfig) -> Span | None:
         """Seconds on a core without other work, and as usual; None where no run of its network was timed."""
-        canonical = config.canonical()
+        canonical = self._canonical(config)
         for names, paces in zip(_ALIKE, self._pace, strict=True):
-            if alike := sorted(paces.get(_values(canonical, names), ())):
+            alike = _values(canonical, names)
+            if alike in paces:
                 gradients = self.gradients(config)
-                fast = alike[int(_UNDISTURBED * len(alike))]
-                return Span(gradients * fast, gradients * median(alike))
+                pace = self._spans.get(alike) or self._spans.setdefault(alike, _span(paces[alike]))
+                return Span(gradients * pace.fast, gradients * pace.usual)
         return None
+
+    def _canonical(self, config: RunConfig) -> Mapping[str, Any]:
+        """The config as it is used, worked out once."""
+        known = self._configs.get(id(config))
+        if known is None or known[0] is not config:
+            known = self._configs[id(config)] = (config, config.canonical())
+        return known[1]
 
     def __call__(self, config: RunConfig, declared: float | None = None) -> float | None:
         """Seconds as usual; where no run of its network was ever timed, ``declared``."""
         found = self.span(config)
         return found.usual if found else declared
+
+
+def _span(paces: list[float]) -> Span:
+    """The pace without other work on the machine, and the usual one."""
+    alike = sorted(paces)
+    return Span(alike[int(_UNDISTURBED * len(alike))], median(alike))
 
 
 def _counted(cost: Any) -> tuple[float, float]:
