@@ -26,7 +26,7 @@ __all__ = ["store_group"]
 #: profiles whose runs are kept in the repository
 KEPT = ("laptop", "paper")
 TABLE = click.option(
-    "--table", "tables", multiple=True, metavar="FILE", help="Only this file, such as qu2022-fig3; may be repeated."
+    "--table", "tables", multiple=True, metavar="FILE", help="Only this file, PAPER-TABLE; may be repeated."
 )
 
 
