@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from artifact.base.cache import cache
 from artifact.base.errors import UserError
 
 if TYPE_CHECKING:
@@ -243,10 +244,18 @@ def text(document: Any) -> str:
 def config_of(row: Mapping[str, Any], other: Mapping[str, Any]) -> Document:
     """The settings of a row. other: its entries that fit no column."""
     document: Document = {}
-    for name, value in row.items():
-        if value is not None and name not in OWN and not name.startswith((ENVIRONMENT, CURVATURE, ROUND, "digest.")):
+    for name in _settings(tuple(row)):
+        value = row[name]
+        if value is not None:
             place(document, name, as_json(value))
     return merge(document, other.get("config", {}))
+
+
+@cache
+def _settings(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of a table's columns that hold settings."""
+    others = (ENVIRONMENT, CURVATURE, ROUND, "digest.")
+    return tuple(name for name in names if name not in OWN and not name.startswith(others))
 
 
 def part_of(row: Mapping[str, Any], prefix: str, other: Mapping[str, Any]) -> Document:

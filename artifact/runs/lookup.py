@@ -21,6 +21,16 @@ from artifact.training.config import RunConfig
 
 #: signature of a config -> the finished runs of it
 Stored = Mapping[str, list[Run]]
+
+
+class Found(dict[str, list[Run]]):
+    """As ``Stored``.  chosen: (signature, probes) of a config -> its run, once somebody has asked for it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.chosen: dict[tuple[str, tuple[str, ...]], Run | None] = {}
+
+
 #: how gradients were computed does not matter to somebody who looks results up
 _MACHINE = ("device", "backend")
 
@@ -82,7 +92,7 @@ def signed_runs(root: Path) -> Iterator[tuple[str, Run]]:
 
 def finished_runs(store: Path) -> dict[str, list[Run]]:
     """Finished runs of a store by the signature of their config."""
-    found: dict[str, list[Run]] = {}
+    found = Found()
     for place in stores(store):
         for name, run in signed_runs(place):
             found.setdefault(name, []).append(run)
@@ -100,7 +110,17 @@ def find_run(run_config: RunConfig, stored: Stored) -> Run | None:
     A run that was made again for a probe keeps its earlier twin, whose model may have been measured since. A record
     that is not as it was sealed is left out.
     """
-    asked, name = set(run_config.probes), signature(run_config)
+    name = signature(run_config)
+    if not isinstance(stored, Found):
+        return _find_run(run_config, name, stored)
+    place = (name, run_config.probes)
+    if place not in stored.chosen:
+        stored.chosen[place] = _find_run(run_config, name, stored)
+    return stored.chosen[place]
+
+
+def _find_run(run_config: RunConfig, name: str, stored: Stored) -> Run | None:
+    asked = set(run_config.probes)
     candidates = [run for run in stored.get(name, ()) if believed(run.config) and _signature_of(run) == name]
     serving = [run for run in candidates if asked <= set(run.config().get("probes", ()))]
     in_order = sorted(serving, key=lambda run: len(run.config().get("probes", ())))
