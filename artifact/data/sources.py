@@ -14,7 +14,9 @@ import hashlib
 import math
 import os
 import shutil
+import tarfile
 import tempfile
+import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -31,6 +33,7 @@ from artifact.data import folders
 from artifact.data.arrays import MOST_ARRAYS, read_arrays
 from artifact.data.dataset import Dataset, apportion
 from artifact.data.digits import handwritten_digits
+from artifact.data.download import FILES, download
 from artifact.data.folders import Arrays
 
 #: arrays of a stored file, the last three optional
@@ -47,7 +50,7 @@ class Source:
 
     kind: layout (digits, idx, cifar, tiny, domains). shape: (C, H, W). mean, std: in units of pixel / scale.
     places: folders to look in, relative to the root or absolute. url: where the publisher offers the files.
-    torchvision: class that downloads them with checksums, empty where there is none.
+    torchvision: class that reads them, also the name of the files to download; empty where there is none.
     labels: class names, where the files do not carry them. prefixes: IDX file names (train, test).
     share: fraction kept of training and test images (class-stratified, seed 0).
     validation: training images that are held out and stand in place of the test images (class-stratified, seed 0).
@@ -97,7 +100,7 @@ _CIFAR10 = Source(
 _FASHION = Source(
     "Fashion-MNIST clothing", "idx", 10, (1, 28, 28), (0.2860,), (0.3530,),
     places=("FashionMNIST/raw", "fashion-mnist", "/usr/share/datasets/fashion-mnist"),
-    url="http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/", torchvision="FashionMNIST",
+    url="https://github.com/zalandoresearch/fashion-mnist", torchvision="FashionMNIST",
     labels=FASHION_CLASSES,
 )  # fmt: skip
 
@@ -132,7 +135,7 @@ DATASETS: dict[str, Source] = {
     ),
     "tiny-imagenet": Source(
         "Tiny-ImageNet photographs", "tiny", 200, (3, 64, 64), *IMAGENET,
-        places=("tiny-imagenet-200", "tiny-imagenet"), url="http://cs231n.stanford.edu/tiny-imagenet-200.zip",
+        places=("tiny-imagenet-200", "tiny-imagenet"), url="https://cs231n.stanford.edu/tiny-imagenet-200.zip",
     ),
     "officehome": Source(
         "OfficeHome objects in 4 domains", "domains", 65, (3, 224, 224), *IMAGENET,
@@ -213,7 +216,7 @@ def status(name: str, root: str | os.PathLike | None = None) -> dict[str, object
 
 
 def fetch(name: str, root: str | os.PathLike | None = None) -> Path | None:
-    """Download with torchvision (which checks MD5 sums) and store as `<root>/<name>.npz`.
+    """Download by https, hold against the published SHA-256, and store as `<root>/<name>.npz`.
 
     Returns the file, or None for data that need no download. Raises UserError when there is no network or the
     publisher's files cannot be fetched by a program. A failure leaves nothing behind.
@@ -229,8 +232,8 @@ def fetch(name: str, root: str | os.PathLike | None = None) -> Path | None:
         raise UserError("dataset", name, alternative)
     with _working_folder(root) as folder:
         try:
-            _torchvision(source, folder, train=True, download=True)
-        except (OSError, RuntimeError, EOFError) as error:
+            download(FILES[source.torchvision], folder / source.places[0])
+        except (OSError, EOFError, tarfile.TarError, zipfile.BadZipFile) as error:
             reason = str(error).split("\n")[0][:120]
             raise UserError("dataset", name, f"a working network ({reason}); or {alternative}") from error
         return _store(name, _read(source, folder / source.places[0]), root)

@@ -1,17 +1,14 @@
 """Datasets: every reader on small files in the real layout, damaged input, checksums, normalisation, augmentation."""
 
 import dataclasses
-import functools
 import gzip
 import hashlib
-import http.server
 import io
 import pickle
+import re
 import struct
-import threading
-import urllib.request
+import tarfile
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.error import URLError
 
@@ -24,7 +21,7 @@ from PIL import Image
 from torchvision import datasets as published
 
 from artifact.base.errors import UserError
-from artifact.data import DATASETS, Dataset, load, partition, sources
+from artifact.data import DATASETS, Dataset, download, load, partition, sources
 from artifact.data.augment import POLICIES, augment, normalise
 from artifact.data.digits import handwritten_digits
 from artifact.data.folders import read_domains, read_idx
@@ -448,7 +445,7 @@ def test_no_network_is_one_clear_error_and_leaves_nothing(tmp_path, monkeypatch,
     def refuse(*arguments, **options):
         raise URLError("no network")
 
-    monkeypatch.setattr(urllib.request, "urlopen", refuse)
+    monkeypatch.setattr(download, "opening", refuse)
     with pytest.raises(UserError) as caught:
         fetch(name, tmp_path / "new" / "root")
     text = str(caught.value)
@@ -464,21 +461,57 @@ def test_sets_without_a_download_say_where_they_are(tmp_path, name):
 
 
 @pytest.fixture
-def publisher(tmp_path, monkeypatch) -> Iterator[Path]:
-    """A web server on this machine that offers MNIST-shaped files; torchvision is told their MD5 sums."""
+def publisher(tmp_path, monkeypatch) -> Path:
+    """A folder of MNIST-shaped files that answers in the publisher's place; the program is told their SHA-256."""
     folder = tmp_path / "publisher"
     write_idx(folder)
-    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(folder))
-    sums = [(p.name, hashlib.md5(p.read_bytes()).hexdigest()) for p in sorted(folder.iterdir())]
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        monkeypatch.setenv("no_proxy", "127.0.0.1")
-        monkeypatch.setattr(published.MNIST, "mirrors", [f"http://127.0.0.1:{server.server_port}/"])
-        monkeypatch.setattr(published.MNIST, "resources", sums)
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield folder
-        server.shutdown()
-        thread.join()
+    files = tuple(
+        download.Published(f"https://example.org/{path.name}", hashlib.sha256(path.read_bytes()).hexdigest())
+        for path in sorted(folder.iterdir())
+    )
+    monkeypatch.setitem(download.FILES, "MNIST", files)
+    monkeypatch.setattr(download, "opening", lambda url: (folder / url.rsplit("/", 1)[-1]).open("rb"))
+    return folder
+
+
+def test_every_publishers_file_is_asked_for_by_https_and_has_its_sum():
+    assert {source.torchvision for source in DATASETS.values()} - {""} == download.FILES.keys()
+    for file in (one for files in download.FILES.values() for one in files):
+        assert file.url.startswith("https://") and re.fullmatch("[0-9a-f]{64}", file.sha256)
+
+
+def test_a_publisher_that_leads_to_http_is_not_followed():
+    handler = download.OnlyHttps()
+    with pytest.raises(UserError, match="https"):
+        handler.redirect_request(None, None, 302, "", {}, "http://example.org/file")
+    with pytest.raises(UserError, match="https"):
+        download.fetched(download.Published("http://example.org/file", ""), Path("nowhere"))
+
+
+@pytest.mark.parametrize("kind", ["tar.gz", "zip"])
+def test_archives_unpack_inside_the_folder_and_within_bounds(tmp_path, monkeypatch, kind):
+    archive, folder = tmp_path / f"packed.{kind}", tmp_path / "in" / "folder"
+    folder.mkdir(parents=True)
+    content = {"a/good": b"good", "a/../../../bad": b"bad", "other": b"other"}
+    if kind == "zip":
+        with zipfile.ZipFile(archive, "w") as packed:
+            for name, data in content.items():
+                packed.writestr(name, data)
+        download.unpack(archive, folder, ("a/",))
+        assert {path.name for path in folder.iterdir()} == {"good", "bad"}  # by their last name alone
+    else:
+        with tarfile.open(archive, "w:gz") as packed:
+            for name, data in content.items():
+                member = tarfile.TarInfo(name)
+                member.size = len(data)
+                packed.addfile(member, io.BytesIO(data))
+        with pytest.raises(tarfile.TarError):
+            download.unpack(archive, folder, ("a/",))
+    assert {path.name for path in tmp_path.rglob("*") if path.is_file()} <= {"good", "bad", archive.name}
+    assert not (tmp_path / "bad").exists() and not (tmp_path / "in" / "bad").exists()
+    monkeypatch.setattr(download, "MOST_UNPACKED", 3)
+    with pytest.raises(UserError, match="unpacks to at most 3 bytes"):
+        download.unpack(archive, folder, ("a/",))
 
 
 def test_fetch_stores_what_the_publisher_offers(tmp_path, publisher):
@@ -491,7 +524,7 @@ def test_fetch_stores_what_the_publisher_offers(tmp_path, publisher):
 def test_fetch_refuses_other_bytes_than_published(tmp_path, publisher):
     path = publisher / "t10k-labels-idx1-ubyte.gz"
     path.write_bytes(path.read_bytes() + b"x")
-    with pytest.raises(UserError, match="mnist"):
+    with pytest.raises(UserError, match="SHA-256"):
         fetch("mnist", tmp_path / "root")
     assert not (tmp_path / "root").exists()
 
