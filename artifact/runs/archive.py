@@ -436,7 +436,21 @@ def pack(
             for run in () if keep else packed:
                 _remove(run)
             counts[name] = len(packed)
+        _vouch(root, folder)
     return counts
+
+
+def _vouch(root: Path, folder: Path) -> None:
+    """Describe files that came from elsewhere, once each of their runs has been held against its seal.
+
+    Raises UserError for the first run that is not as it was sealed.
+    """
+    new = [one for one in map(shelf, files(root)) if not one.vouched]
+    for one in new:
+        for row, content in enumerate(one.rows):
+            Archived(root, content["key"], one, row).checked()
+    if new:
+        croissant.write(folder)
 
 
 @contextlib.contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from pathlib import Path
 
 import pytest
@@ -161,6 +162,18 @@ def test_folders_may_stay_beside_the_archive(store):
     assert packed(store) == {"table": 1}
     assert open_run(store, one).curvature()["data"] == 3
     assert open_run(store, other).intact
+
+
+def test_files_from_another_store_are_checked_and_described(store, tmp_path_factory):
+    packed(store, "a")
+    other = tmp_path_factory.mktemp("other")
+    run_of(other, 9)
+    packed(other, "b")
+    shutil.copy(archive.files(other)[0], store / archive.FOLDER)
+    assert len(list(finished(store))) == 4
+    assert not all(archive.shelf(path).vouched for path in archive.files(store))
+    assert pack(store, {}) == {}
+    assert all(archive.shelf(path).vouched for path in archive.files(store))
 
 
 def test_an_update_touches_one_file(store):
