@@ -9,7 +9,8 @@ solvers, exact arithmetic) and of steps in words. The statement of a claim is
 * ``derived`` where steps are in words, which the evidence lists;
 * ``trivial`` where every decided part is an identity of one expression with itself and nothing else is said;
 * ``tested`` where a search, a run or machine numbers decide;
-* ``arithmetic`` where a paper's printed numbers are compared with numbers that are computed from them.
+* ``arithmetic`` where a paper's printed numbers are compared with numbers that are computed from them;
+* ``stated`` where the file of an audit gives the numbers of a search that no program of this process made.
 
 A refutation has a label of its own: ``machine`` where its replay is exact (or has 50 digits) and every assumption was
 tested, ``derived`` where the instance meets some by construction, ``tested`` in machine numbers. A repaired claim
@@ -29,9 +30,10 @@ import sympy as sp
 
 from artifact.base.tables_as_text import markdown_table
 from artifact.verdicts.ledger import ON_PAPER, Claim
+from theory.kit.search import COUNTED
 from theory.kit.verdict import BY_CONSTRUCTION
 
-LABELS = ("machine", "computed", "derived", "trivial", "tested", "arithmetic")
+LABELS = ("machine", "computed", "derived", "trivial", "tested", "arithmetic", "stated")
 #: what a name of two sides does not hold: a word that reasons, or an inequality
 REASONING = re.compile(
     r"\b(by|so|hence|thus|since|because|therefore|as|any|every|each|all|if|iff|only|for|where|no|never|always|"
@@ -103,10 +105,12 @@ def _exact(side: Any) -> bool:
     return isinstance(side, sp.Basic) and not side.has(sp.Float)
 
 
-def labelled(verdict: str, evidence: Mapping[str, Any], decided: Mapping[str, tuple[str, bool]]) -> dict[str, Any]:
+def labelled(
+    verdict: str, evidence: Mapping[str, Any], decided: Mapping[str, tuple[str, bool]], typed: bool = False
+) -> dict[str, Any]:
     """The evidence's entries ``label`` and ``parts`` of a verdict; empty for one that was not run.
 
-    evidence: with the refutation's label, where there is one.
+    evidence: with the refutation's label, where there is one. typed: of an audit, whose author may have written it.
     """
     backing = evidence.get("repair", {}) if verdict == "repaired" else evidence
     if verdict in ("proved", "repaired") and backing.get("certificate"):
@@ -118,7 +122,10 @@ def labelled(verdict: str, evidence: Mapping[str, Any], decided: Mapping[str, tu
         return {"label": "derived"}
     if verdict in ("consistent", "inconsistent"):
         return {"label": "arithmetic"}
-    return {} if verdict == "not-run" else {"label": "tested"}
+    if verdict == "not-run":
+        return {}
+    counted_here = (evidence.get("evaluations"), evidence.get("worst_ratio")) in COUNTED
+    return {"label": "stated" if typed and verdict == "holds" and not counted_here else "tested"}
 
 
 # ------------------------------------------------------------ what is printed

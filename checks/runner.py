@@ -238,7 +238,8 @@ def _decide(job: Job, limit: float) -> dict[str, Any]:
         # what is changed may be refuted by an instance that the replay does not know
         if job.scale is None and not formula.CHANGED:
             result["evidence"] |= contest(check, verdict.verdict, result["evidence"])
-            result["evidence"] |= labels.labelled(verdict.verdict, result["evidence"], DECIDED)
+            typed = not check.function.__module__.startswith("theory.")
+            result["evidence"] |= labels.labelled(verdict.verdict, result["evidence"], DECIDED, typed)
             result["evidence"] |= {"formulas": [made.latex for made in formula.MADE]} if formula.MADE else {}
         result["margin"] = plain(None if verdict.margin is None else float(verdict.margin))
     except MissingSolver as error:
@@ -256,17 +257,22 @@ def contest(check: Any, verdict: str, evidence: Mapping[str, Any]) -> dict[str, 
     """What an author needs to contest a refutation: the instance in words, its assumptions, both sides from the replay.
 
     instance: losses, start, cohort and steps, as the check's docstring states them. assumptions: name -> "tested" or
-    ``BY_CONSTRUCTION``. sides: left, right and the relation that fails. refutation: its label.
+    ``BY_CONSTRUCTION``, also for one of an audit that no change of the instance breaks. sides: left, right and the
+    relation that fails. refutation: its label.
     Raises ValueError for a replay that confirms nothing.
     """
     if verdict not in ("refuted", "repaired") or check.replay is None or "counterexample" not in evidence:
         return {}
+    from checks.breaking import never_broken
     from checks.figures import sections
     from checks.labels import of_refutation
+    from theory.kit.verdict import BY_CONSTRUCTION
 
     replay = check.replay(evidence)
     confirm(replay)
     tested = {name: held if isinstance(held, str) else "tested" for name, held in replay.assumptions.items()}
+    if not check.function.__module__.startswith("theory."):  # for the papers' own checks a test does this
+        tested |= dict.fromkeys(never_broken(check, evidence), BY_CONSTRUCTION)
     sides = {"left": replay.left, "right": replay.right, "relation": replay.relation}
     words = sections(check)
     instance = f"Assumptions: {words['Assumptions']} Method: {words['Method']}"

@@ -62,6 +62,7 @@ LABELS = {
     "trivial": "The sides are identical; there is nothing to prove.",
     "tested": "A search or runs speak for it. Nothing is proved.",
     "arithmetic": "Printed numbers against numbers computed from them.",
+    "stated": "The audit's file states the search; no program of this run made it.",
 }
 REPLAYED = {
     "machine": "Counterexample replayed {}, every assumption tested.",

@@ -274,7 +274,7 @@ def test_a_card_says_how_the_verdict_was_decided_and_which_steps_are_in_words():
             assert [list(p.code) for p in parts if p.heading.startswith("Steps in words")] == [words] * bool(words)
             assert label != "derived" or words or stored["verdict"] in ("refuted", "vacuous")
             seen.add(label)
-    assert seen == set(evidence.LABELS)
+    assert seen == set(evidence.LABELS) - {"stated"}  # of an audit alone
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,8 @@ from scipy.optimize import minimize
 
 Vector = NDArray[np.float64]
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+#: (admissible evaluations, largest ratio) of the searches that this process has made
+COUNTED: set[tuple[int, float]] = set()
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,7 @@ def worst_ratio(
     argument = counter.argument if counter.argument is not None else starts[0]
     finite = [value for value in values if math.isfinite(value)]
     quantiles = tuple(np.quantile(finite, QUANTILES)) if finite else ()
+    COUNTED.add((counter.admissible, float(counter.value)))
     return Search(counter.value, argument, counter.calls, seed, counter.admissible, tuple(history), quantiles)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from numbers import Real
@@ -38,7 +39,12 @@ DECIDED: dict[str, tuple[str, bool]] = {}
 
 
 def decided(text: str, how: str, same: bool = False) -> str:
-    """The text, noted as decided by a program; how: by what. same: both sides were one expression as they stood."""
+    """The text, noted as decided by a program; how: by what. same: both sides were one expression as they stood.
+
+    Raises ValueError for a caller outside this package, such as an author's own file: what is typed is decided by none.
+    """
+    if not sys._getframe(1).f_globals.get("__name__", "").startswith("theory."):
+        raise ValueError("only programs of theory.kit decide a step; write what you reason in words")
     DECIDED[text] = how, same
     return text
 

@@ -240,7 +240,7 @@ def effect_on_distribution_shift() -> Verdict:
     require(stays, "fixed under an exact round")
     size.holds_at({**instance(point), slope: abs(gradient)})
     bias = require_identity(((a * x + b * (x - d)) / 2) ** 2, size.right**2, "grad F squared at the fixed point")
-    corrected = rf"at the fixed point between the centres ${size.latex}$; zero iff $a=b$ or $\rho=0$"
+    corrected = f"at the fixed point between the centres ${size.latex}$; zero iff $a=b$ or there is no radius"
     return repaired(point, corrected, f"{fixed}; {bias}", None)
 
 
