@@ -23,6 +23,33 @@ EXTRAS = {
     "docs": ("docutils", "furo", "myst_parser", "sphinx"),
     "test": ("playwright", "pytest"),
 }
+#: command of ``fedsharp``, and programs of a checkout -> extras that it needs beside the plain install
+COMMANDS_NEED: dict[str, tuple[str, ...]] = {
+    "list": (),
+    "run": (),
+    "replay": (),
+    "data": (),
+    "sweep": ("results",),
+    "export": (),
+    "doctor": (),
+    "bench": (),
+    "sharpness": (),
+    "bounds": (),
+    "audit": (),
+    "store": ("results",),
+    "table": ("results",),
+    "variants": ("results",),
+    "verdicts": ("results",),
+    "compare": ("results",),
+    "costs": ("theory", "results"),
+    "headlines": ("results",),
+    "readme": ("report",),
+    "figure": ("report",),
+    "landscape": ("report",),
+    "report": ("report", "theory", "lab"),
+    "checks": ("theory",),
+    "notebooks": ("lab", "theory", "report"),
+}
 EXTRA_OF = {module: extra for extra, modules in EXTRAS.items() for module in modules}
 
 

@@ -1,0 +1,104 @@
+"""What works with a plain install and what needs an extra: each command with the libraries of other extras blocked.
+
+``COMMANDS_NEED`` is the table that docs/troubleshooting.md shows.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from artifact.base import paths
+from artifact.base.extras import COMMANDS_NEED, EXTRA_OF, EXTRAS
+from artifact.cli import COMMANDS
+
+#: on the path of every process, workers too: a library whose name is in $BLOCKED is not there
+BLOCKER = """
+import os, sys
+from importlib.abc import MetaPathFinder
+class Block(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in os.environ["BLOCKED"].split(","):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Block())
+"""
+#: libraries that come with several extras
+SHARED = {"theory": ("matplotlib",), "report": ("polars",), "data": ("PIL",)}
+#: command -> a line that needs what the command needs, in a checkout; without one the table's entry is a line
+LINES = {
+    "run": "run --algorithm fedsam --model mlp-16 --rounds 1 --quiet --out OUT/runs",
+    "data": "data split digits dirichlet:0.3",
+    "export": "export fedsam --out OUT/fedsam.py",
+    "audit": "audit init OUT/half2025",
+    "list": "list algorithms",
+    "doctor": "doctor --help",
+    "replay": "replay --help",
+    "bench": "bench --help",
+    "sharpness": "sharpness --help",
+    "store": "store --help",
+    "table": "table sun2023/1 --lookup",
+    "verdicts": "verdicts --claim sun23-tab2",
+    "sweep": "sweep sun2023/1 --profile quick --dry-run",
+    "compare": "compare --help",
+    "variants": "variants --help",
+    "readme": "readme --help",
+    "headlines": "headlines",
+    "costs": "costs --help",
+    "bounds": "bounds --help",
+    "figure": "figure sun2023/fig1 --lookup --profile laptop --folder OUT/figures",
+    "report": "report --out OUT/report",
+    "landscape": "landscape --help",
+}
+
+
+def answer(tmp_path, module: str, line: str, extras: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
+    (tmp_path / "sitecustomize.py").write_text(BLOCKER, encoding="utf-8")
+    there = {module for extra in extras for module in (*EXTRAS[extra], *SHARED.get(extra, ()))}
+    blocked = ",".join(sorted(EXTRA_OF.keys() - there))
+    path = os.pathsep.join([str(tmp_path), str(paths.ROOT)])
+    return subprocess.run(
+        [sys.executable, "-m", module, *line.replace("OUT", str(tmp_path)).split()],
+        cwd=paths.ROOT,
+        env=os.environ | {"BLOCKED": blocked, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_every_command_stands_in_the_table():
+    assert COMMANDS_NEED.keys() - {"checks", "notebooks"} == COMMANDS.keys() == LINES.keys()
+    assert {extra for needed in COMMANDS_NEED.values() for extra in needed} <= EXTRAS.keys()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in LINES if name != "report"])
+def test_a_command_works_with_its_extras_alone(tmp_path, name):
+    done = answer(tmp_path, "artifact", LINES[name], COMMANDS_NEED[name])
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["figure", "report", "table", "verdicts"])
+def test_without_its_extra_a_command_ends_in_one_line_that_names_it(tmp_path, name):
+    done = answer(tmp_path, "artifact", LINES[name], ())
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done.stderr
+    assert any(f'pip install "fedsharp[{extra}]"' in done.stderr for extra in COMMANDS_NEED[name]), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("module", "line", "extra"), [("notebooks", "--help", "lab"), ("checks", "--draw --figures OUT/figures", "report")]
+)
+def test_programs_of_a_checkout_say_which_extra_they_lack(tmp_path, module, line, extra):
+    done = answer(tmp_path, module, line, ())
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done.stderr
+    assert f'pip install "fedsharp[{extra}]"' in done.stderr
+
+
+@pytest.mark.slow
+def test_a_claim_is_decided_with_the_extra_for_theory_alone(tmp_path):
+    done = answer(tmp_path, "checks", "--claim thesis-fig3.1-concl --no-store", ("theory",))
+    assert done.returncode == 0, done.stderr
