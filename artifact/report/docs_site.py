@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import re
 import shutil
 import tempfile
 import webbrowser
@@ -125,9 +126,10 @@ def _described(name: str, thing: Any) -> list[str]:
         signature = str(inspect.signature(thing))
     except (TypeError, ValueError):
         signature = ""
+    signature = re.sub(r"(: |-> )'([^']*)'", r"\1\2", signature)  # annotations are kept as texts
     short = name.rpartition(".")[2]
     text = inspect.getdoc(thing) or ""
-    return [f"## {name}", "", "```python", f"{short}{signature}", "```", "", "```text", text, "```", ""]
+    return [f"## {name}", "", "```text", f"{short}{signature}", "```", "", "```text", text, "```", ""]
 
 
 MADE: dict[str, Callable[[], str]] = {"glossary": glossary, "commands": commands, "interface": interface}
