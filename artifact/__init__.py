@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from artifact import curvature, losses, optim
     from artifact.diagnosis.examine import doctor
+    from artifact.interface import callbacks
     from artifact.interface.added import dataset, network
+    from artifact.interface.compare import compare
+    from artifact.interface.schedules import cosine
     from artifact.interface.train import partition, train
     from artifact.looseness import bounds
     from artifact.runs.frames import stored_rounds, stored_runs
@@ -26,6 +29,9 @@ NUMBERS = 1
 PUBLIC = {
     "train": "artifact.interface.train:train",
     "partition": "artifact.interface.train:partition",
+    "compare": "artifact.interface.compare:compare",
+    "cosine": "artifact.interface.schedules:cosine",
+    "callbacks": "artifact.interface.callbacks",
     "optim": "artifact.optim",
     "losses": "artifact.losses",
     "curvature": "artifact.curvature",
@@ -48,6 +54,9 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "bounds",
+    "callbacks",
+    "compare",
+    "cosine",
     "curvature",
     "dataset",
     "doctor",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import inspect
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -14,24 +16,28 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.utils._pytree import tree_leaves, tree_map
+from torch.utils._pytree import tree_map
+from torch.utils.data import DataLoader
 from torch.utils.data import Dataset as TorchDataset
-from torch.utils.data import default_collate
 
 from artifact import algorithms
 from artifact.accelerate.choose import LOOPS
+from artifact.algorithms.cohort import Cohort
 from artifact.base.errors import UserError
 from artifact.data import Dataset, Partition
-from artifact.interface import own_method, remarks
-from artifact.interface.own_model import OwnModel, Samples, left_alone
+from artifact.interface import own_method, remarks, schedules
+from artifact.interface.callbacks import Callback, Round
+from artifact.interface.entry import Collate, Pair, output_of, require_loss, require_module
+from artifact.interface.entry import pair as _pair
+from artifact.interface.own_model import OwnModel, Samples, forked, left_alone
+from artifact.interface.saved import Folder, identity
+from artifact.interface.schedules import Schedule
 from artifact.models.networks import Model
 from artifact.training import config as configs
 from artifact.training.config import RunConfig
 from artifact.training.trainer import EVALUATION_BATCH, Trainer
 
 Loss = Callable[[Any, Tensor], Tensor]
-#: (inputs, labels) of some samples; the inputs are a tensor [n, ...], or a dict or tuple of them
-Pair = tuple[Any, Tensor]
 #: options of a run that speak of the project's own models and data sets
 _NOT_OWN = {"algorithm", "hyper", "dataset", "model", "split", "sizes", "train_size", "test_size", "augment"}
 _NOT_OWN |= {"clients", "probes", "probe_radius", "man_layers"}
@@ -52,29 +58,49 @@ class Run:
 
 def train(
     model: nn.Module,
-    clients: Sequence[Pair | TorchDataset],
+    clients: Sequence[Pair | TorchDataset | DataLoader],
     *,
-    test: Pair | TorchDataset | None = None,
+    test: Pair | TorchDataset | DataLoader | None = None,
     method: str | type[algorithms.FedAvg] = "fedavg",
     loss: Loss | None = None,
     rounds: int = 10,
     cohort: int | None = None,
     local_epochs: int = 1,
     batch_size: int = 32,
-    lr: float = 0.1,
+    lr: Schedule = 0.1,
     seed: int = 0,
+    on_round: Callback | Sequence[Callback] = (),
+    out: str | Path | None = None,
+    resume: bool = False,
+    best: str | None = None,
+    collate_fn: Collate | None = None,
+    output: Callable[[Any], Any] | None = None,
+    client_tests: Sequence[Pair | TorchDataset | DataLoader] | None = None,
+    train_only: str | Sequence[str] | None = None,
     **options: Any,
 ) -> Run:
     """Train ``model`` on the clients' data; the module itself is left as it is.
 
     model: any module; its present weights are the first server model. Parameters with ``requires_grad=False`` stay.
-    clients: one entry per client, (inputs [n, ...], labels [n, ...]) or a torch Dataset of such pairs. Inputs may be a
-    dict or tuple of tensors, which the model is called with as it is.
+    clients: one entry per client, (inputs [n, ...], labels [n, ...]), a torch Dataset of such pairs or of dicts with an
+    entry ``labels``, or a DataLoader, of which the samples are taken. Inputs may be a dict or tuple of tensors; a dict
+    is spread over keyword arguments where the model has these, else it is handed in as it is.
     test: the same for the test; without it rows have no loss and no accuracy.
     method: a name that ``python -m artifact list algorithms`` prints, or a class of your own.
     loss: (output, labels) -> mean loss of a minibatch; by default the cross-entropy.
-    rounds, local_epochs, batch_size, lr, seed: as in ``python -m artifact run``.
+    rounds, local_epochs, batch_size, seed: as in ``python -m artifact run``.
+    lr: rate of the local steps, and ``rho`` likewise: a number, a list with one a round, a function of the round from
+    0, or ``artifact.cosine(0.1, warmup=5)``.
     cohort: active clients of a round; by default all.
+    on_round: called after every round, one or several; see ``artifact.callbacks``. Ctrl-C ends the training, too, and
+    gives what there is.
+    out: a folder for metrics, checkpoints and the models ``last.pt`` and ``best.pt``, each a ``state_dict``.
+    resume: go on in that folder, with the bits of a training that was never stopped.
+    best: number of a row that picks the best model, as ``accuracy``; losses count downwards.
+    collate_fn: list of samples -> batch, as a DataLoader's, called on all samples of a client; pads unequal lengths.
+    output: what the module returns -> what the loss gets; by default its ``logits`` where it has some.
+    client_tests: one entry per client; rows then have ``per_client``, loss and accuracy of the server's model on each.
+    train_only: names of parameters, with ``*``, that alone are trained and sent, such as ``"*lora*"``.
     options: hyper-parameters of the method such as ``rho``, and other options of ``run``: lr_decay, weight_decay, clip,
     local_steps, eval_every, variant, optimiser, dtype, device, man_zeta.
 
@@ -85,23 +111,72 @@ def train(
         run = artifact.train(nn.Linear(5, 2), [(x1, y1), (x2, y2)], test=(x, y), method="fedsam", rounds=3, rho=0.1)
         run.metrics[-1]["accuracy"]
     """
+    require_module(model)
+    if not clients:
+        raise UserError("clients", "none", "at least one client")
+    if resume and out is None:
+        raise UserError("resume", True, "together with out=, the folder to go on in")
     if isinstance(method, type):
         method = _registered(method)
+    varying = {name: given for name, given in {"lr": lr, **options}.items() if schedules.varies(given)}
+    first = {name: schedules.value(given, 0, rounds, name) for name, given in varying.items() if name in ("lr", "rho")}
     asked = {"rounds": rounds, "local_epochs": local_epochs, "batch_size": batch_size, "lr": lr, "seed": seed}
-    config = _config(method, len(clients), cohort, asked | options)
+    config = _config(method, len(clients), cohort, asked | options | first)
+    parts = [_pair(one, f"clients[{i}]", collate_fn) for i, one in enumerate(clients)]
+    held_out = None if test is None else _pair(test, "test", collate_fn)
+    start = _only(model, train_only)
     with left_alone():
-        trainer = _Own(config, model, [_pair(one, f"clients[{i}]") for i, one in enumerate(clients)], test, loss)
-        rows, undefined = [], ""
-        for _ in range(rounds):
-            metrics = trainer.play_round()
+        trainer = _Own(config, start, parts, held_out, loss, output)
+        trainer.schedules = {name: varying[name] for name in first}
+        own_tests = [_pair(one, f"client_tests[{i}]", collate_fn) for i, one in enumerate(client_tests or ())]
+        folder, rows = None, list[dict[str, Any]]()
+        if out is not None:
+            told = config.settings() | {"rounds": 0, "schedules": sorted(first), "train_only": train_only}
+            folder = Folder(out, identity(told, model, [parts, held_out]), best)
+            if (kept := folder.load(resume)) is not None:
+                tensors, rows, completed = kept
+                trainer.restore(tensors, completed)
+        calls = [on_round] if callable(on_round) else list(on_round)
+
+        def trained() -> nn.Module:
+            return OwnModel.trained(model, trainer.w, trainer.statistics, trainer.oracle).eval()
+
+        undefined = ""
+        while trainer.completed < rounds:
+            try:
+                metrics = trainer.play_round()
+            except KeyboardInterrupt:
+                warnings.warn(f"interrupted in round {trainer.completed + 1}; the rounds before are kept", stacklevel=2)
+                break
             if not undefined and (undefined := remarks.not_finite([metrics])):
                 warnings.warn(undefined, stacklevel=2)
+            told_row = _row(metrics)
+            if own_tests and "server" in metrics:
+                told_row["per_client"] = [trainer.tested(trainer.w, x, y) for x, y in own_tests]
             if "server" in metrics or metrics.get("diverged"):
-                rows.append(_row(metrics))
-            if metrics.get("diverged"):
+                rows.append(told_row)
+            if folder is not None:
+                folder.keep(trainer.tensors(), rows, trainer.completed, trained())
+            r = Round(trainer.completed, told_row, trained)
+            for one in calls:
+                one(r)
+            if metrics.get("diverged") or r.stopped:
                 break
-        trained = OwnModel.trained(model, trainer.w, trainer.statistics, trainer.oracle)
-    return Run(rows, trained.eval())
+        return Run(rows, trained())
+
+
+def _only(model: nn.Module, names: str | Sequence[str] | None) -> nn.Module:
+    """The module, or a copy in which no other parameter needs a gradient."""
+    if names is None:
+        return model
+    patterns = [names] if isinstance(names, str) else list(names)
+    found = copy.deepcopy(model)
+    for name, parameter in found.named_parameters():
+        parameter.requires_grad_(any(fnmatch(name, pattern) for pattern in patterns))
+    if not any(p.requires_grad for p in found.parameters()):
+        known = ", ".join(name for name, _ in list(model.named_parameters())[:5])
+        raise UserError("train_only", ", ".join(patterns), f"names of parameters, with *, such as {known}")
+    return found
 
 
 def partition(
@@ -158,6 +233,8 @@ def _registered(method: type[algorithms.FedAvg]) -> str:
 def _config(method: str, clients: int, cohort: int | None, options: Mapping[str, Any]) -> RunConfig:
     """The config of a run, with the method's own options apart, as the command line does it."""
     own = algorithms.hyperparameters(method)
+    if "momentum" in options and "momentum" not in own and options.get("optimiser") != "momentum":
+        raise UserError("momentum", options["momentum"], 'a number together with optimiser="momentum"')
     run = {name: value for name, value in options.items() if name not in own}
     for name, value in run.items():
         if name not in RunConfig.model_fields or name in _NOT_OWN:
@@ -172,20 +249,6 @@ def _config(method: str, clients: int, cohort: int | None, options: Mapping[str,
         cohort=clients if cohort is None else cohort,
         **({"backend": "loop"} | run),
     )
-
-
-def _pair(given: Pair | TorchDataset, name: str) -> Pair:
-    """(inputs, labels) as tensors. Raises UserError where their lengths differ or there is no sample."""
-    if isinstance(given, TorchDataset):
-        size = len(given)  # type: ignore[arg-type]  # datasets without a length are refused by it
-        given = default_collate([given[i] for i in range(size)])
-    if not isinstance(given, (tuple, list)) or len(given) != 2:
-        raise UserError(name, type(given).__name__, "a pair (inputs, labels) or a torch Dataset of such pairs")
-    inputs, labels = tree_map(lambda leaf: torch.as_tensor(leaf), given[0]), torch.as_tensor(given[1])
-    lengths = {len(leaf) for leaf in tree_leaves(inputs)} | {len(labels)}
-    if len(lengths) != 1 or not len(labels):
-        raise UserError(name, sorted(lengths), "inputs and labels of one length, with a sample at least")
-    return inputs, labels
 
 
 def _row(metrics: dict[str, Any]) -> dict[str, Any]:
@@ -206,9 +269,20 @@ class _OwnData(Dataset):
 class _Own(Trainer):
     """The engine with a user's model, data and loss in place of the project's."""
 
-    def __init__(self, config: RunConfig, module: nn.Module, clients: list[Pair], test: Any, loss: Loss | None):
-        self.module, self.loss = module, loss or F.cross_entropy
+    def __init__(
+        self,
+        config: RunConfig,
+        module: nn.Module,
+        clients: list[Pair],
+        test: Any,
+        loss: Loss | None,
+        output: Callable[[Any], Any] | None = None,
+    ):
+        self.module, self.loss, self.output = module, loss or F.cross_entropy, output
+        self.schedules: dict[str, Schedule] = {}
         parts = [*clients, *([_pair(test, "test")] if test is not None else [])]
+        if loss is None:
+            parts = [(x, _in_a_row(y)) for x, y in parts]
         inputs, labels = _joined(parts)
         self.of_tensors = torch.is_tensor(inputs)
         if config.algorithm == "fedrobust" and not self.of_tensors:
@@ -221,7 +295,8 @@ class _Own(Trainer):
         labels = self._in_precision(labels)
         self.samples = tree_map(lambda leaf: self._in_precision(leaf).to(device), inputs)
         x = self.samples if self.of_tensors else torch.arange(len(labels))
-        self.classes = self._classes(device, labels, split)
+        self.ignoring = False
+        self.classes = self._classes(device, labels, split, loss is None)
         names = tuple(map(str, range(self.classes)))
         given = (x[:split], labels[:split], x[split:], labels[split:])
         super().__init__(config, _OwnData("own", *given, names, 1.0, (), (), fingerprint="own"))
@@ -229,18 +304,29 @@ class _Own(Trainer):
     def _in_precision(self, tensor: Tensor) -> Tensor:
         return tensor.to(self.dtype) if tensor.is_floating_point() else tensor
 
-    def _classes(self, device: torch.device, labels: Tensor, split: int) -> int:
-        """Classes of a classifier, whose output for one sample is [1, classes] and whose labels are numbers; else 0."""
-        model = OwnModel(self.module, Samples(self.samples), device, self.dtype).eval()
-        with torch.no_grad():  # two samples: without running statistics one has no variance
-            output = model(torch.zeros(2, dtype=torch.int64, device=device))
-        numbered = labels.dim() == 1 and not labels.is_floating_point() and torch.is_tensor(output)
-        if not numbered or output.dim() != 2 or output.shape[1] < 2:
+    def _classes(self, device: torch.device, labels: Tensor, split: int, default: bool) -> int:
+        """Classes of a classifier, whose output for a sample is [1, classes] and whose labels are numbers; else 0."""
+        model = OwnModel(self.module, Samples(self.samples), device, self.dtype, self.output).eval()
+        two = torch.tensor([0, min(1, len(labels) - 1)], device=device)  # one sample may have no variance
+        with forked(0):
+            output = output_of(model, two, self.samples)
+        whole = not labels.is_floating_point() and labels.dtype != torch.bool and torch.is_tensor(output)
+        if default and whole and output.dim() > 1:
+            known = labels[labels != -100]
+            low, high = (int(known.min()), int(known.max())) if len(known) else (0, 0)
+            if not 0 <= low <= high < output.shape[1]:
+                allowed = f"0 to {output.shape[1] - 1}, as the output, or -100 for samples to leave out"
+                hint = "; of labels from 1 on labels - 1" if low == 1 and high == output.shape[1] else ""
+                ignored = "; for another number to leave out loss=nn.CrossEntropyLoss(ignore_index=...)"
+                raise UserError("labels", f"{low} to {high}", allowed + (hint or ignored))
+            self.ignoring = len(known) < labels.numel()
+        require_loss(self.loss, output, labels[two.cpu()].to(device), default)
+        if not whole or labels.dim() != 1 or output.dim() != 2 or output.shape[1] < 2:
             return 0
-        if not 0 <= int(labels.min()) <= int(labels.max()) < output.shape[1]:
-            found, allowed = f"{int(labels.min())} to {int(labels.max())}", f"0 to {output.shape[1] - 1}, as the output"
-            raise UserError("labels", found, allowed)
-        counts = labels[:split].long().bincount(minlength=1 + int(labels.max()))
+        known = labels[:split][(labels[:split] >= 0) & (labels[:split] < output.shape[1])]
+        if len(known) < split:
+            self.ignoring = True
+        counts = known.long().bincount(minlength=1 + int(labels.clamp(0, output.shape[1] - 1).max()))
         if empty := remarks.without_sample("clients", counts.tolist()):
             warnings.warn(empty, stacklevel=4)
         return output.shape[1]
@@ -249,37 +335,90 @@ class _Own(Trainer):
         return Partition("own", tuple(self.indices)), dataset
 
     def network(self) -> Model:
-        model = OwnModel(self.module, None if self.of_tensors else Samples(self.samples), self.device, self.dtype)
-        if model.dropout_units and self.config.resolved_backend not in LOOPS:
+        samples = None if self.of_tensors else Samples(self.samples)
+        model = OwnModel(self.module, samples, self.device, self.dtype, self.output)
+        if model.has_dropout and self.config.resolved_backend not in LOOPS:
             raise UserError("backend", self.config.backend, f"{', '.join(LOOPS)}, with dropout")
         return model
 
     def inputs(self, samples: Tensor) -> Tensor:
         return samples
 
+    def play_round(self) -> dict[str, Any]:
+        if "rho" in self.schedules:
+            rho = schedules.value(self.schedules["rho"], self.completed, self.config.rounds, "rho")
+            hyper = self.config.hyper | {"rho": rho}
+            self.algorithm = self.config.model_copy(update={"hyper": hyper}).build_algorithm()
+        return super().play_round() | ({"rho": rho} if "rho" in self.schedules else {})
+
+    def cohort(self, clients: Tensor, steps: list[int]) -> Cohort:
+        C = super().cohort(clients, steps)
+        if "lr" in self.schedules:
+            C.lr = schedules.value(self.schedules["lr"], self.completed, self.config.rounds, "lr")
+        return C
+
     def test(self, w: Tensor) -> dict:
         """The engine's own numbers for a classifier with the cross-entropy; else the loss, and the accuracy if any."""
         if not len(self.data.test_y):
             return {}
-        if self.classes and self.loss is F.cross_entropy:
+        if self.classes and self.loss is F.cross_entropy and not self.ignoring:
             return super().test(w)
-        x, y, total, correct = self.data.test_x, self.data.test_y, 0.0, 0
-        with torch.no_grad(), self.oracle.evaluating(w, self.statistics) as model:
-            for start in range(0, len(y), EVALUATION_BATCH):
-                part = slice(start, start + EVALUATION_BATCH)
-                output = model(x[part])
-                total += self.loss(output, y[part]).item() * len(y[part])
-                correct += int((output.argmax(1) == y[part]).sum()) if self.classes else 0
-        return {"loss": total / len(y)} | ({"accuracy": correct / len(y)} if self.classes else {})
+        return self._tested(w, self.data.test_x, self.data.test_y)
+
+    def tested(self, w: Tensor, x: Any, y: Tensor) -> dict[str, float]:
+        """Loss and accuracy on data that are no part of the training."""
+        inputs = tree_map(lambda leaf: self._in_precision(leaf).to(self.device), x)
+        kept, labels = self.samples, self._in_precision(y).to(self.device)
+        if self.of_tensors:
+            return self._tested(w, inputs, labels)
+        with self.oracle.evaluating(w, self.statistics) as model:
+            model.samples, before = Samples(inputs), model.samples
+            try:
+                return self._means(model, torch.arange(len(labels), device=self.device), labels)
+            finally:
+                model.samples, self.samples = before, kept
+
+    def _tested(self, w: Tensor, x: Any, y: Tensor) -> dict[str, float]:
+        with self.oracle.evaluating(w, self.statistics) as model:
+            return self._means(model, x, y)
+
+    def _means(self, model: nn.Module, x: Any, y: Tensor) -> dict[str, float]:
+        """One call of the loss on all outputs: a weighted or ignoring mean is no mean of its parts' means."""
+        with torch.no_grad():
+            parts = [model(x[start : start + EVALUATION_BATCH]) for start in range(0, len(y), EVALUATION_BATCH)]
+            output = tree_map(lambda *leaves: torch.cat(leaves) if leaves[0].dim() else leaves[0], *parts)
+            found = {"loss": self.loss(output, y).item()}
+        if self.classes:
+            known = (y >= 0) & (y < self.classes)
+            if bool(known.any()):
+                found["accuracy"] = float((output.argmax(1) == y)[known].double().mean())
+        return found
+
+
+def _in_a_row(labels: Tensor) -> Tensor:
+    """Classes [n] of classes in a column [n, 1]."""
+    column = labels.dim() == 2 and labels.shape[1] == 1 and not labels.is_floating_point()
+    return labels[:, 0] if column else labels
 
 
 def _joined(parts: list[Pair]) -> tuple[Any, Tensor]:
-    """All samples one after the other. Raises UserError where the clients' inputs are of different kinds or shapes."""
+    """All samples one after the other; clients that a ``collate_fn`` has padded to other lengths are padded with 0.
+
+    Raises UserError where the clients' inputs are of different kinds or shapes.
+    """
     try:
-        joined = tree_map(lambda *leaves: torch.cat(leaves), *(inputs for inputs, _ in parts))
+        joined = tree_map(lambda *leaves: _cat(leaves), *(inputs for inputs, _ in parts))
         return joined, torch.cat([labels for _, labels in parts])
     except (ValueError, RuntimeError, TypeError) as error:
         reason = str(error).split("\n")[0]
         raise UserError(
             "clients", len(parts), f"clients and test with inputs of one kind and shape ({reason})"
         ) from None
+
+
+def _cat(leaves: Sequence[Tensor]) -> Tensor:
+    """[n, length] tensors of whole numbers, as text has them, may differ in length."""
+    if all(leaf.dim() == 2 and not leaf.is_floating_point() for leaf in leaves):
+        longest = max(leaf.shape[1] for leaf in leaves)
+        leaves = [F.pad(leaf, (0, longest - leaf.shape[1])) for leaf in leaves]
+    return torch.cat(list(leaves))

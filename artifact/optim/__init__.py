@@ -141,6 +141,11 @@ class SAM(torch.optim.Optimizer):
         for group in self.param_groups:
             group["rho"] = value
 
+    @property
+    def method(self) -> FedAvg:
+        """The engine's method with the present radius."""
+        return FedSAM(rho=self.rho)
+
     # ---- the ascent ----------------------------------------------------------------------------------------------
 
     def _parameters(self) -> list[Tensor]:

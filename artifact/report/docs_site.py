@@ -26,7 +26,13 @@ from artifact.papers.declared import read_toml
 
 TEXT = Path(__file__).resolve().parent / "text"
 #: modules of the Python interface whose public names the reference lists, beside the names of ``artifact`` itself
-MODULES = ("artifact.optim", "artifact.losses", "artifact.curvature", "artifact.looseness")
+MODULES = (
+    "artifact.interface.callbacks",
+    "artifact.optim",
+    "artifact.losses",
+    "artifact.curvature",
+    "artifact.looseness",
+)
 #: what marks a folder as a site of ours, so that it may be replaced
 MARK = "searchindex.js"
 
@@ -101,7 +107,7 @@ def interface() -> str:
     import artifact
 
     parts: list[str] = []
-    for name in ("train", "partition", "bounds", "network", "dataset", "doctor"):
+    for name in ("train", "compare", "partition", "cosine", "bounds", "network", "dataset", "doctor"):
         parts += _described(f"artifact.{name}", getattr(artifact, name))
     for module in MODULES:
         held = importlib.import_module(module)

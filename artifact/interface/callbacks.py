@@ -1,0 +1,111 @@
+"""What ``artifact.train`` calls after a round: a table, curves, a progress bar, an end before the last round.
+
+A callback is any function of one argument, which holds ``round``, ``metrics``, ``model`` and ``stop()``.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+
+from artifact.base.errors import UserError
+from artifact.base.files import replacing
+
+
+@dataclass
+class Round:
+    """One round that has ended, for callbacks.
+
+    round: from 1.  metrics: the row of the round.  model: a copy of the server's model, made when it is asked for.
+    """
+
+    round: int
+    metrics: dict[str, Any]
+    make: Callable[[], nn.Module] = field(repr=False)
+    stopped: bool = False
+
+    @property
+    def model(self) -> nn.Module:
+        return self.make()
+
+    def stop(self) -> None:
+        """End the training after this round."""
+        self.stopped = True
+
+
+Callback = Callable[[Round], Any]
+
+
+class CSV:
+    """A table of all rounds so far, replaced whole after every round.
+
+    artifact.train(model, clients, on_round=artifact.callbacks.CSV("rounds.csv"))
+    """
+
+    def __init__(self, path: str | Path):
+        self.path, self.rows = Path(path), list[dict[str, Any]]()
+
+    def __call__(self, r: Round) -> None:
+        self.rows.append({name: v for name, v in r.metrics.items() if not isinstance(v, (list, dict))})
+        names = list(dict.fromkeys(name for row in self.rows for name in row))
+        with replacing(self.path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, names)
+            writer.writeheader()
+            writer.writerows(self.rows)
+
+
+class TensorBoard:
+    """Curves of every number of a row, for ``tensorboard --logdir FOLDER``; needs the package tensorboard."""
+
+    def __init__(self, folder: str | Path):
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+        except ImportError:
+            raise UserError("on_round", "TensorBoard", "another callback, or pip install tensorboard") from None
+        self.writer = SummaryWriter(str(folder))
+
+    def __call__(self, r: Round) -> None:
+        for name, number in r.metrics.items():
+            if isinstance(number, (int, float)):
+                self.writer.add_scalar(name, number, r.round)
+        self.writer.flush()
+
+
+class Progress:
+    """A progress bar with loss and accuracy.  rounds: in all, where it is known."""
+
+    def __init__(self, rounds: int | None = None):
+        from tqdm import tqdm
+
+        self.bar = tqdm(total=rounds, unit="round")
+
+    def __call__(self, r: Round) -> None:
+        self.bar.update()
+        self.bar.set_postfix({name: f"{r.metrics[name]:.4g}" for name in ("loss", "accuracy") if name in r.metrics})
+
+
+class EarlyStopping:
+    """Stops once ``name`` has not become better for ``patience`` evaluated rounds.
+
+    larger: whether more is better; by default so for all but losses.
+    """
+
+    def __init__(self, name: str = "loss", patience: int = 10, larger: bool | None = None):
+        self.name, self.patience = name, patience
+        self.sign = 1 if (larger if larger is not None else "loss" not in name) else -1
+        self.best, self.waited = -math.inf, 0
+
+    def __call__(self, r: Round) -> None:
+        if self.name not in r.metrics:
+            raise UserError("on_round", self.name, f"a number of a row: {', '.join(r.metrics)}")
+        found = self.sign * r.metrics[self.name]
+        self.waited = 0 if found > self.best else self.waited + 1
+        self.best = max(self.best, found)
+        if self.waited >= self.patience:
+            r.stop()
