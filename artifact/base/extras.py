@@ -44,6 +44,7 @@ COMMANDS_NEED: dict[str, tuple[str, ...]] = {
     "costs": ("theory", "results"),
     "headlines": ("results",),
     "readme": ("report",),
+    "docs": ("docs",),
     "figure": ("report",),
     "landscape": ("report",),
     "report": ("report", "theory", "lab"),

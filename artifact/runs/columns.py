@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from artifact.base.cache import cache
-from artifact.base.errors import UserError
 
 if TYPE_CHECKING:
     import polars
@@ -60,11 +59,12 @@ class Record:
 
 
 def library() -> Any:
-    """The library that reads and writes Parquet, imported when an archive is first met."""
-    try:
-        import polars
-    except ModuleNotFoundError:
-        raise UserError("polars", None, "`pip install polars`, which reads archives of runs") from None
+    """The library that reads and writes Parquet, imported when an archive is first met.
+
+    Raises ModuleNotFoundError without it, which ends a command: runs that cannot be read are not runs that are missing.
+    """
+    import polars
+
     return polars
 
 
