@@ -11,6 +11,7 @@ import signal
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from fractions import Fraction
+from itertools import chain, islice
 from typing import Any
 
 from theory.kit.verdict import BY_CONSTRUCTION, Check
@@ -73,6 +74,13 @@ def variants(example: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield many
 
 
+def halves(example: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Every whole number of the instance with a half more, which breaks "is whole"."""
+    for path, number in sorted(places(example), key=str):
+        if number:
+            yield changed(example, path, lambda value: value + 0.5 if isinstance(value, int) else value)
+
+
 @contextmanager
 def processor_limit() -> Iterator[None]:
     """TimeoutError after SECONDS of this process's own time, whatever else the machine does."""
@@ -92,7 +100,8 @@ def processor_limit() -> Iterator[None]:
 def never_broken(check: Check, evidence: Mapping[str, Any], trials: int = TRIALS) -> set[str]:
     """Names of the assumptions that are called tested and that no changed instance breaks."""
     left = {name for name, how in check.replay(evidence).assumptions.items() if how != BY_CONSTRUCTION}
-    for _, example in zip(range(trials), variants(evidence["counterexample"]), strict=False):
+    instance = evidence["counterexample"]
+    for example in chain(islice(variants(instance), trials), halves(instance)):
         if not left:
             break
         with suppress(Exception), processor_limit():  # a changed instance need not be one at all

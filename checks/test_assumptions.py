@@ -53,7 +53,7 @@ def test_what_an_author_types_is_not_called_machine():
     """The same replay with a program for each assumption, and with a True for one of them."""
 
     def by_program(evidence):
-        x = Fraction(evidence["counterexample"]["x"])
+        x = evidence["counterexample"]["x"]
         return Replay({"x is whole": x == int(x), "x <= 9": x <= 9}, x, 4)
 
     def by_hand(evidence):
