@@ -16,7 +16,7 @@ import io
 import json
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any
@@ -32,6 +32,7 @@ from artifact.runs.store import (
     MOST,
     PARTS,
     Finished,
+    Kept,
     Run,
     digest,
     finished_folders,
@@ -151,7 +152,7 @@ def _shelves(root: Path) -> list[Shelf]:
     """The files of an archive; one that cannot be read is named in a line and left out."""
     found = []
     for path in files(root):
-        one = believed(lambda path=path: readable(path))
+        one = believed(partial(readable, path))
         if one is not None:
             found.append(one)
     return found
@@ -205,8 +206,8 @@ class Archived(Finished):
         return f"{self.shelf.path}, run {self.key}"
 
     @cached_property
-    def _kept(self) -> dict[str, Any]:
-        return {}
+    def _kept(self) -> Kept:
+        return Kept()
 
     @property
     def _columns(self) -> Mapping[str, Any]:

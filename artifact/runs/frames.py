@@ -138,9 +138,10 @@ def _of_rounds(place: Shelf, rows: list[int], wanted: set[str] | None) -> polars
         return pl.DataFrame({"key": []}, {"key": pl.String})
     frame = place.read(["key", *names])[own]
     lengths = frame[f"{columns.ROUND}seconds"].list.len()
+    types: dict[str, Any] = dict(frame.schema)
     filled = frame.with_columns(
         pl.when(pl.col(name).is_null())
-        .then(pl.lit(None, frame.schema[name].inner).repeat_by(lengths))
+        .then(pl.lit(None, types[name].inner).repeat_by(lengths))
         .otherwise(pl.col(name))
         .alias(name)
         for name in names

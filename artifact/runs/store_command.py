@@ -49,8 +49,9 @@ def faults(root: Path) -> Iterator[tuple[Path, UserError]]:
         except UserError as error:
             yield path, error
     for run in _runs(root):
-        if (error := fault(run)) is not None:
-            yield run.shelf.path if isinstance(run, archive.Archived) else run.folder, error
+        found = fault(run)
+        if found is not None:
+            yield run.shelf.path if isinstance(run, archive.Archived) else run.folder, found
     for path in sealed_files(root):
         try:
             read_sealed(path)
