@@ -1,15 +1,18 @@
 """What the wheel holds; everything else about the project stands in pyproject.toml.
 
-The ledger and the declared experiments stand beside the package in a checkout and inside it where it is installed. So
-do the kit of the proofs and the runner of checks, which an audit's own statements need: in ``artifact/beside``, which
-only ``artifact audit`` puts on the path, since their names, theory and checks, would collide with those of others. The
-papers' proofs and the notebooks need a checkout.
+The ledger and the declared experiments stand beside the package in a checkout and inside it where it is installed, as
+the exported proofs do, whose bounds ``artifact rate`` computes. So do the kit of the proofs and the runner of checks,
+which an audit's own statements need: in ``artifact/beside``, which only ``artifact audit`` puts on the path, since
+their names, theory and checks, would collide with those of others. The papers' proofs and the notebooks need a
+checkout.
 """
 
 from setuptools import find_packages, setup
 from setuptools.command.build_py import build_py
 
 DECLARED = ("claims", "experiments")
+#: package in the wheel -> folder of the checkout: the exported proofs, whose bounds are computed, and their verifier
+PROOFS = {"artifact.proofs": "docs/proofs"}
 #: package in the wheel -> folder of the checkout
 BESIDE = {
     "artifact.beside.theory": "theory",
@@ -30,14 +33,20 @@ class WithoutTests(build_py):
 
 setup(
     cmdclass={"build_py": WithoutTests},
-    packages=[*find_packages(include=["artifact*", "fedsharp"]), *(f"artifact.{name}" for name in DECLARED), *BESIDE],
-    package_dir={f"artifact.{name}": name for name in DECLARED} | BESIDE,
+    packages=[
+        *find_packages(include=["artifact*", "fedsharp"]),
+        *(f"artifact.{name}" for name in DECLARED),
+        *PROOFS,
+        *BESIDE,
+    ],
+    package_dir={f"artifact.{name}": name for name in DECLARED} | PROOFS | BESIDE,
     package_data={f"artifact.{name}": ["*.toml", "*.csv", "*/*.csv"] for name in DECLARED}
     | {
         "artifact": ["py.typed"],
         "artifact.accelerate": ["*.toml"],
         "artifact.audit": ["template/*", "template/*/*"],
         "artifact.data": ["*.gz"],
+        "artifact.proofs": ["*.json"],
         "artifact.report": ["templates/*.html", "static/*", "text/*.toml"],
         "fedsharp": ["py.typed"],
     },

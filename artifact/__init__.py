@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from artifact.interface.schedules import cosine
     from artifact.interface.train import partition, train
     from artifact.looseness import bounds
+    from artifact.rates import rate
     from artifact.runs.frames import stored_rounds, stored_runs
 
 __version__ = "0.2.0"
@@ -36,6 +37,7 @@ PUBLIC = {
     "losses": "artifact.losses",
     "curvature": "artifact.curvature",
     "bounds": "artifact.looseness:bounds",
+    "rate": "artifact.rates:rate",
     "network": "artifact.interface.added:network",
     "dataset": "artifact.interface.added:dataset",
     "doctor": "artifact.diagnosis.examine:doctor",
@@ -64,6 +66,7 @@ __all__ = [
     "network",
     "optim",
     "partition",
+    "rate",
     "stored_rounds",
     "stored_runs",
     "train",

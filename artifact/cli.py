@@ -93,6 +93,10 @@ COMMANDS = {
         "artifact.runs.measure_bounds:bounds_command",
         "Measure each layer's curvature beside the theorems' bounds, of a run or of any network.",
     ),
+    "rate": (
+        "artifact.rates.command:rate_command",
+        "Compute the bound that a proved theorem gives a method, term by term.",
+    ),
     "landscape": (
         "artifact.runs.measure_landscape:landscape_command",
         "Draw loss surfaces of stored models along shared directions.",

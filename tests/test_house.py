@@ -20,7 +20,7 @@ FLOORS = (
     ("interface", "optim", "losses", "export", "diagnosis"),
     ("runs", "flower"),
     ("papers", "bench"),
-    ("verdicts",),
+    ("verdicts", "rates"),
     ("report",),
     ("audit", "reproduce"),
     ("cli",),

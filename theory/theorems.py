@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from theory.inexact import decreasing, momentum, statements, strongly_convex
+from theory.inexact import decreasing, momentum, statements, strongly_convex, vanishing_radius
 from theory.kit.statement import Statement
 from theory.sun2023 import lyapunov
 from theory.yashwanth2023 import layers
@@ -20,6 +20,7 @@ MAKERS: tuple[Callable[[], Statement], ...] = (
     partial(statements.printed_steps, "fedlesam"),
     partial(statements.printed_steps, "fedsam"),
     statements.thesis,
+    vanishing_radius.statement,
     strongly_convex.statement,
     statements.sampled,
     decreasing.statement,

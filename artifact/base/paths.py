@@ -23,6 +23,8 @@ CLAIMS, EXPERIMENTS, NOTEBOOKS, DOCS = (
 )
 #: the papers' tables as transcribed
 PRINTED = CLAIMS / "tables"
+#: the exported proofs of the theorems
+PROOFS = PACKAGE / "proofs" if INSTALLED else DOCS / "proofs"
 
 
 def kept_results() -> Path:

@@ -143,14 +143,17 @@ def simulate(
     weight_decay: float = 0.0,
     clip: float | None = None,
     probe: Callable[[int, Tensor, Tensor, Context], None] | None = None,
+    sizes: Sequence[float] | None = None,
 ) -> Tensor:
     """Run a method on arbitrary client losses; [rounds + 1, P], the server model before round 0 and after each round.
 
     gradient: (W [R, P], client indices [R], round, step) -> [R, P], gradients of those clients at their own rows.
     cohorts: active clients of every round; all clients by default.  probe: (round, w, W, context) after each round.
+    sizes: samples of every client, which weigh it where a method does so; equal by default.
     """
     w, state = w0, algorithm.init(w0, clients)
     ones = torch.ones(clients, 1, dtype=w0.dtype)
+    held = ones if sizes is None else torch.as_tensor(sizes, dtype=w0.dtype)[:, None]
 
     def full_gradient(active: Tensor, t: int, v: Tensor) -> Tensor:
         return gradient(v.repeat(len(active), 1), active, t, -1)
@@ -165,7 +168,7 @@ def simulate(
         size = len(active)
         C = Cohort(
             clients=active,
-            sizes=ones[:size],
+            sizes=held[active],
             K=steps * ones[:size],
             m=clients,
             t=t,
@@ -173,7 +176,7 @@ def simulate(
             first_lr=lr,
             layout=Layout(("w",), ((len(w0),),)),
             full_gradient=partial(full_gradient, active, t),
-            relative_size=ones[:size],
+            relative_size=held[active] / held.mean(),
             K_first=float(steps),
             K_mean=float(steps),
         )

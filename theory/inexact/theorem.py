@@ -116,9 +116,15 @@ def general(case: Case) -> tuple[sp.Expr, tuple[sp.Expr, ...]]:
 
 def telescope(proof: Proof, case: Case, small_a: Step, small_x: Step, left: sp.Expr, right: Sequence[sp.Expr]) -> Step:
     """One round, then the mean over T rounds with constant steps: right - left >= 0."""
+    factor, rest = factors(left, right)
+    target = F - F_NEXT - case.names.A / 2 * (factor * SQUARE - rest)
+    return over_rounds(proof, case, one_round(proof, target, case, small_a, small_x), left, right)
+
+
+def over_rounds(proof: Proof, case: Case, one: Step, left: sp.Expr, right: Sequence[sp.Expr]) -> Step:
+    """The mean over T rounds, each of which falls as ``one`` says: right - left >= 0."""
     n = case.names
     factor, rest = factors(left, right)
-    one = one_round(proof, F - F_NEXT - n.A / 2 * (factor * SQUARE - rest), case, small_a, small_x)
     start, best = proof.scalar("F_0", "real"), proof.scalar("F_star", "real")
     rounds, total = proof.scalar("t"), proof.scalar("G_sum")
     proof.scalar("Gamma"), proof.scalar("Delta")
