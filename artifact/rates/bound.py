@@ -127,9 +127,8 @@ METHODS: dict[str, Method] = {
     ),
     "globalfedsam": Method(
         ("inexact-gradients-vanishing-radius",),
-        note="As Algorithm 3 prints it: rho is a factor of the gradient's length, not a radius, and its price is the divisor "
-        "1 - 109 rho^2 L^2/53 of every term. With unequal weights p "
-        "put N = 1/max p.",
+        note="As Algorithm 3 prints it: rho is a factor of the gradient's length, not a radius, and its price is the "
+        "divisor 1 - 109 rho^2 L^2/53 of every term. With unequal weights p put N = 1/max p.",
     ),
 }
 
