@@ -101,4 +101,4 @@ class WorkerModel:
             if name in self.crops:
                 view.zero_()
                 view = view[self.crops[name]]
-            view.copy_(gradient)
+            view.copy_(gradient.to_dense() if gradient.is_sparse else gradient)

@@ -183,3 +183,12 @@ def test_spectral_norms_give_the_same_bits_whoever_trains_beside(norm):
     both = artifact.train(net(), half, rounds=1, batch_size=8).model.state_dict()
     for name, found in both.items():
         assert torch.allclose(found, (apart[0][name] + apart[1][name]) / 2, atol=1e-6), name
+
+
+def test_sparse_gradients_train_as_dense_ones():
+    x, y, found = torch.arange(24).view(8, 3) % 12, torch.arange(8) % 3, []
+    for sparse in (False, True):
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Embedding(12, 4, sparse=sparse), nn.Flatten(), nn.Linear(12, 3))
+        found.append(weights(trained(model, [(x, y)])))
+    assert torch.allclose(*found)
