@@ -46,7 +46,7 @@ setup(
         "artifact.accelerate": ["*.toml"],
         "artifact.audit": ["template/*", "template/*/*"],
         "artifact.data": ["*.gz"],
-        "artifact.proofs": ["*.json"],
+        "artifact.proofs": ["*.json", "README.md"],
         "artifact.report": ["templates/*.html", "static/*", "text/*.toml"],
         "fedsharp": ["py.typed"],
     },

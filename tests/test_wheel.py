@@ -17,7 +17,7 @@ from artifact.base import paths
 
 pytestmark = pytest.mark.slow(whole_file=True)
 #: what a wheel is built from
-SOURCES = ("artifact", "fedsharp", "checks", "claims", "experiments", "theory")
+SOURCES = ("artifact", "fedsharp", "checks", "claims", "docs/proofs", "experiments", "theory")
 SOURCES += ("pyproject.toml", "setup.py", "README.md", "LICENSE", "LICENSES")
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "-q")
 
@@ -105,6 +105,7 @@ def test_the_package_comes_from_the_wheel_and_imports_nothing_heavy(python, tmp_
         ("list claims", "thesis-thm1-partial"),
         ("data split digits dirichlet:0.3", "fingerprint"),
         ("run --algorithm fedsam --model mlp-16 --rounds 1", "trained out/runs/"),
+        ("rate fedsam --L 10 --T 800", "dominant: start above the optimum"),
     ],
 )
 def test_commands_work_outside_a_checkout(python, tmp_path, line, told):
