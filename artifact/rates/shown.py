@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,7 @@ def figure(found: Any) -> Any:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    drawn = Figure(figsize=(11, 4), layout="constrained")
+    drawn = Figure(figsize=(11, 4.5), layout="constrained")
     FigureCanvasAgg(drawn)
     left, right = drawn.subplots(1, 2)
     end = found.best or found.step
@@ -75,14 +76,22 @@ def figure(found: Any) -> Any:
     if inside:
         left.set_xscale("log")
         left.set_yscale("log")
-        left.legend(fontsize="x-small", loc="lower center", ncols=2)
+        left.legend(*_line_of_the_bound(left), fontsize="small")
         left.set_ylabel("bound on the mean squared gradient")
     else:
-        left.text(0.5, 0.5, "\n".join(found.outside), ha="center", va="center", wrap=True)
+        words = "\n".join(fill(said, 50) for said in found.outside)
+        left.text(0.5, 0.5, words, ha="center", va="center", transform=left.transAxes).set_in_layout(False)
     left.set_xlabel(found.step_name)
     left.set_title(f"{found.method}: the bound of {found.theorem.name}", fontsize="medium")
     _bars(right, found, colours)
+    drawn.legend(*right.get_legend_handles_labels(), loc="outside upper center", ncols=4, fontsize="small")
     return drawn
+
+
+def _line_of_the_bound(axes: Any) -> tuple[list[Any], list[str]]:
+    """The last line and its name; the terms have the colours of the bars, whose legend stands above both."""
+    handles, labels = axes.get_legend_handles_labels()
+    return handles[-1:], labels[-1:]
 
 
 def _names(found: Any) -> list[str]:
