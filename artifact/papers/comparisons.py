@@ -181,19 +181,24 @@ def _labelled(numbers: Numbers, text: str, within: str) -> str:
 
 
 def _differences(predicate: Predicate, numbers: Numbers, a: str, b: Place, within: str) -> BySeed:
-    """Seed -> how much better a is than b, or than the best of all that b names."""
+    """Seed -> how much better a is than b, or than the best in the mean of all that b names."""
     mine, theirs = numbers.values(a, within), _best_of(predicate, numbers, b, within)
     sign = 1 if predicate.better == "higher" else -1
     return {seed: sign * (mine[seed] - theirs[seed]) for seed in numbers.shared(mine, theirs)}
 
 
 def _best_of(predicate: Predicate, numbers: Numbers, names: Place, within: str) -> BySeed:
-    """Seed -> the value at that seed; where more than one name is given, the best of their values."""
+    """Seed -> the value at that seed; of several names, the one that is best in the mean over all seeds.
+
+    The best at each seed would be another method from seed to seed, and better than any of them by chance.
+    """
     if isinstance(names, str):
         return numbers.values(names, within)
     found = [numbers.values(name, within) for name in names]
-    best = max if predicate.better == "higher" else min
-    return {seed: best(values[seed] for values in found) for seed in numbers.shared(*found)}
+    shared = numbers.shared(*found)
+    sign = 1 if predicate.better == "higher" else -1
+    best = max(found, key=lambda values: sign * sum(values[seed] for seed in shared))
+    return {seed: best[seed] for seed in shared}
 
 
 def _ordering(predicate: Ordering, numbers: Numbers) -> list[Node]:

@@ -23,9 +23,13 @@ from artifact.runs.sweep.workers import Settings
 #: verdicts of claims in training
 SYMBOLS = {
     "reproduced": "✓",
-    "direction-only": "~",
-    "inconclusive": "?",
+    "seen": "+",
+    "mostly-seen": "~",
+    "no-difference": "=",
+    "undecided": "?",
+    "reversed": "−",
     "contradicted": "✗",
+    "untuned": "○",
     "not-run": "–",
 }
 #: where a cell's difference to the row that it is held against lies, beside the paper's; no verdict of a claim

@@ -110,13 +110,17 @@ class Reply:
 class Counts:
     """How many of the statements that the ledger's papers make; every page and README take their numbers from here.
 
-    on_paper, in_training: verdict -> statements. provisional: of the verdicts in training. readings: questions that no
+    on_paper, in_training: verdict -> statements. weights: what refuted and repaired statements change in their paper ->
+    statements (``ledger.WEIGHTS``). scales: the largest scale that has runs -> statements.
+    provisional: of the verdicts in training. readings: questions that no
     paper states, which are in none of these. audits: title of an audit -> its claims, in none either.
     """
 
     statements: int
     on_paper: Counter[str]
     in_training: Counter[str]
+    weights: Counter[str]
+    scales: Counter[str]
     provisional: int
     readings: int
     audits: Mapping[str, int]
@@ -125,6 +129,11 @@ class Counts:
     def decided(self) -> int:
         """Statements that a check decides on paper."""
         return self.on_paper.total() - self.on_paper["not-decided"]
+
+    @property
+    def changed(self) -> int:
+        """Printed statements that need a change; what only reads more into the text than it says is left out."""
+        return self.weights.total() - self.weights["reading"]
 
     @property
     def judged(self) -> int:
@@ -170,6 +179,8 @@ class Content:
             statements=len(own),
             on_paper=Counter(record.on_paper for record in own if record.on_paper),
             in_training=Counter(record.in_training for record in own if record.in_training),
+            weights=Counter(r.claim.weight for r in own if r.on_paper in ("refuted", "repaired")),
+            scales=Counter(r.experiment["scale"] for r in own if r.experiment and r.experiment["scale"]),
             provisional=sum(record.provisional for record in own),
             readings=sum(record.asked == "by the ledger" for record in records),
             audits=Counter(named),

@@ -36,18 +36,26 @@ MEANINGS = {
     "inconsistent": "the paper's own numbers disagree with each other",
     "on-toy-data": "a check trained toy problems for it; the claim's page says what came out",
     "not-decided": "no check can decide it; the reason is given",
-    "reproduced": "training here agrees with the claim, by a paired interval against its margin",
-    "direction-only": "training here agrees in sign, not in size",
-    "inconclusive": "the interval of the training runs does not decide",
-    "contradicted": "training here disagrees with the claim, by a paired interval",
+    "reproduced": "seen at full length or at the paper's scale, with five seeds or more",
+    "seen": "our runs show it at their scale, which is smaller than the paper's",
+    "mostly-seen": "our runs show it in the mean and in most comparisons",
+    "no-difference": "our runs show a difference that is smaller than the smallest effect of interest",
+    "undecided": "our runs cannot tell",
+    "reversed": "our runs show the opposite at their scale, which is smaller than the paper's",
+    "contradicted": "runs at full length or at the paper's scale exclude it, with five seeds or more",
+    "untuned": "a setting that the claim hangs on was not tuned for our runs",
     "not-run": "not decided at this profile; the reason is given",
 }
 #: a verdict of the stored runs in words
 OUTCOMES = {
-    "reproduced": "As claimed, at this scale.",
-    "direction-only": "The sign is as claimed at this scale, the size is not.",
-    "inconclusive": "These runs cannot tell: the interval that decides lies on both sides of its limit.",
-    "contradicted": "Against the claim, at this scale.",
+    "reproduced": "As claimed.",
+    "seen": "As claimed, at this scale.",
+    "mostly-seen": "As claimed in the mean and in most comparisons, at this scale.",
+    "no-difference": "No difference of interest, at this scale.",
+    "undecided": "These runs cannot tell.",
+    "reversed": "The opposite, at this scale.",
+    "contradicted": "Against the claim.",
+    "untuned": "No finding: a setting that the claim hangs on was not tuned for these runs.",
 }
 READING = "The paper does not contain this sentence: it is the ledger's own reading, and its verdict is counted apart."
 ASSUMPTION = "An assumption is not wrong. This one cannot hold for {}. What can be assumed instead is given."
@@ -152,7 +160,16 @@ def experiment(record: Record) -> list[Part]:
     parts = [Part(text=f"Tested: {found['says']}.")] if found["says"] else []
     parts.append(Part(text=headline(found)))
     if found["setting"]:
-        parts.append(Part(text=f"At this scale: {found['setting']}."))
+        parts.append(Part(text=f"Scale: {found['scale']} ({found['setting']})."))
+    if found["against"]:
+        parts.append(Part(text=f"Reversed, each at its share of the level: {'; '.join(found['against'][:ROWS])}."))
+    if len(found["evidence"]) > 1:
+        rows = tuple(
+            (e["scale"], e["finding"], f"{e['k']} of {e['K']}", str(e["n"]), e["setting"], e["text"])
+            for e in found["evidence"]
+        )
+        head = ("scale", "finding", "on the claimed side", "seeds", "runs", "what decided")
+        parts.append(Part("At every scale that has runs", head=head, rows=rows))
     if found["provisional"]:
         parts.append(Part(text=f"Provisional: {'; '.join(found['provisional'])}."))
     if found["omitted"]:

@@ -7,7 +7,7 @@ the reader's light or dark mode, and its text is text.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,7 +28,8 @@ from artifact.report.content import Content
 from artifact.verdicts import setting
 from artifact.verdicts.estimate import estimate
 from artifact.verdicts.findings import scale_of, text_of
-from artifact.verdicts.ledger import EMPIRICAL, PAPERS, TITLES
+from artifact.verdicts.ledger import EMPIRICAL, PAPERS, TITLES, WEIGHTS
+from artifact.verdicts.scales import SCALES
 
 _READ = read_toml(paths.CLAIMS / "headlines.toml", "headlines")
 #: the table of the plot, the metric that it compares, the row that all others are held against, FedSAM's own setting
@@ -117,7 +118,7 @@ def said_in_short(content: Content) -> list[tuple[str, str]]:
     """(what about, what came out), for README and the front page; audits have no part in them."""
     counts = content.counts()
     paper, trained = counts.on_paper, counts.in_training
-    wrong = paper["refuted"] + paper["repaired"]
+    weights = counts.weights
     proofs = [
         f"`{r.claim.id}`"
         for r in content.decided.values()
@@ -129,16 +130,16 @@ def said_in_short(content: Content) -> list[tuple[str, str]]:
     return [
         (
             "Theory",
-            f"A program decides {counts.decided} statements. It proves {paper['proved']} as printed and refutes "
-            f"{wrong} as printed{only}. The {paper['repaired']} of these that it corrects bear the mark “repaired”; "
-            f"“refuted” is the mark of the other {paper['refuted']}.",
+            f"A program decides {counts.decided} statements and proves {paper['proved']} as printed. "
+            f"{counts.changed} printed sentences need a change{only}: {weights['conclusion']} change a conclusion, "
+            f"{weights['proof']} a step of a proof, {weights['constant']} a constant or a condition, and "
+            f"{weights['slip']} are slips. {weights['reading']} more read more into the text than it says and are "
+            f"counted apart. Every weight was read twice.",
         ),
         (
             "Training",
-            f"Our runs judge {counts.judged} claims at a small scale. They reproduce "
-            f"{trained['reproduced']}, contradict {trained['contradicted']} and cannot tell for "
-            f"{trained['inconclusive']}. {counts.provisional} of these verdicts are provisional, and "
-            f"{trained['not-run']} more claims have no run that speaks of them.",
+            f"Our runs speak of {counts.judged} claims, most at a small scale ({_listed(counts.scales, SCALES)}). "
+            f"Findings: {_listed(trained, EMPIRICAL)}. No claim is called contradicted below full length.",
         ),
         (
             "What gains accuracy",
@@ -160,6 +161,11 @@ def said_in_short(content: Content) -> list[tuple[str, str]]:
         ),
         *_estimated(),
     ]
+
+
+def _listed(counted: Counter[str], names: Iterable[str]) -> str:
+    """``3 seen, 2 undecided``, in the order of the names."""
+    return ", ".join(f"{counted[name]} {name.replace('-', ' ')}" for name in names if counted[name])
 
 
 def _where(side: str, shares: Mapping[str, float]) -> str:
@@ -192,17 +198,20 @@ def _estimated() -> list[tuple[str, str]]:
 
 
 def _papers(content: Content) -> list[str]:
-    """A line for every paper: what was wrong on paper and what the runs say, with the way to its pages."""
+    """A line for every paper: what changes on paper by weight, and what the runs show."""
     body = []
     records = content.decided.values()
+    weights = [name for name in WEIGHTS if name != "reading"]
     for paper in PAPERS:
         own = [record for record in records if record.claim.paper == paper]
         checked = Counter(v for record in own if (v := record.counted("on_paper")))
+        changed = Counter(r.claim.weight for r in own if r.counted("on_paper") in ("refuted", "repaired"))
         trained = Counter(v for record in own if (v := record.counted("in_training")))
-        wrong, all_of = checked["refuted"] + checked["repaired"], checked.total() - checked["not-decided"]
-        runs = ", ".join(f"{trained[name]} {name}" for name in EMPIRICAL if trained[name])
-        body.append([TITLES[paper], f"{wrong} of {all_of}", f"{checked['proved']} of {all_of}", runs])
-    return markdown_table(["paper", "refuted as printed, of those decided", "proved", "claims that runs judge"], body)
+        all_of = checked.total() - checked["not-decided"]
+        counted = [str(changed[name]) for name in weights]
+        body.append([TITLES[paper], f"{checked['proved']} of {all_of}", *counted, _listed(trained, EMPIRICAL)])
+    head = ["paper", "proved as printed", "conclusion changes", "proof", "constant", "slip", "what our runs show"]
+    return markdown_table(head, body)
 
 
 # ---- the plot --------------------------------------------------------------------------------------------------------

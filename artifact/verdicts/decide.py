@@ -1,12 +1,11 @@
-"""Empirical verdicts: what the stored runs say of a claim, from paired intervals against the claim's margin.
+"""What the stored runs show of each claim: a scale and a finding, at every scale that has runs.
 
 Nothing is trained here. A claim's predicate (in ``claims/PAPER.toml``) becomes a tree of one-sided comparisons of cells
-that share seeds (``papers.comparisons``); the tree is decided, with its error rates, by ``papers.hypotheses``. A claim
-that is false is called reproduced with probability at most 0.025, whatever the number of comparisons in it; no
-correction is made over different claims.
+that share seeds (``papers.comparisons``); ``finding_rule`` turns the tree into a finding, with its error rates
+(``papers.hypotheses``). No correction is made over different claims.
 
 A claim has two predicates once the protocol (``docs/protocol.md``) names it: the one in ``claims/protocol.toml``, which
-its runs are judged by as soon as they are there, at two looks, and the one on other runs, whose verdict is provisional.
+its runs are judged by as soon as they are there, at two looks, and the one on other runs. Both are shown.
 """
 
 from __future__ import annotations
@@ -14,24 +13,36 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
+from artifact.base import paths
+from artifact.base.cache import cache
 from artifact.base.stats import Interval, holm
+from artifact.papers import experiments
 from artifact.papers.comparisons import Missing, NothingLeft, tree
+from artifact.papers.declared import read_toml
 from artifact.papers.folders import option
-from artifact.papers.hypotheses import ALPHA, Comparison, Node, verdict
+from artifact.papers.hypotheses import ALPHA, Comparison, Node
 from artifact.papers.predicates import AnyPredicate, Cost, Value
 from artifact.papers.table_results import SYMBOLS
 from artifact.runs.store import finite
 from artifact.verdicts import protocol
 from artifact.verdicts.contrasts import mean_contrast
+from artifact.verdicts.finding_rule import Finding, finding, moves_back, strengthened
 from artifact.verdicts.ledger import Claim
 from artifact.verdicts.lookup import FEWEST_SEEDS, Evidence, Store, open_store
+from artifact.verdicts.scales import SCALES, printed_rounds, scale
 from artifact.verdicts.setting import in_words
 
 PROFILE = "laptop"
-NOT_FLAT = "curves not flat"
+NOT_FLAT = "the difference still moves"
+#: findings after which the second look is not taken
+DECIDED = ("seen", "reproduced", "reversed", "contradicted")
+#: what is measured on the last model's loss surface and depends on how far training has come
+EARLY = "the loss surface depends on how far training has come"
+SURFACE = ("top-eigenvalue", "trace")
 
 
 @dataclass(frozen=True)
@@ -80,14 +91,20 @@ class Size:
 class Verdict:
     """What the store says of a claim at a profile.
 
-    id, paper, title: of the claim.  says: the tested statement.  margin: in ``unit``.  interval: the adjusted interval
-    that decided, of the comparison ``decided_by``; None for not-run.  n: paired seeds of the comparison with the
-    fewest.  text: the verdict in words.  scale: what the profile changes.  setting: data, network, rounds and seeds of
-    the runs, and whether their curves are flat.  cells: ids used.  runs: keys used.  missing: cells that lack runs.
-    limit: what the decisive comparison had to exceed.  comparisons: every one with its own 95 % interval, one-sided p
-    and Holm's p.  command: makes the runs.  provisional: why the verdict is not final; empty where it is.
-    size: the answer to how large the effect is; None where nothing says so.  omitted: methods that did not learn, with
-    which nothing is compared. reading: no paper contains the sentence, so that counts of papers leave the verdict out.
+    id, paper, title: of the claim.  says: the tested statement.  margin: in ``unit``.
+    interval: the adjusted interval that decided, of the comparison ``decided_by``; None for not-run.
+    n: paired seeds of the comparison with the fewest.  text: the verdict in words.
+    scale: of the runs (``verdicts.scales``).  k, K: comparisons whose mean lies on the claimed side, of all.
+    against: those established on the other side.  note: what the profile changes.
+    evidence: what the runs of every scale show, the largest first; the verdict is that of the largest.
+    setting: data, network, rounds and seeds of the runs, and whether the difference still moves.
+    cells: ids used.  runs: keys used.  missing: cells that lack runs.
+    limit: what the decisive comparison had to exceed.
+    comparisons: every one with its own 95 % interval, one-sided p and Holm's p.
+    command: makes the runs.  provisional: why the verdict is not final; empty where it is.
+    size: the answer to how large the effect is; None where nothing says so.
+    omitted: methods that did not learn, with which nothing is compared.
+    reading: no paper contains the sentence, so that counts of papers leave the verdict out.
     """
 
     id: str
@@ -104,7 +121,12 @@ class Verdict:
     decided_by: str = ""
     n: int = 0
     scale: str = ""
+    k: int = 0
+    K: int = 0
+    against: tuple[str, ...] = ()
+    note: str = ""
     setting: str = ""
+    evidence: tuple[dict[str, Any], ...] = ()
     cells: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
@@ -122,38 +144,43 @@ class Verdict:
     @property
     def record(self) -> dict[str, Any]:
         """Plain data for ``--json`` and the evidence files; an open end of an interval is None."""
-        return finite(asdict(self))
+        return finite(asdict(self)) | {"finding": self.verdict}
 
 
 # ---- decisions -------------------------------------------------------------------------------------------------------
 
 
 def decide(claim: Claim, profile: str = PROFILE, store: Store | Path | None = None) -> Verdict:
-    """The verdict of the stored runs on a claim at a profile. Raises UserError for an unknown profile.
+    """What the stored runs show of a claim at a profile. Raises UserError for an unknown profile.
 
-    reproduced: the whole adjusted interval lies beyond the margin in the claimed direction.  direction-only: beyond
-    zero, not beyond the margin.  contradicted: none of these, and the interval lies below the margin.
-    inconclusive: none of these.  not-run: a needed cell lacks runs (fewer than two paired seeds), or no predicate can
-    be stated on cells.
-    A conjunction ("A beats B and C") is tested part by part at the full level (intersection-union test), so its error
-    is at most the error of one part; it is contradicted when its mean contrast is, at half the level, or when one part
-    is, at the other half divided by the number of parts. ``at_least`` = u of k parts: both rules in between
-    (``artifact.papers.hypotheses``).
-    The protocol's predicate decides as soon as its runs have six of the ten fresh seeds; else the claim's own one does,
-    provisionally.
+    The protocol's predicate speaks as soon as its runs have six of the ten fresh seeds, and the claim's own
+    predicate on its own runs. Each has a scale and a finding (``finding_rule``, ``docs/protocol.md``). The larger
+    scale leads, and the protocol's runs where both have one scale. not-run: no predicate has its runs.
     """
     store = store if isinstance(store, Store) else open_store(profile, store)
     if claim.predicate is None:
         return _not_run(claim, profile, claim.undecided or "the claim has no predicate, which says what runs must show")
+    found = []
     if claim.judged is not None and profile == PROFILE:
-        looked_at = _looked_at(claim, claim.judged, profile, store)
-        if looked_at is not None:
-            return looked_at
-    predicate = claim.predicate
-    if profile not in predicate.profiles:
-        text = f"says nothing at this profile, only at {', '.join(predicate.profiles)}"
-        return _not_run(claim, profile, text, Evidence(predicate, profile, store))
-    return _judged(claim, predicate, profile, store)
+        found.append(_looked_at(claim, claim.judged, profile, store))
+    if profile in claim.predicate.profiles:
+        found.append(_judged(claim, claim.predicate, profile, store))
+    shown = [one for one in found if one is not None and one.verdict != "not-run"]
+    if shown:
+        largest_first = sorted(shown, key=lambda one: -SCALES.index(one.scale))
+        return replace(largest_first[0], evidence=tuple(_brief(one) for one in largest_first))
+    without = [one for one in found if one is not None]
+    if without:
+        return without[-1]
+    text = f"says nothing at this profile, only at {', '.join(claim.predicate.profiles)}"
+    return _not_run(claim, profile, text, Evidence(claim.predicate, profile, store))
+
+
+def _brief(one: Verdict) -> dict[str, Any]:
+    """What one scale shows, without what the claim has in common with the others."""
+    names = ("scale", "k", "K", "against", "n", "says", "text", "setting", "interval", "provisional")
+    whole = asdict(one)
+    return {"finding": one.verdict} | {name: whole[name] for name in names}
 
 
 def _looked_at(claim: Claim, predicate: AnyPredicate, profile: str, store: Store) -> Verdict | None:
@@ -164,7 +191,7 @@ def _looked_at(claim: Claim, predicate: AnyPredicate, profile: str, store: Store
         if look.verdict == "not-run" and not look.omitted:  # the runs are not there
             break
         found = look
-        if look.verdict in ("reproduced", "contradicted"):
+        if look.verdict in DECIDED:
             break
     return found
 
@@ -201,7 +228,7 @@ def _not_run(claim: Claim, profile: str, text: str, evidence: Evidence | None = 
         found,
         says=evidence.predicate.says,
         margin=evidence.predicate.margin,
-        scale=evidence.scale,
+        note=evidence.scale,
         cells=tuple(evidence.cells),
         missing=missing,
         command=_command(evidence.predicate, profile),
@@ -213,52 +240,133 @@ def _decided(
 ) -> Verdict:
     band = isinstance(predicate, Value) and None not in (predicate.above, predicate.below)  # its two sides cancel
     contrast = mean_contrast(node) if len(evidence.units) == 1 and not band else None
-    name, interval, leaf = verdict(node, level, contrast)
     leaves = list(node.leaves())
     unit = evidence.unit
+    smallest = _smallest(predicate) if unit == "points" else None
+    found = finding(node, contrast, smallest, level)
     n = min(len(one.differences) for one in leaves)
-    provisional = _provisional(predicate, evidence, name, n)
+    configs = [run.config() for key in sorted(evidence.keys) if (run := evidence.store.by_key.get(key))]
+    tables = (predicate.table, *predicate.also)
+    runs_scale = scale(configs, tables) or SCALES[0]
+    size = _size(predicate, evidence, contrast if contrast is not None else node, level)
+    excludes = size is not None and size.printed is not None and size.interval.high < size.printed
+    word, reasons = strengthened(found.word, runs_scale, n, excludes), _provisional(predicate, evidence, found, n)
+    if any(reason.startswith((NOT_FLAT, EARLY)) for reason in reasons):
+        word = "undecided"
+    if (reason := _not_the_sentence(claim, word)) is not None:
+        word, reasons = "undecided", (*reasons, reason)
+    if (knob := untuned(tables)) is not None:
+        word, reasons = "untuned", (*reasons, f"{knob} was not tuned for these runs")
     return Verdict(
         id=claim.id,
         paper=claim.paper,
         title=claim.title,
-        verdict=name,
+        verdict=word,
         profile=profile,
         says=predicate.says,
-        text=_text(leaf, interval, leaves, predicate.margin, unit),
+        text=_text(found.leaf, found.interval, leaves, predicate.margin, unit),
         margin=predicate.margin,
-        limit=leaf.margin,
+        limit=found.leaf.margin,
         unit=unit,
-        interval=interval,
-        decided_by=leaf.label,
+        interval=found.interval,
+        decided_by=found.leaf.label,
         n=n,
-        scale=evidence.scale,
-        setting=_setting(evidence, n, provisional),
+        scale=runs_scale,
+        k=found.k,
+        K=found.K,
+        against=found.against,
+        note=evidence.scale,
+        setting=_setting(evidence, n, reasons),
         cells=tuple(evidence.cells),
         runs=tuple(sorted(evidence.keys)),
         comparisons=tuple(_comparisons(leaves)),
         command=_command(evidence.predicate, profile),
-        provisional=provisional,
-        size=_size(predicate, evidence, contrast if contrast is not None else node, level),
+        provisional=reasons,
+        size=size,
         omitted=tuple(sorted(evidence.omitted)),
         reading=claim.reading,
     )
 
 
-def _provisional(predicate: AnyPredicate, evidence: Evidence, name: str, n: int) -> tuple[str, ...]:
-    """Why a verdict is not final, by the protocol's rules for seeds and for the horizon."""
+def _provisional(predicate: AnyPredicate, evidence: Evidence, found: Finding, n: int) -> tuple[str, ...]:
+    """Why a finding is not final, by the protocol's rules for seeds, for the difference and for the loss surface."""
     first, last = protocol.LOOKS
     reasons = []
     if evidence.store.seeds is None:
         reasons.append(f"{n} seeds that are not the protocol's")
-    elif n == first and name not in ("reproduced", "contradicted"):
+    elif n == first and found.word not in DECIDED:
         reasons.append(f"first look: {n} of {last} seeds")
-    if evidence.unit == "points" and not isinstance(predicate, Cost) and evidence.keys <= evidence.store.by_key.keys():
-        rises = evidence.rises()
-        if not protocol.flat(rises, _smallest(predicate)):
-            rounds = " and ".join(map(str, evidence.rounds()))
-            reasons.append(f"{NOT_FLAT} at round {rounds}")
+    rise = _rise_of_difference(predicate, evidence)
+    if rise is not None and moves_back(found.word, rise, _smallest(predicate)):
+        reasons.append(f"{NOT_FLAT}: {in_figures(rise)} points over the last quarter of the rounds")
+    printed = printed_rounds((predicate.table, *predicate.also))
+    played = evidence.rounds() if evidence.keys <= evidence.store.by_key.keys() else []
+    if _of_surface(predicate) and played and (printed is None or min(played) < printed):
+        asked = f"of {printed} printed" if printed else "where no paper prints the runs"
+        reasons.append(f"{EARLY}: {min(played)} rounds {asked}")
     return tuple(reasons)
+
+
+def _of_surface(predicate: AnyPredicate) -> bool:
+    """Whether the numbers are of the loss surface: curvature, spectra, landscapes, or a probed sharpness."""
+    if predicate.measure in SURFACE or predicate.measure.startswith("sharpness."):
+        return True
+    if not predicate.of_figure:
+        metrics = experiments.find("/".join(predicate.table.split("/")[:2]))[1].metrics
+        chosen = [one for one in metrics if one.id in predicate.metrics] or list(metrics[:1])
+        return predicate.measure == "metric" and any(one.quantity in SURFACE for one in chosen)
+    from artifact.papers.figures import series  # the package loads the drawing library
+
+    kinds = {one.panel.kind for one in series.select(predicate.table, PROFILE)}
+    return bool(kinds & {"spectrum", "landscape", "density"})
+
+
+def _rise_of_difference(predicate: AnyPredicate, evidence: Evidence) -> Interval | None:
+    """What the claim's difference, or the mean of its differences, gained over the last quarter of the rounds.
+
+    The same comparisons are made of every run's own rise. None for claims on other numbers than accuracies, and where
+    curves have too few evaluated rounds.
+    """
+    if predicate.measure != "metric" or predicate.of_figure or evidence.unit != "points":
+        return None
+    if isinstance(predicate, (Cost, Value)):
+        return None
+    of_rises = predicate.model_copy(update={"measure": "rise", "margin": 0.0})
+    own = Evidence(of_rises, evidence.profile, evidence.store, evidence.needed)
+    try:
+        node = tree(of_rises, own)
+    except Missing:
+        return None
+    if node is None:
+        return None
+    whole = mean_contrast(node) or (node if isinstance(node, Comparison) else None)
+    return None if whole is None else whole.interval(ALPHA)
+
+
+def _not_the_sentence(claim: Claim, word: str) -> str | None:
+    """Why what was found says nothing of the paper's sentence; None where it does.
+
+    A predicate that asks for more than the sentence cannot speak against it, and one that asks something else cannot
+    speak at all.
+    """
+    if claim.reading:  # no paper contains the sentence
+        return None
+    if claim.fit == "another":
+        return "the comparison is another one than the paper's sentence"
+    if claim.fit == "wider" and word in ("reversed", "contradicted", "no-difference"):
+        return "the comparison asks for more than the paper's sentence"
+    return None
+
+
+@cache
+def untuned(tables: tuple[str, ...]) -> str | None:
+    """The setting that the claim hangs on and nobody tuned for these tables; None where there is none."""
+    for entry in read_toml(paths.CLAIMS / "untuned.toml", "untuned")["untuned"]:
+        for name in tables:
+            short = "/".join(name.split("/")[:2])
+            if any(fnmatch(short, pattern) for pattern in entry["tables"]):
+                return str(entry["setting"])
+    return None
 
 
 def _smallest(predicate: AnyPredicate) -> float:
@@ -269,7 +377,7 @@ def _smallest(predicate: AnyPredicate) -> float:
 def _setting(evidence: Evidence, n: int, provisional: Sequence[str]) -> str:
     runs = [run for key in sorted(evidence.keys) if (run := evidence.store.by_key.get(key))]
     rising = any(reason.startswith(NOT_FLAT) for reason in provisional)
-    return in_words(runs, n) + (", curves not yet flat" if rising else "")
+    return in_words(runs, n) + (", the difference still moves" if rising else "")
 
 
 def _size(predicate: AnyPredicate, evidence: Evidence, node: Node, level: float) -> Size | None:

@@ -8,6 +8,7 @@ verdict beside the first one.
 
 from __future__ import annotations
 
+import csv
 import difflib
 import os
 import re
@@ -30,8 +31,22 @@ __all__ = ["PAPERS", "TITLES", "Claim", "judged", "load", "select"]
 
 FOLDER = paths.CLAIMS
 Kind = Literal["algorithm", "assumption", "figure", "identity", "lemma", "proposition", "table", "text", "theorem"]
-Empirical = Literal["reproduced", "direction-only", "inconclusive", "contradicted", "not-run"]
+Empirical = Literal[
+    "reproduced",
+    "seen",
+    "mostly-seen",
+    "no-difference",
+    "undecided",
+    "reversed",
+    "contradicted",
+    "untuned",
+    "not-run",
+]
 Decided = Literal["proved", "holds", "refuted", "repaired", "vacuous", "consistent", "inconsistent"]
+Weight = Literal["conclusion", "proof", "constant", "slip", "reading"]
+Fit = Literal["same", "narrower", "wider", "another"]
+#: what a refuted claim changes in its paper, from the largest to the smallest
+WEIGHTS: tuple[str, ...] = get_args(Weight)
 KINDS: tuple[str, ...] = get_args(Kind)
 #: what the stored runs can say of a claim, and what they or a check can
 EMPIRICAL: tuple[str, ...] = get_args(Empirical)
@@ -40,7 +55,7 @@ VERDICTS: tuple[str, ...] = (*get_args(Decided), *EMPIRICAL)
 ON_PAPER: tuple[str, ...] = (*get_args(Decided), "on-toy-data", "not-decided")
 Text = Annotated[str, Field(min_length=1)]
 #: fields of a claim that its entry does not hold: the file's name says the paper, the protocol what is judged later
-_ELSEWHERE = {"paper", "judged"}
+_ELSEWHERE = {"paper", "judged", "weight", "fit"}
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid", str_strip_whitespace=True))
@@ -55,6 +70,9 @@ class Claim:
     paper's numbers; such verdicts are counted apart. refutes: "proof" where the counterexample takes values that the
     proof allows and the algorithm does not produce, so that the statement may hold for the algorithm. cannot_hold_for:
     of an assumption that is contested, the instances that break it; an assumption is not wrong.
+    weight: of a claim that is refuted or repaired, what changes in the paper; fit: of a claim that runs decide, whether
+    the predicate asks what the paper's sentence says. Both were read twice, and a third time where the two differ
+    (claims/weights.csv, claims/sentences.csv).
     """
 
     id: Text
@@ -75,6 +93,8 @@ class Claim:
     reading: bool = False
     refutes: Literal["statement", "proof"] = "statement"
     cannot_hold_for: str = ""
+    weight: Literal["", Weight] = ""
+    fit: Literal["", Fit] = ""
 
     def __post_init__(self) -> None:
         if self.empirical and self.expected_empirical not in EMPIRICAL:
@@ -103,7 +123,17 @@ def load(papers: Sequence[str] = PAPERS, folder: Path = FOLDER) -> tuple[Claim, 
     """Claims of the papers in ledger order. Raises UserError for a bad file, an unknown field or a repeated id."""
     later = judged(folder / "protocol.toml") if (folder / "protocol.toml").is_file() else {}
     read = (claim for paper in papers for claim in _read(claims_file(paper, folder), paper))
-    claims = tuple(replace(claim, judged=later[claim.id]) if claim.id in later else claim for claim in read)
+    weights = _readings(folder / "weights.csv")
+    fits = _readings(folder / "sentences.csv")
+    claims = tuple(
+        replace(
+            claim,
+            judged=later.get(claim.id),
+            weight=weights.get(claim.id, ""),
+            fit=fits.get(claim.id, ""),
+        )
+        for claim in read
+    )
     seen: dict[str, Claim] = {}
     for claim in claims:
         if claim.id in seen:
@@ -111,6 +141,14 @@ def load(papers: Sequence[str] = PAPERS, folder: Path = FOLDER) -> tuple[Claim, 
             raise UserError("claim id", claim.id, f"an id used once, not also in {first} ({second})")
         seen[claim.id] = claim
     return claims
+
+
+def _readings(path: Path) -> dict[str, str]:
+    """Claim id -> what its readings decided; nothing where a folder has no such file."""
+    if not path.is_file():
+        return {}
+    with path.open(encoding="utf-8", newline="") as file:
+        return {row["claim"]: row["decided"] for row in csv.DictReader(file)}
 
 
 def _place(claim: Claim, claims: Iterable[Claim], path: Path) -> str:

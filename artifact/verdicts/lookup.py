@@ -243,10 +243,16 @@ def _probed(measure: str) -> Reader:
     return lambda run, _model: next(reversed(run.series(measure).values()), None)
 
 
+def _rise(run: Run, model: str) -> float | None:
+    """Points that the accuracy gained over the last quarter of the rounds."""
+    return protocol.rise(*curve(run, model))
+
+
 #: what ``Predicate.measure`` reads off a run beside the table's own metric, with its unit; ``probe.field`` as well.
 #: Accuracies, losses and their deviations are means over the last ten evaluations, like the headlines of the tables.
 MEASURES: dict[str, tuple[Reader, str]] = {
     "curve": (_curve_height, "points"),  # mean height of the accuracy curve
+    "rise": (_rise, "points"),  # of the accuracy over the last quarter of the rounds
     "train": (_train, "points"),  # training accuracy
     "gap": (_gap, "points"),  # training minus test accuracy
     "loss": (_end("loss"), ""),  # test loss
