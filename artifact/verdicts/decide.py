@@ -162,7 +162,10 @@ def decide(claim: Claim, profile: str = PROFILE, store: Store | Path | None = No
         return _not_run(claim, profile, claim.undecided or "the claim has no predicate, which says what runs must show")
     found = []
     if claim.judged is not None and profile == PROFILE:
-        found.append(_looked_at(claim, claim.judged, profile, store))
+        looked_at = _looked_at(claim, claim.judged, profile, store)
+        if looked_at is not None and looked_at.omitted and looked_at.verdict == "not-run":
+            return looked_at  # its methods did not learn, which older seeds do not mend
+        found.append(looked_at)
     if profile in claim.predicate.profiles:
         found.append(_judged(claim, claim.predicate, profile, store))
     shown = [one for one in found if one is not None and one.verdict != "not-run"]
@@ -242,7 +245,7 @@ def _decided(
     contrast = mean_contrast(node) if len(evidence.units) == 1 and not band else None
     leaves = list(node.leaves())
     unit = evidence.unit
-    smallest = _smallest(predicate) if unit == "points" else None
+    smallest = smallest_effect(predicate) if unit == "points" else None
     found = finding(node, contrast, smallest, level)
     n = min(len(one.differences) for one in leaves)
     configs = [run.config() for key in sorted(evidence.keys) if (run := evidence.store.by_key.get(key))]
@@ -297,7 +300,7 @@ def _provisional(predicate: AnyPredicate, evidence: Evidence, found: Finding, n:
     elif n == first and found.word not in DECIDED:
         reasons.append(f"first look: {n} of {last} seeds")
     rise = _rise_of_difference(predicate, evidence)
-    if rise is not None and moves_back(found.word, rise, _smallest(predicate)):
+    if rise is not None and moves_back(found.word, rise, smallest_effect(predicate)):
         reasons.append(f"{NOT_FLAT}: {in_figures(rise)} points over the last quarter of the rounds")
     printed = printed_rounds((predicate.table, *predicate.also))
     played = evidence.rounds() if evidence.keys <= evidence.store.by_key.keys() else []
@@ -369,7 +372,7 @@ def untuned(tables: tuple[str, ...]) -> str | None:
     return None
 
 
-def _smallest(predicate: AnyPredicate) -> float:
+def smallest_effect(predicate: AnyPredicate) -> float:
     """The smallest effect of interest of the claim's tables, the smallest one where they differ."""
     return min(protocol.smallest("/".join(name.split("/")[:2])) for name in (predicate.table, *predicate.also))
 
@@ -384,7 +387,7 @@ def _size(predicate: AnyPredicate, evidence: Evidence, node: Node, level: float)
     """The size of a single comparison or of a mean contrast; None for any other claim."""
     if not isinstance(node, Comparison) or any(map(math.isinf, node.widening)):
         return None
-    smallest = _smallest(predicate) if evidence.unit == "points" else None
+    smallest = smallest_effect(predicate) if evidence.unit == "points" else None
     return Size(node.interval(level), node.printed, node.margin or None, smallest, evidence.unit)
 
 

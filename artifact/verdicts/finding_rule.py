@@ -48,7 +48,7 @@ def finding(node: Node, contrast: Comparison | None, smallest: float | None, lev
     'no-difference'
     """
     leaves = list(node.leaves())
-    k = sum(_mean(leaf) > leaf.of_direction.margin for leaf in leaves)
+    k = sum(bool(_mean(leaf) > leaf.of_direction.margin) for leaf in leaves)
     bound = -(smallest or 0.0)
     share = level / len(leaves)
     against = tuple(leaf.label for leaf in leaves if leaf.interval(share).high < min(bound, leaf.of_direction.margin))

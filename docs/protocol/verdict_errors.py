@@ -1,4 +1,4 @@
-"""How often the verdict code errs, and what it sees: claims of the ledger on simulated seeds.
+"""How often the finding rule errs, and what it sees: claims of the ledger on simulated seeds.
 
 A simulated seed is a random combination of a claim's stored residuals (the paired differences of its comparisons, less
 their means), so that comparisons keep their spreads and correlations. The true mean of every comparison is its margin
@@ -22,22 +22,24 @@ from artifact.base.cache import cache
 from artifact.base.stats import Interval
 from artifact.base.tables_as_text import markdown_table
 from artifact.papers.comparisons import Missing, tree
-from artifact.papers.hypotheses import ALPHA, AtLeast, Comparison, Node, verdict
+from artifact.papers.hypotheses import ALPHA, AtLeast, Comparison, Node
 from artifact.papers.predicates import AnyPredicate
 from artifact.verdicts import ledger, protocol
 from artifact.verdicts.contrasts import conjuncts, mean_contrast
+from artifact.verdicts.decide import DECIDED, smallest_effect
+from artifact.verdicts.finding_rule import finding
 from artifact.verdicts.lookup import FEWEST_SEEDS, Evidence, Store, open_store
 
 #: name -> (true means of the parts in standard deviations from their margins, what is counted).  In ``one`` only the
-#: first part of a conjunction lies at its margin and the others far beyond, which is where reproducing errs most.
+#: first part of a conjunction lies at its margin and the others far beyond, which is where *seen* errs most.
 SCENARIOS: dict[str, tuple[float, str]] = {
-    "null, reproduced": (0.0, "reproduced"),
-    "null, contradicted": (0.0, "contradicted"),
-    "one part null, reproduced": (0.0, "reproduced"),
-    "+1 sd, reproduced": (1.0, "reproduced"),
-    "+2 sd, reproduced": (2.0, "reproduced"),
-    "-1 sd, contradicted": (-1.0, "contradicted"),
-    "-2 sd, contradicted": (-2.0, "contradicted"),
+    "null, seen": (0.0, "seen"),
+    "null, reversed": (0.0, "reversed"),
+    "one part null, seen": (0.0, "seen"),
+    "+1 sd, seen": (1.0, "seen"),
+    "+2 sd, seen": (2.0, "seen"),
+    "-1 sd, reversed": (-1.0, "reversed"),
+    "-2 sd, reversed": (-2.0, "reversed"),
 }
 FAR = 20.0
 
@@ -73,13 +75,14 @@ def _quantile(df: int, alpha: float) -> float:
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim's tree with its stored residuals [seeds, parts] and standard deviations [parts]."""
+    """A claim's tree with its stored residuals [seeds, parts], standard deviations [parts] and smallest effect."""
 
     id: str
     node: Node
     residuals: np.ndarray
     deviations: np.ndarray
     averaged: bool
+    smallest: float | None = None
 
     @property
     def conjunction(self) -> bool:
@@ -94,11 +97,11 @@ def claims() -> Iterator[Claim]:
         found = next(filter(None, (on_runs(*judges) for judges in deciding(one, store))), None)
         if found is None:
             continue
-        node, averaged = found
+        node, averaged, smallest = found
         values = np.array([leaf.differences for leaf in node.leaves()]).T
         deviations = values.std(0, ddof=1)
         if (deviations > 0).all():
-            yield Claim(one.id, node, values - values.mean(0), deviations, averaged)
+            yield Claim(one.id, node, values - values.mean(0), deviations, averaged, smallest)
 
 
 def deciding(one: ledger.Claim, store: Store) -> Iterator[tuple[AnyPredicate, Store, int]]:
@@ -111,8 +114,8 @@ def deciding(one: ledger.Claim, store: Store) -> Iterator[tuple[AnyPredicate, St
         yield one.predicate, store, FEWEST_SEEDS
 
 
-def on_runs(predicate: AnyPredicate, store: Store, needed: int) -> tuple[Node, bool] | None:
-    """The predicate's tree on those runs, and whether it has a mean contrast; None where runs are missing."""
+def on_runs(predicate: AnyPredicate, store: Store, needed: int) -> tuple[Node, bool, float | None] | None:
+    """The tree on those runs, whether it has a mean contrast, and its smallest effect; None where runs are missing."""
     evidence = Evidence(predicate, "laptop", store, needed)
     try:
         node = tree(predicate, evidence)
@@ -120,7 +123,7 @@ def on_runs(predicate: AnyPredicate, store: Store, needed: int) -> tuple[Node, b
         return None
     if node is None or len({len(leaf.differences) for leaf in node.leaves()}) > 1:
         return None
-    return node, len(evidence.units) == 1
+    return node, len(evidence.units) == 1, smallest_effect(predicate) if evidence.unit == "points" else None
 
 
 def draws(claim: Claim, effect: float, one: bool, number: int, rng: np.random.Generator) -> np.ndarray:
@@ -156,8 +159,9 @@ def judged(claim: Claim, seeds: np.ndarray) -> str:
             for j, leaf in enumerate(claim.node.leaves())
         )
         node = planted(claim.node, leaves)
-        word = verdict(node, level, _summed_up(mean_contrast(node)) if claim.averaged else None)[0]
-        if word in ("reproduced", "contradicted"):
+        contrast = _summed_up(mean_contrast(node)) if claim.averaged else None
+        word = finding(node, contrast, claim.smallest, level).word
+        if word in DECIDED:
             return word
     return word
 

@@ -126,8 +126,8 @@ def test_the_released_form_of_the_folders_method_is_a_variant(folder, capsys):
     ("name", "old", "new", "said"),
     [
         ("statements.py", "scale * eta / 2 * gradient", "3 * eta / 2 * gradient", "half2025-step.*refuted: counter"),
-        ("claims.toml", '["Mine", "FedAvg"]', '["FedAvg", "Mine"]', "half2025-better.*contradicted"),
-        ("claims.toml", "margin = 1.0", "margin = 40.0", "half2025-better.*(direction-only|contradicted)"),
+        ("claims.toml", '["Mine", "FedAvg"]', '["FedAvg", "Mine"]', "half2025-better.*reversed"),
+        ("claims.toml", "margin = 1.0", "margin = 40.0", "half2025-better.*(mostly-seen|reversed)"),
         ("claims.toml", 'expected = "proved"', 'expected = "refuted"', "half2025-step.*proved"),
         ("statements.py", '(3.0, "refuted")', '(0.5, "refuted")', "half2025-step.*refuted, .*scale 0.5 says vacuous"),
     ],

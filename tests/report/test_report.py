@@ -349,7 +349,7 @@ def test_questions_that_no_paper_states_are_counted_apart(content, site):
         assert len(card) == 2 and "the ledger's own question" in card[1].split("</article>")[0], record.claim.id
 
 
-SCALE = r"training images, [^,]+, [0-9 or]+ rounds, n=\d+(, curves not yet flat)?$"
+SCALE = r"training images, [^,]+, [0-9 or]+ rounds, n=\d+(, the difference still moves)?$"
 
 
 def test_a_training_verdict_names_the_level_of_its_interval_and_its_scale(content):
@@ -378,7 +378,7 @@ def test_a_verdict_in_training_is_told_in_words_and_counts_every_comparison_once
             sides = [int(found) for found in re.findall(r"(\d+) (?:on|against|open)", counted[2])]
             assert sum(sides) == int(counted[1]), id
         seen.add(record.in_training)
-    assert {"reproduced", "inconclusive", "contradicted"} <= seen
+    assert {"seen", "undecided", "untuned"} <= seen
     tab1 = evidence.headline(content.records["sun23-tab1"].experiment)
     assert re.match(r"Against the claim, at this scale\. Of 56 comparisons", tab1)
 
@@ -785,7 +785,7 @@ def test_the_overview_of_training_has_one_row_a_claim_with_the_verdict_of_its_ca
     rows = re.findall(r'<tr><th scope="row"><a href="[^"#]*#([^"]*)">.*?class="badge v-([a-z-]+)"', text, re.S)
     assert dict(rows) == {id: r.in_training for id, r in content.records.items() if r.in_training} and len(rows) > 90
     for record in content.records.values():
-        if record.in_training in ("reproduced", "contradicted") and record.experiment["limit"] == 0:
+        if record.in_training in ("seen", "reversed") and record.experiment["limit"] == 0:
             wanted = "as claimed" if record.in_training == "reproduced" else "against the claim"
             assert direction(record.experiment) == wanted, record.claim.id
 

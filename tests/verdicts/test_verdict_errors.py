@@ -51,11 +51,11 @@ def test_simulated_seeds_have_the_spread_and_the_correlation_of_the_residuals():
 def test_a_single_comparison_errs_at_its_level_and_sees_two_deviations():
     claim = made(Comparison("a", (1.0, -2.0, 0.5, 0.7)))
     found = rates(claim, 3000, np.random.default_rng(0))
-    assert found["null, reproduced"] < 0.025 + 0.0085 and found["null, contradicted"] < 0.025 + 0.0085  # 3 sigma
-    assert found["null, reproduced"] > 0.015
-    assert found["+2 sd, reproduced"] > 0.99 and found["-2 sd, contradicted"] > 0.99
-    assert 0.75 < found["+1 sd, reproduced"] < 0.9
-    assert np.isnan(found["one part null, reproduced"])
+    assert found["null, seen"] < 0.025 + 0.0085 and found["null, reversed"] < 0.025 + 0.0085  # 3 sigma
+    assert found["null, seen"] > 0.015
+    assert found["+2 sd, seen"] > 0.99 and found["-2 sd, reversed"] > 0.99
+    assert 0.75 < found["+1 sd, seen"] < 0.9
+    assert np.isnan(found["one part null, seen"])
 
 
 def test_one_part_at_its_margin_makes_a_conjunction_false_and_no_other_claim():
@@ -67,7 +67,7 @@ def test_one_part_at_its_margin_makes_a_conjunction_false_and_no_other_claim():
 def test_too_high_a_level_would_be_seen(monkeypatch):
     monkeypatch.setattr(simulation.protocol, "levels", lambda: {6: 0.025, 10: 0.025})
     found = rates(made(Comparison("a", (1.0, -2.0, 0.5, 0.7))), 3000, np.random.default_rng(0))
-    assert found["null, reproduced"] > 0.025 + 0.0085
+    assert found["null, seen"] > 0.025 + 0.0085
 
 
 def test_a_mean_contrast_sees_what_no_part_does():
@@ -76,17 +76,17 @@ def test_a_mean_contrast_sees_what_no_part_does():
     node = every([Comparison(str(i), tuple(row)) for i, row in enumerate(noise)])
     data = draws(made(node), -0.35, False, 100, np.random.default_rng(0))
     with_mean, without = ([judged(made(node, averaged=x), one) for one in data] for x in (True, False))
-    assert with_mean.count("contradicted") > 70 and without.count("contradicted") < 40
+    assert with_mean.count("reversed") > 70 and without.count("reversed") < 40
 
 
 def test_the_verdict_is_that_of_the_first_look_that_decides():
     claim = made(Comparison("a", (1.0, -2.0, 0.5, 0.7)))
     first = np.concatenate([np.linspace(5, 6, 6), np.full(4, -50.0)])[:, None]
-    assert judged(claim, first) == "reproduced"
-    assert judged(claim, np.linspace(-1, 1.2, 10)[:, None]) == "inconclusive"
+    assert judged(claim, first) == "seen"
+    assert judged(claim, np.linspace(-1, 1.2, 10)[:, None]) == "undecided"
 
 
 def test_the_command_prints_a_table_and_repeats_itself():
     run = lambda: CliRunner().invoke(simulation.errors_command, ["--draws", "20", "--claim", "fan24-vasso"])  # noqa: E731
     first, second = run(), run()
-    assert first.exit_code == 0 and "null, contradicted" in first.stdout and first.stdout == second.stdout
+    assert first.exit_code == 0 and "null, reversed" in first.stdout and first.stdout == second.stdout

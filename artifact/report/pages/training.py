@@ -61,7 +61,7 @@ def _reasons(records: Iterable[Record]) -> list[tuple[str, int]]:
 
 def _row(record: Record) -> dict[str, Any]:
     found = record.experiment or {}
-    scale, _, seeds = found["setting"].removesuffix(", curves not yet flat").rpartition(", n=")
+    scale, _, seeds = found["setting"].removesuffix(", the difference still moves").rpartition(", n=")
     return {
         "record": record,
         "scale": scale,
@@ -114,5 +114,5 @@ def _curve(found: Any) -> str:
         return ""
     rising = next((reason for reason in found["provisional"] if reason.startswith(NOT_FLAT)), None)
     if rising is not None:
-        return rising.removeprefix("curves ")
+        return rising
     return "flat" if found["unit"] == "points" else "not asked"
