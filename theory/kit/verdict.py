@@ -26,10 +26,10 @@ VERDICTS: dict[str, tuple[str, ...]] = {
     "vacuous": ("reason",),
     "consistent": ("printed", "derived"),
     "inconsistent": ("printed", "derived"),
-    "reproduced": ("interval", "n", "profile"),
-    "direction-only": ("interval", "n", "profile"),
-    "inconclusive": ("interval", "n", "profile"),
-    "contradicted": ("interval", "n", "profile"),
+    "seen": ("interval", "n", "profile"),
+    "mostly-seen": ("interval", "n", "profile"),
+    "undecided": ("interval", "n", "profile"),
+    "reversed": ("interval", "n", "profile"),
     "not-run": ("reason",),
 }
 MINIMUM_EVALUATIONS = 1000

@@ -125,16 +125,16 @@ def curvature(zeta: float, seed: int, position: int = ROUNDS) -> Curvature:
 def empirical(values: dict[str, tuple[Interval, int]], **more) -> Verdict:
     """Verdict from intervals of quantities that the claim says are positive (+1) or negative (-1).
 
-    reproduced: every interval lies on the claimed side of 0; contradicted: one lies on the other side; direction-only:
-    every mean has the claimed sign; inconclusive otherwise.
+    seen: every interval lies on the claimed side of 0.  reversed: one lies on the other side.
+    mostly-seen: every mean has the claimed sign.  undecided: otherwise.
     """
     ends = [sorted((sign * i.low, sign * i.high)) for i, sign in values.values()]
     if any(high < 0 for _, high in ends):
-        verdict = "contradicted"
+        verdict = "reversed"
     elif all(low > 0 for low, _ in ends):
-        verdict = "reproduced"
+        verdict = "seen"
     else:
-        verdict = "direction-only" if all(sign * i.mean > 0 for i, sign in values.values()) else "inconclusive"
+        verdict = "mostly-seen" if all(sign * i.mean > 0 for i, sign in values.values()) else "undecided"
     numbers = {name: as_numbers(i) for name, (i, _) in values.items()}
     return Verdict(verdict, {"interval": numbers, "n": len(SEEDS), "profile": PROFILE, **more})
 
