@@ -135,7 +135,8 @@ def compare(
         for seed in range(tuning_seeds)
     ]
     found = iter(_played(asked, workers))
-    chosen, tuning = {}, {}
+    chosen: dict[str, Any] = {}
+    tuning: dict[str, Any] = {}
     for name, given in choices.items():
         tuning[name] = []
         if len(given) > 1:

@@ -46,15 +46,15 @@ def pair(given: Any, name: str, collate_fn: Collate | None = None) -> Pair:
             allowed = "samples of one shape, or collate_fn=, a function that pads a list of samples"
             raise UserError(name, type(error).__name__, f"{allowed} ({_line(error)})") from None
     if isinstance(given, Mapping):
-        inputs = dict(given)
-        label = next((key for key in ("labels", "label") if key in inputs), None)
+        entries = dict(given)
+        label = next((key for key in ("labels", "label") if key in entries), None)
         if label is None:
-            raise UserError(name, ", ".join(map(str, inputs)), "a dict with an entry labels")
-        given = ({key: v for key, v in inputs.items() if key != label}, inputs[label])
+            raise UserError(name, ", ".join(map(str, entries)), "a dict with an entry labels")
+        given = ({key: v for key, v in entries.items() if key != label}, entries[label])
     if not isinstance(given, (tuple, list)) or len(given) != 2:
         found = f"{type(given).__name__} of {len(given)}" if isinstance(given, (tuple, list)) else type(given).__name__
         raise UserError(name, found, _FORM)
-    inputs = dict(given[0]) if isinstance(given[0], Mapping) else given[0]
+    inputs: Any = dict(given[0]) if isinstance(given[0], Mapping) else given[0]
     if isinstance(inputs, list):
         inputs = _tensor(inputs, name)
     inputs = tree_map(lambda leaf: _tensor(leaf, name), inputs)
@@ -118,9 +118,9 @@ def output_of(model: nn.Module, inputs: Any, samples: Any) -> Any:
 def require_loss(loss: Callable[[Any, Tensor], Tensor], output: Any, labels: Tensor, default: bool) -> None:
     """Raises UserError where the loss of two samples is no scalar."""
     if default and not torch.is_tensor(output):
-        found = f"{type(output).__name__} of {', '.join(output)}" if isinstance(output, dict) else type(output).__name__
+        kind = f"{type(output).__name__} of {', '.join(output)}" if isinstance(output, dict) else type(output).__name__
         remedy = "a tensor, or output=, a function of what the model returns, as output=lambda out: out[0], or loss="
-        raise UserError("model output", found, remedy)
+        raise UserError("model output", kind, remedy)
     try:
         with torch.no_grad():
             found = loss(output, labels)

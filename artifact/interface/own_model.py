@@ -165,7 +165,8 @@ class OwnModel(Model):
             for attribute in self._attributes:
                 attribute.reset()
             for (layer, name, value), version in zip(constants, versions, strict=True):
-                if getattr(layer, name, None) is not value or value._version != version:
+                changed = value is not None and value._version != version
+                if changed or getattr(layer, name, None) is not value:
                     object.__setattr__(layer, name, value)
                     allowed = "a module whose passes change persistent buffers alone"
                     hint = "register_buffer(..., persistent=True) makes it state"
@@ -277,7 +278,8 @@ def _seed_dropouts(module: nn.Module) -> None:
     for layer in list(module.modules()):
         for name, child in layer.named_children():
             if type(child) in _DROPOUTS and not (child._forward_hooks or child._forward_pre_hooks):
-                setattr(layer, name, SeededDropout(child.p, _DROPOUTS[type(child)]).train(child.training))
+                p: Any = child.p
+                setattr(layer, name, SeededDropout(p, _DROPOUTS[type(child)]).train(child.training))
 
 
 # ---- state -----------------------------------------------------------------------------------------------------------

@@ -345,11 +345,12 @@ class _Own(Trainer):
         return samples
 
     def play_round(self) -> dict[str, Any]:
-        if "rho" in self.schedules:
-            rho = schedules.value(self.schedules["rho"], self.completed, self.config.rounds, "rho")
-            hyper = self.config.hyper | {"rho": rho}
-            self.algorithm = self.config.model_copy(update={"hyper": hyper}).build_algorithm()
-        return super().play_round() | ({"rho": rho} if "rho" in self.schedules else {})
+        if "rho" not in self.schedules:
+            return super().play_round()
+        rho = schedules.value(self.schedules["rho"], self.completed, self.config.rounds, "rho")
+        hyper = self.config.hyper | {"rho": rho}
+        self.algorithm = self.config.model_copy(update={"hyper": hyper}).build_algorithm()
+        return super().play_round() | {"rho": rho}
 
     def cohort(self, clients: Tensor, steps: list[int]) -> Cohort:
         C = super().cohort(clients, steps)
@@ -371,7 +372,8 @@ class _Own(Trainer):
         kept, labels = self.samples, self._in_precision(y).to(self.device)
         if self.of_tensors:
             return self._tested(w, inputs, labels)
-        with self.oracle.evaluating(w, self.statistics) as model:
+        with self.oracle.evaluating(w, self.statistics) as evaluated:
+            model: Any = evaluated
             model.samples, before = Samples(inputs), model.samples
             try:
                 return self._means(model, torch.arange(len(labels), device=self.device), labels)

@@ -235,7 +235,7 @@ class SAM(torch.optim.Optimizer):
             layer._buffers[name] = tensor
         self._before, self._buffers = [], []
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:  # type: ignore[override]
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """closure: zeroes the gradients, computes the loss and its gradients; called twice. Returns the first loss.
 
         Without a closure it is ``second_step``. Where the gradients of the first pass are there already, as in
@@ -351,7 +351,7 @@ class LESAM(SAM):
         for p, kept in own.items():
             self.state[p].update(kept)
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:  # type: ignore[override]
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """closure: zeroes the gradients, computes the loss and its gradients; called once. Returns its loss.
 
         Without a closure it is ``second_step``.
@@ -387,7 +387,8 @@ def _scaled(
 ) -> Tensor | None:
     """The method's own perturbation [1, P], at one radius or at radii [1, P]."""
     one = isinstance(rho, float)
-    made: FedAvg = method(rho=rho if one else 1.0, **hyper)  # type: ignore[call-arg]
+    radius: Any = rho if one else 1.0
+    made: FedAvg = method(rho=radius, **hyper)
     e = made.perturbation(W, lambda _: g, c)
     return e if one or e is None else rho * e
 

@@ -173,8 +173,8 @@ def _formula(translator: Any, node: Any) -> None:
 
     display = node.tagname == "math_block"
     try:
-        html = mathml(node.astext(), display)
+        html = str(mathml(node.astext(), display))
     except Exception:  # the converter raises many kinds; the reader then sees the TeX
         html = f"<code>{translator.encode(node.astext())}</code>"
-    translator.body.append(f"<div>{html}</div>" if display else str(html))
+    translator.body.append(f"<div>{html}</div>" if display else html)
     raise SkipNode

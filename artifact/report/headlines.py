@@ -205,7 +205,7 @@ def _papers(content: Content) -> list[str]:
     for paper in PAPERS:
         own = [record for record in records if record.claim.paper == paper]
         checked = Counter(v for record in own if (v := record.counted("on_paper")))
-        changed = Counter(r.claim.weight for r in own if r.counted("on_paper") in ("refuted", "repaired"))
+        changed: Counter[str] = Counter(r.claim.weight for r in own if r.counted("on_paper") in ("refuted", "repaired"))
         trained = Counter(v for record in own if (v := record.counted("in_training")))
         all_of = checked.total() - checked["not-decided"]
         counted = [str(changed[name]) for name in weights]

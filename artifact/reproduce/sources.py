@@ -7,8 +7,10 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-FOLDERS = ("artifact", "audits", "theory", "checks", "claims", "experiments", "notebooks", "results")
-FOLDERS += ("docs/findings", "docs/figures", "docs/performance", "requirements.lock")
+FOLDERS = (
+    *("artifact", "audits", "theory", "checks", "claims", "experiments", "notebooks", "results"),
+    *("docs/findings", "docs/figures", "docs/performance", "requirements.lock"),
+)
 #: what running programs leave in these folders
 LEFT = {"__pycache__", ".ipynb_checkpoints", ".lock"}
 ENDINGS = (".safetensors", ".tmp", ".pyc")

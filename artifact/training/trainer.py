@@ -435,7 +435,7 @@ class Trainer:
         right: one bit a test sample in the order of the data set, as ``numpy.packbits`` has them, in base64.
         """
         right = _predictions(self, self.w, self.data.test_x) == self.data.test_y
-        bits = base64.b64encode(np.packbits(right.cpu().numpy())).decode("ascii")
+        bits = base64.b64encode(np.packbits(right.cpu().numpy()).tobytes()).decode("ascii")
         return {"train": self.on_training_set(self.w), "right": bits}
 
     def test(self, w: Tensor) -> dict:

@@ -143,7 +143,7 @@ def load(papers: Sequence[str] = PAPERS, folder: Path = FOLDER) -> tuple[Claim, 
     return claims
 
 
-def _readings(path: Path) -> dict[str, str]:
+def _readings(path: Path) -> dict[str, Any]:
     """Claim id -> what its readings decided; nothing where a folder has no such file."""
     if not path.is_file():
         return {}

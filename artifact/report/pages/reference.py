@@ -247,8 +247,10 @@ def _plain(config: Mapping[str, Any]) -> bool:
 # ---- provenance ------------------------------------------------------------------------------------------------------
 
 #: columns of csv/runs.csv, in their order
-RUN = ("key", "store", "method", "variant", "data", "model", "split", "seed", "accuracy (%)")
-RUN += ("rounds", "seconds", "machine", "settings", "command")
+RUN = (
+    *("key", "store", "method", "variant", "data", "model", "split", "seed", "accuracy (%)"),
+    *("rounds", "seconds", "machine", "settings", "command"),
+)
 
 
 def _provenance(site: Site) -> None:
