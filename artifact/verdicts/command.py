@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from collections import Counter
@@ -121,6 +122,39 @@ def _work(store: Store) -> list[str]:
     return [text, "", *markdown_table(["data set", "runs", "seeds", "hours"], body)]
 
 
+def firm(found: Sequence[Verdict]) -> str:
+    """The findings that are final, on one sheet."""
+    kept = [v for v in found if not v.provisional and v.verdict not in ("not-run", "undecided", "untuned")]
+    body = [[f"`{v.id}`", v.verdict, v.scale, f"{v.k} of {v.K}", v.says, in_figures(v)] for v in kept]
+    head = ["claim", "finding", "scale", "comparisons on the claimed side", "tested", "what decided"]
+    return "\n".join(markdown_table(head, body))
+
+
+def in_figures(v: Verdict) -> str:
+    """The interval that decided, with its unit and seeds."""
+    return f"{decide.in_figures(v.interval)} {v.unit}".strip() + f", n={v.n}" if v.interval else ""
+
+
+def changed(found: Sequence[Verdict], words: Path = ledger.FOLDER / "words-0.1.csv") -> str:
+    """Claims whose word is another one than in version 0.1, each with both words and the reason for the new one."""
+    with words.open(encoding="utf-8", newline="") as file:
+        before = {row["claim"]: row["word"] for row in csv.DictReader(file)}
+    renamed = {("reproduced", "seen"), ("inconclusive", "undecided"), ("not-run", "not-run")}
+    body = []
+    for v in found:
+        old = before.get(v.id, "")
+        if old and (old, v.verdict) not in renamed:
+            body.append([f"`{v.id}`", old, v.verdict, v.scale, f"{v.k} of {v.K}", _why(v)])
+    head = ["claim", "in 0.1", "now", "scale", "comparisons on the claimed side", "why"]
+    return "\n".join(markdown_table(head, body))
+
+
+def _why(v: Verdict) -> str:
+    """What decided the new word: the rule that holds a finding back, or the interval."""
+    rules = [reason for reason in v.provisional if "seeds" not in reason]
+    return "; ".join(rules) or f"{v.decided_by}: {in_figures(v)}"
+
+
 # ---- the ledger's expectations ---------------------------------------------------------------------------------------
 
 _BLOCK = re.compile(r"(?m)^\[\[claim\]\]\n")
@@ -165,6 +199,8 @@ def _with_expected(block: str, claim: Claim, verdict: str) -> str:
 @AUDIT_ONLY
 @click.option("--json", "as_json", is_flag=True, help="Verdicts with cells, runs and every comparison.")
 @click.option("--counts", "only_counts", is_flag=True, help="Papers against verdicts; generated in docs/verdicts.md.")
+@click.option("--firm", "only_firm", is_flag=True, help="The findings that are final, as a table.")
+@click.option("--changed", "only_changed", is_flag=True, help="Claims whose word differs from version 0.1, with why.")
 @click.option("--accept", "accepting", is_flag=True, help="Write these verdicts into the ledger as the expected ones.")
 def verdicts_command(
     papers: tuple[str, ...],
@@ -173,6 +209,8 @@ def verdicts_command(
     out: Path | None,
     as_json: bool,
     only_counts: bool,
+    only_firm: bool,
+    only_changed: bool,
     accepting: bool,
 ) -> None:
     if accepting and (profile != decide.PROFILE or out is not None):
@@ -189,6 +227,8 @@ def verdicts_command(
         click.echo("\n".join(accept(found, claims)) or "the ledger expects these verdicts already")
     elif as_json:
         click.echo(json.dumps([v.record for v in found], indent=1))
+    elif only_firm or only_changed:
+        click.echo(firm(found) if only_firm else changed(found))
     elif only_counts:
         click.echo(counts(found, store))
     else:
