@@ -110,7 +110,7 @@ def _checked(claim: Claim, changed: Mapping[str, str | float]) -> tuple[str, lis
         own = ", ".join(f"{name} = {record.evidence['counterexample'][name]}" for name in changed)
         parts.append(render.paragraphs(f"All that follows is stored and has {own}.", "The project's instance"))
     parts += [render.part(piece, claim.id) for piece in evidence.parts(record)]
-    return record.verdict, [*parts, _measure(record, result["seconds"])]
+    return record.verdict, [*parts, _measure(record, result.get("seconds"))]
 
 
 def _stored(claim: Claim) -> Mapping[str, Any] | None:
@@ -170,12 +170,12 @@ def _badge(verdict: str, expected: str, where: str) -> Markup:
     )
 
 
-def _measure(record: Record, seconds: float) -> Markup:
-    """Margin, time and command of a check in a line."""
+def _measure(record: Record, seconds: float | None) -> Markup:
+    """Margin, time and command of a check in a line; seconds: None for what an earlier run has stored."""
     left = "" if record.margin is None else f"Left over right side at the worst point: {margin_text(record.margin)}. "
-    return Markup('<p class="measure">{}Decided in {} s; the same by <code>{}</code>.</p>').format(
-        left, f"{seconds:.2f}", f"python -m checks --claim {record.claim.id}"
-    )
+    when = "Stored by an earlier run" if seconds is None else f"Decided in {seconds:.2f} s"
+    command = f"python -m checks --claim {record.claim.id}"
+    return Markup('<p class="measure">{}{}; the same by <code>{}</code>.</p>').format(left, when, command)
 
 
 def _drawn(record: Record, check: Check) -> Markup:

@@ -66,6 +66,20 @@ ALGORITHMS: dict[str, type[FedAvg]] = {
     "fedcm-signed": FedCMSigned,
 }
 
+#: pairs of a base and a perturbation that no paper names (``artifact.algorithms.composed``)
+COMPOSED = frozenset(
+    {
+        "fedavg-corrected",
+        "fedavg-signed",
+        "scaffold-corrected",
+        "scaffold-signed",
+        "feddyn-signed",
+        "fedcm-lesam",
+        "fedcm-corrected",
+        "fedcm-signed",
+    }
+)
+
 #: names that are a class with switches or with another default
 SPECIAL: dict[str, tuple[frozenset[str], dict[str, Any]]] = {
     "fedsmoo-admm": (frozenset({"SMOO-1", "SMOO-2"}), {}),

@@ -63,7 +63,7 @@ class FedGAMMA(FedSAM, Scaffold):
 
 @dataclass(frozen=True)
 class CorrectedSAM(FedAvg):
-    """FedSMOO's perturbation by itself (Sun et al. 2023, Algorithm 1, lines 8, 9 and 17), with the printed sign of s.
+    """FedSMOO's perturbation by itself (Sun et al. 2023, Algorithm 1), with the printed sign of s.
 
     The ascent direction is corrected towards s, the perturbation that the server has agreed on, by a dual per client.
 
@@ -95,7 +95,8 @@ class CorrectedSAM(FedAvg):
     def finish(self, state: State, c: Context, w: Tensor, W: Tensor, C: Cohort) -> Tensor:
         w_next = super().finish(state, c, w, W, C)
         mu = state["mu"][C.clients] = self.round_dual(c)
-        state["s"] = self.rho * unit(C.sum(self.estimate(mu, c.e)) / len(C.clients), self.stabiliser)  # line 17
+        mean = C.sum(self.estimate(mu, c.e)) / len(C.clients)
+        state["s"] = self.rho * unit(mean, self.stabiliser)  # line 17
         return w_next
 
     def round_dual(self, c: Context) -> Tensor:

@@ -161,9 +161,9 @@ def experiment(record: Record) -> list[Part]:
     parts.append(Part(text=headline(found)))
     if found["setting"]:
         parts.append(Part(text=f"Scale: {found['scale']} ({found['setting']})."))
-    if found["against"]:
+    if found.get("against"):
         parts.append(Part(text=f"Reversed, each at its share of the level: {'; '.join(found['against'][:ROWS])}."))
-    if len(found["evidence"]) > 1:
+    if len(found.get("evidence", ())) > 1:
         rows = tuple(
             (e["scale"], e["finding"], f"{e['k']} of {e['K']}", str(e["n"]), e["setting"], e["text"])
             for e in found["evidence"]

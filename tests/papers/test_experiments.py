@@ -135,7 +135,8 @@ def test_given_tables_name_claims_of_the_ledger():
 
 def test_every_quick_cell_runs_on_data_that_are_always_there():
     cells = [c for _, table in TABLES if not table.given for c in experiments.cells(table, "quick")]
-    assert {cell.metric.id for cell in cells if cell.not_run} == {"train-deviation"}
+    left_out = {cell.metric.id for cell in cells if cell.not_run and cell.table.profiles["quick"].only}
+    assert left_out == {"train-deviation"}
     assert {c.dataset for cell in cells for c in cell.configs} == {"digits"}
 
 

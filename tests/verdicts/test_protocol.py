@@ -112,15 +112,6 @@ def test_a_column_of_the_store_has_six_or_ten_seeds_in_every_row(name):
     assert all(found in ({6}, {10}) for found in seeds.values()), seeds
 
 
-def test_the_page_has_the_verdicts_that_the_ledger_expects():
-    page = (experiments.ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
-    page = page[page.index("## Verdicts by the protocol's runs") : page.index("## The declared estimate")]
-    rows = re.findall(r"(?m)^\| (`[a-z].*?) \| [a-z-]+ \| ([a-z-]+) \| [^|]+ \|$", page)
-    said = {claim: now for claims, now in rows for claim in re.findall(r"`([^`]+)`", claims)}
-    expected = {claim.id: claim.expected_empirical for claim in ledger.load() if claim.id in said}
-    assert len(said) > 20 and said == expected
-
-
 def decided(claims: np.ndarray) -> np.ndarray:
     """Share of [n claims, 10 seeds, k parts] that is called reproduced, and contradicted, at either look."""
     count = np.zeros(2)
