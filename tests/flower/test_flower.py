@@ -23,6 +23,10 @@ REFUSED = {
     ("fedrobust", "paper"): "its clients keep a map of their inputs",
     ("globalfedsam", "paper"): "one exchange a round",
     ("globalfedsam-norm", "paper"): "one exchange a round",
+    ("fedavg-signed", "paper"): "one exchange a round",
+    ("scaffold-signed", "paper"): "one exchange a round",
+    ("feddyn-signed", "paper"): "one exchange a round",
+    ("fedcm-signed", "paper"): "one exchange a round",
     ("feddc", "released"): "its clients' sums alone",  # its server averages the drift of all clients, absent ones, too
 }
 FORMS = [
