@@ -48,6 +48,7 @@ LINES = {
     "headlines": "headlines",
     "costs": "costs --help",
     "bounds": "bounds --help",
+    "rate": "rate --help",
     "figure": "figure sun2023/fig1 --lookup --profile laptop --folder OUT/figures",
     "report": "report --out OUT/report",
     "landscape": "landscape --help",

@@ -162,7 +162,7 @@ def test_an_audit_is_decided_without_a_checkout(audited):
     """The statement by its check, the table by its runs; the report says what it needs."""
     folder, said = audited
     assert len(re.findall(r"^ok half2025-\S+ +proved +check: right minus left is", said, re.M)) == 1, said
-    assert len(re.findall(r"^ok half2025-\S+ +reproduced +laptop runs: ", said, re.M)) == 1, said
+    assert len(re.findall(r"^ok half2025-\S+ +seen +laptop runs: ", said, re.M)) == 1, said
     assert "2 verdicts held to what claims.toml expects, 1 to what their checks declare, 0 differ" in said
     assert "report: none, since it is built in a checkout" in said
     assert {path.name for path in folder.iterdir()} == {"half2025"}
@@ -183,6 +183,6 @@ def test_a_planted_false_claim_is_caught_without_a_checkout(python, audited):
     caught = [line for line in done.stderr.splitlines() if line.startswith("unexpected: ")]
     assert [re.search(r", the ([^,]+) says (\w+)", line).groups() for line in caught] == [
         ("check", "refuted"),
-        ("laptop runs", "contradicted"),
+        ("laptop runs", "reversed"),
     ]
     assert all(re.search(r"claims\.toml, line \d+\)$", line) for line in caught)

@@ -35,6 +35,7 @@ COMMANDS_NEED: dict[str, tuple[str, ...]] = {
     "bench": (),
     "sharpness": (),
     "bounds": (),
+    "rate": (),
     "audit": (),
     "store": ("results",),
     "table": ("results",),

@@ -13,7 +13,7 @@ FOLDERS = (*PACKAGES, "claims", "docs", "examples", "experiments", "tests")
 #: names of files; a name in capitals stands for many, as claims/PAPER.toml
 NAMED = re.compile(r"(?<![\w./{*<-])(?:[\w.-]+/)*[\w-]+\.(?:py|toml|md|ipynb|sh)\b(?!\.)")
 #: a user's own file in an example
-EXAMPLES = {"mine.py", "net.py", "method.py"}
+EXAMPLES = {"mine.py", "net.py", "method.py", "table.md"}
 
 
 def words(text: str) -> str:
@@ -30,7 +30,7 @@ def words(text: str) -> str:
 
 def missing(text: str, held: set[str]) -> list[str]:
     """Files that docstrings and comments name and that are not held, whole or by the end of their path."""
-    found = set(NAMED.findall(words(text))) - EXAMPLES
+    found = {name.removeprefix("./") for name in NAMED.findall(words(text))} - EXAMPLES
     return sorted(name for name in found if not re.search("[A-Z]{3}", name) and f"/{name}" not in held)
 
 

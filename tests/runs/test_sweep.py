@@ -358,9 +358,15 @@ class Timed:
     def config(self):
         return self.of.canonical()
 
+    def completed(self):
+        return len(self.seconds)
+
     def metrics(self):
         passes = 2.0 if self.of.algorithm == "fedsmoo" else 1.0
         return [{"cost": {"gradients_per_step": passes, "full_passes": 0}}] * len(self.seconds)
+
+    def cost(self):
+        return self.metrics()[-1]["cost"]
 
     def round_seconds(self):
         return self.seconds
