@@ -64,7 +64,7 @@ def _row(record: Record) -> dict[str, Any]:
     scale, _, seeds = found["setting"].removesuffix(", the difference still moves").rpartition(", n=")
     return {
         "record": record,
-        "scale": scale,
+        "scale": f"{found['scale']}: {scale}" if found["scale"] else scale,
         "n": seeds,
         "direction": direction(found),
         "decided": _decided(found),
