@@ -26,10 +26,14 @@ VERDICTS: dict[str, tuple[str, ...]] = {
     "vacuous": ("reason",),
     "consistent": ("printed", "derived"),
     "inconsistent": ("printed", "derived"),
+    "reproduced": ("interval", "n", "profile"),
     "seen": ("interval", "n", "profile"),
     "mostly-seen": ("interval", "n", "profile"),
+    "no-difference": ("interval", "n", "profile"),
     "undecided": ("interval", "n", "profile"),
     "reversed": ("interval", "n", "profile"),
+    "contradicted": ("interval", "n", "profile"),
+    "untuned": ("interval", "n", "profile"),
     "not-run": ("reason",),
 }
 MINIMUM_EVALUATIONS = 1000
