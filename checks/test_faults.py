@@ -189,7 +189,7 @@ def test_zeta_is_negative_at_the_printed_limit_and_the_printed_step_is_proved_fo
 
 def test_questions_of_the_ledger_are_tagged_and_counted_apart():
     """R-T21."""
-    assert {name for name, claim in LEDGER.items() if claim.reading} == READINGS
+    assert {name for name, claim in LEDGER.items() if claim.reading} >= READINGS
     claims = [LEDGER["man-tab1-hetero"], LEDGER["man-eq6"]]
     text = report.readme(claims, STORED)
     assert text.startswith("On paper: 1 claims") and "Counted apart: 1 questions" in text

