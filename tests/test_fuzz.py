@@ -19,7 +19,7 @@ from tests.fuzz.process import Ended, attempt  # noqa: E402
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory):
     before = dict(os.environ)
-    yield Workshop(tmp_path_factory.mktemp("fuzz"), 120.0)
+    yield Workshop(tmp_path_factory.mktemp("fuzz"), 300.0)
     os.environ.clear()
     os.environ.update(before)
 
