@@ -30,7 +30,7 @@ from artifact.base.devices import vector_unit
 from artifact.base.files import write_atomic
 from artifact.base.tables_as_text import markdown_table
 from artifact.papers import experiments, folders, table_results
-from artifact.runs import lookup, schema, seal, store, store_command
+from artifact.runs import archive, lookup, schema, seal, store_command
 from artifact.runs.sweep import sweep
 from artifact.training import config
 from artifact.verdicts import ledger
@@ -110,7 +110,7 @@ def of_verify(root: Path) -> Callable[[], object]:
 
 
 def of_list(root: Path) -> Callable[[], object]:
-    return lambda: sum(1 for _ in store.finished(root))
+    return lambda: sum(1 for _ in archive.finished(root))
 
 
 def of_ledger(folder: Path) -> Callable[[], object]:
@@ -302,7 +302,7 @@ def cluster(out: Path) -> None:
                 else:
                     further.append(started.add_node(**nodes.NODE))
                     came += 1
-    intact = sum(run.intact for run in store.finished(root))
+    intact = sum(run.intact for run in archive.finished(root))
     found = {
         "what": f"a Ray cluster to which {came} nodes came and from which {went} went",
         "of": "runs",

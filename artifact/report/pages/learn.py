@@ -22,10 +22,22 @@ def build(site: Site) -> Iterator[Page]:
     own["repaired"] = site.converter.html(record.repaired or "", BROKEN)
     yield Page("break.html", "break.html", own)
     steps = read_toml(TEXT / "teach.toml", "teach")["step"]
+    to_try = {
+        name.partition("-")[2]: f"notebooks/try/{name}.ipynb" for name in notebooks.names(notebooks.FOLDER / "try")
+    }
     shown = [
         step
+        | ({"notebook": to_try[step["notebook"]]} if "notebook" in step else {})
         | {name: site.converter.html(step[name], "teach") for name in ("do", "question", "answer")}
         | {"claims": [site.content.records[id] for id in step["claims"] if id in site.content.records]}
         for step in steps
     ]
-    yield Page("teach.html", "teach.html", {"title": "Teach this in an hour", "steps": shown})
+    yield Page(
+        "teach.html",
+        "teach.html",
+        {
+            "title": "Teach this in an hour",
+            "steps": shown,
+            "pages": {"break": "Break a bound", "sam": "Does SAM help?"},
+        },
+    )
