@@ -11,9 +11,11 @@ Draws. A pass of a network that draws random numbers, by whatever call, runs und
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import inspect
 import random
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -42,8 +44,50 @@ _WITHOUT_DRAWS = """
 """
 #: whole numbers up to here are exact in float32
 _WHOLE = 1 << 24
-#: one pass at a time uses the process's own generators
-_generators = threading.RLock()
+
+
+class _Turns:
+    """Who may use the process's own generators: one thread alone, or any number that expect not to draw."""
+
+    def __init__(self) -> None:
+        self._free = threading.Condition()
+        self._alone: int | None = None
+        self._depth, self._together = 0, 0
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Nobody else is inside meanwhile; the same thread may enter again."""
+        me = threading.get_ident()
+        with self._free:
+            self._free.wait_for(lambda: self._alone == me or (self._alone is None and not self._together))
+            self._alone = me
+            self._depth += 1
+        try:
+            yield
+        finally:
+            with self._free:
+                self._depth -= 1
+                self._alone = me if self._depth else None
+                self._free.notify_all()
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Nobody is alone inside meanwhile, but this thread itself may be."""
+        if self._alone == threading.get_ident():
+            yield
+            return
+        with self._free:
+            self._free.wait_for(lambda: self._alone is None)
+            self._together += 1
+        try:
+            yield
+        finally:
+            with self._free:
+                self._together -= 1
+                self._free.notify_all()
+
+
+_generators = _Turns()
 
 
 class Samples:
@@ -110,6 +154,7 @@ class OwnModel(Model):
         self._attributes = [one for layer in self.module.modules() for one in _plain_attributes(layer)]
         self._constants, self._counters = _freeze(self.module, dtype)
         self._keywords = _keywords(self.module)
+        self.recomputes = self.draws.possible and _recomputes(self.module)
         self.has_dropout = any(isinstance(m, SeededDropout) for m in self.module.modules())
         # two numbers of 24 bits make a seed
         self.dropout_units = 2 if self.has_dropout or self.draws.possible else 0
@@ -130,16 +175,21 @@ class OwnModel(Model):
             return self._pass(inputs)
         if not self.draws.seen and not any(m._forward_hooks or m._forward_pre_hooks for m in self.module.modules()):
             kept = [(buffer, buffer.clone()) for buffer in self.module.buffers()] if self.training else []
-            before = _states(self.module)
-            found = self._pass(inputs)
-            if _same(before, _states(self.module)):
-                return found
+            with _generators.together():
+                before = _states(self.module)
+                found = self._pass(inputs)
+                if _same(before, _states(self.module)):
+                    return found
             self.draws.seen = True  # this pass drew, or another thread's: it is made again, seeded
             with torch.no_grad():
                 for buffer, value in kept:
                     buffer.copy_(value)
         with forked(seed):
             return self._pass(inputs)
+
+    def turn(self) -> contextlib.AbstractContextManager[None]:
+        """Held around a forward and a backward pass: nobody else draws while a layer is computed again."""
+        return _generators.alone() if self.recomputes else contextlib.nullcontext()
 
     def _pass(self, inputs: Any) -> Any:
         """One pass of the module, which finds its state as it was handed in and leaves it moved in place."""
@@ -240,13 +290,25 @@ def left_alone() -> Iterator[None]:
 @contextmanager
 def forked(seed: int) -> Iterator[None]:
     """A block whose draws, by torch, numpy or Python, follow the seed; nobody else's do."""
-    with _generators, unchanged_generators():
+    with _generators.alone(), unchanged_generators():
         torch.default_generator.manual_seed(seed)
         if torch.cuda.is_initialized():
             torch.cuda.manual_seed_all(seed)
         np.random.seed(seed % 2**32)  # noqa: NPY002
         random.seed(seed)
         yield
+
+
+def _recomputes(module: nn.Module) -> bool:
+    """Whether its backward pass runs layers again, as ``torch.utils.checkpoint`` does, and so draws again."""
+    for layer in module.modules():
+        if any("checkpoint" in name and given is True for name, given in vars(layer).items()):
+            return True
+        if not type(layer).__module__.startswith("torch."):
+            with contextlib.suppress(OSError, TypeError):
+                if re.search(r"\bcheckpoint\(", inspect.getsource(type(layer).forward)):
+                    return True
+    return False
 
 
 def _states(module: nn.Module) -> tuple[Any, ...]:

@@ -275,8 +275,12 @@ class Oracle:
         def client(i: int) -> None:
             model = self._worker_model()
             model.set(W[i], None if b is None else b[i])
-            loss = self._loss(model.module, channels_last(x[i]), y[i], None if u is None else u[i])
-            model.collect(torch.autograd.grad(loss, model.parameters, materialize_grads=True), out[i])
+            with getattr(
+                model.module, "turn", nullcontext
+            )():  # networks of users may draw from the process's generators
+                loss = self._loss(model.module, channels_last(x[i]), y[i], None if u is None else u[i])
+                gradients = torch.autograd.grad(loss, model.parameters, materialize_grads=True)
+            model.collect(gradients, out[i])
 
         if W.is_cuda:
             side_by_side(client, range(len(W)), W.device)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import copy
 import random
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.utils.checkpoint import checkpoint
 
 import artifact
 from artifact.base.errors import UserError
+from artifact.interface.own_model import OwnModel
 
 STREAM = torch.Generator().manual_seed(1)
 X, Y = torch.randn(24, 5, 8, generator=STREAM), torch.arange(24) % 3
@@ -86,6 +92,69 @@ def test_every_draw_follows_the_seed_and_nothing_else(name):
         found.append(weights(trained(model)))
     assert torch.equal(*found)
     assert not torch.equal(found[0], weights(trained(model, seed=1)))
+
+
+class Slow(nn.Module):
+    """Draws from two generators, slowly enough for other workers to come in between."""
+
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(3, 2)
+
+    def forward(self, x):
+        if self.training:
+            time.sleep(0.01)
+            x = x + torch.randn_like(x)
+            time.sleep(0.01)
+            x = x * random.random()
+        return self.head(x)
+
+
+def passes_side_by_side(model, seeds):
+    """Gradients of one training pass per seed, each by a thread with a copy of the model."""
+    copies = [copy.deepcopy(model) for _ in seeds]
+    start, x = threading.Barrier(len(seeds)), torch.ones(4, 3)
+
+    def one(i):
+        start.wait()
+        with copies[i].turn():
+            loss = copies[i](x, torch.full((4, 2), seeds[i])).square().sum()
+            return torch.cat([g.flatten() for g in torch.autograd.grad(loss, copies[i].parameters())])
+
+    with ThreadPoolExecutor(len(seeds)) as pool:
+        return list(pool.map(one, range(len(seeds))))
+
+
+class Recomputed(nn.Module):
+    """Its middle layer is computed again in the backward pass, with the draws of the forward pass."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.middle, self.head = nn.Linear(3, 8), nn.Linear(8, 8), nn.Linear(8, 2)
+
+    def part(self, h):
+        time.sleep(0.01)
+        return F.dropout(self.middle(h), 0.5, self.training)
+
+    def forward(self, x):
+        h = checkpoint(self.part, self.first(x), use_reentrant=False)
+        time.sleep(0.01)
+        return self.head(F.dropout(h, 0.5, self.training))
+
+
+@pytest.mark.parametrize("network", [Slow, Recomputed])
+@pytest.mark.parametrize("seen", [False, True])
+def test_threads_that_draw_do_not_disturb_each_other(network, seen):
+    torch.manual_seed(0)
+    model, seeds = OwnModel(network(), None, torch.device("cpu"), torch.float32), [0.1, 0.2, 0.3, 0.4]
+    alone = []
+    for seed in seeds:
+        model.draws.seen = True
+        alone += passes_side_by_side(model, [seed])
+    for elsewhere in range(3):
+        torch.manual_seed(elsewhere)
+        model.draws.seen = seen
+        assert all(map(torch.equal, passes_side_by_side(model, seeds), alone))
 
 
 @pytest.mark.parametrize("name", ["dropout", "lstm", "numpy"])
