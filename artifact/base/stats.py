@@ -10,11 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import permutations
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from artifact.base.cache import cache
 from artifact.base.errors import UserError
 from artifact.base.lazy import stats
 
@@ -57,22 +59,59 @@ class Interval:
 # ---- intervals -------------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Sample:
+    """What Student's t needs to know of values, for intervals and tests at any level.
+
+    n: number of values.  error: standard error of their mean; 0 where all are equal, None for a single one.
+
+    >>> Sample.of([1.0, 2.0, 3.0]).interval().signed
+    '+2.00 [-0.48, +4.48] (n=3)'
+    """
+
+    n: int
+    mean: float
+    error: float | None
+
+    @classmethod
+    def of(cls, values: ArrayLike) -> Sample:
+        """Raises UserError for no values."""
+        data = np.asarray(values, dtype=float)
+        if data.size == 0:
+            raise UserError("values", [], "at least one number")
+        if data.size == 1:
+            return cls(1, float(data[0]), None)
+        if np.ptp(data) == 0:  # exactly, whatever the rounding of the mean
+            return cls(data.size, float(data[0]), 0.0)
+        return cls(data.size, float(data.mean()), float(data.std(ddof=1) / math.sqrt(data.size)))
+
+    def interval(self, level: float = 0.95) -> Interval:
+        """Student t interval of the mean."""
+        if self.error is None:
+            return Interval(self.mean, math.nan, math.nan, self.n, level)
+        half = self.error * _t_quantile(self.n - 1, (1 + level) / 2) if self.error else 0.0
+        return Interval(self.mean, self.mean - half, self.mean + half, self.n, level)
+
+    def p_greater(self, margin: float = 0.0) -> float:
+        """One-sided p value of Student's t test for mean <= margin; 1 for fewer than two values.
+
+        It is at most (1 - level) / 2 exactly where the lower end of ``interval`` at that level is at least the margin.
+        """
+        if self.error is None:
+            return 1.0
+        if self.error == 0:
+            return 0.0 if self.mean > margin else 1.0
+        return float(special.stdtr(self.n - 1, (margin - self.mean) / self.error))
+
+
+@cache
+def _t_quantile(freedom: int, share: float) -> float:
+    return float(special.stdtrit(freedom, share))
+
+
 def t_interval(values: ArrayLike, level: float = 0.95) -> Interval:
     """Student t interval of the mean. Raises UserError for no values."""
-    data = np.asarray(values, dtype=float)
-    if data.size == 0:
-        raise UserError("values", [], "at least one number")
-    mean = float(data.mean())
-    if data.size == 1:
-        return Interval(mean, math.nan, math.nan, 1, level)
-    if np.ptp(data) == 0:  # exactly, whatever the rounding of the mean
-        return Interval(float(data[0]), float(data[0]), float(data[0]), data.size, level)
-    half = float(_standard_error(data) * special.stdtrit(data.size - 1, (1 + level) / 2))
-    return Interval(mean, mean - half, mean + half, data.size, level)
-
-
-def _standard_error(data: np.ndarray) -> float:
-    return data.std(ddof=1) / math.sqrt(data.size)
+    return Sample.of(values).interval(level)
 
 
 def paired_difference(a: Sequence[float], b: Sequence[float], level: float = 0.95) -> Interval:
@@ -97,16 +136,9 @@ def sign_flip_p(differences: Sequence[float]) -> float:
 
 
 def p_greater(differences: ArrayLike, margin: float = 0.0) -> float:
-    """One-sided p value of Student's t test for mean <= margin; 1 for fewer than two values.
-
-    It is at most (1 - level) / 2 exactly where the lower end of ``t_interval`` at that level is at least the margin.
-    """
+    """As ``Sample.p_greater``; 1 for no values, too."""
     data = np.asarray(differences, dtype=float)
-    if data.size < 2:
-        return 1.0
-    if np.ptp(data) == 0:
-        return 0.0 if data[0] > margin else 1.0
-    return float(special.stdtr(data.size - 1, (margin - data.mean()) / _standard_error(data)))
+    return Sample.of(data).p_greater(margin) if data.size else 1.0
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -129,10 +161,32 @@ def page_p(values: ArrayLike) -> float:
     data = np.asarray(values, dtype=float)
     if data.ndim != 2 or data.shape[1] < 3:
         raise UserError("levels", data.shape, "values of at least three levels, one row per seed")
-    if len(data) < 2:
+    seeds, levels = data.shape
+    if seeds < 2:
         return 1.0
-    method = "exact" if data.shape[1] <= _EXACT_LEVELS else "asymptotic"
-    return float(stats.page_trend_test(data, method=method).pvalue)
+    total = float((_ranks(data) @ np.arange(1, levels + 1)).sum())
+    if levels > _EXACT_LEVELS:
+        mean = seeds * levels * (levels + 1) ** 2 / 4
+        variance = seeds * levels**2 * (levels + 1) ** 2 * (levels - 1) / 144
+        return float(special.ndtr((mean - total) / math.sqrt(variance)))
+    chances = np.ones(1)
+    for _ in range(seeds):
+        chances = np.convolve(chances, _page_chances(levels))
+    return float(min(1.0, chances[math.floor(total) :].sum()))
+
+
+def _ranks(data: np.ndarray) -> np.ndarray:
+    """Rank of each value in its row [seeds, levels], from 1; equal values share the mean of their ranks."""
+    below = (data[:, :, None] > data[:, None, :]).sum(-1)
+    not_above = (data[:, :, None] >= data[:, None, :]).sum(-1)
+    return (below + not_above + 1) / 2
+
+
+@cache
+def _page_chances(levels: int) -> np.ndarray:
+    """Probability of each value of Page's L, from 0, where all orders of one row's ranks are equally likely."""
+    orders = np.array(list(permutations(range(1, levels + 1))))
+    return np.bincount(orders @ np.arange(1, levels + 1)) / len(orders)
 
 
 def linear_contrasts(values: ArrayLike) -> np.ndarray:

@@ -22,7 +22,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from artifact.base.errors import UserError
 from artifact.base.lazy import Tensor, torch
@@ -226,10 +225,8 @@ def _solve(
         return _vouched(krylov, which, tol, min(budget, 2 * krylov.steps))
     if done or k >= operator.size:
         return V, None
-    try:
-        return _arpack(operator, k, which, tol, budget, V.sum(0)), None
-    except (_Budget, ArpackError):
-        return V, None  # best effort; the residuals will say what it is worth
+    restarted = _arpack(operator, k, which, tol, budget, V.sum(0))
+    return V if restarted is None else restarted, None  # best effort; the residuals will say what V is worth
 
 
 def _plain_lanczos(krylov: Krylov, k: int, which: str, tol: float, steps: int) -> tuple[Tensor, bool]:
@@ -258,8 +255,9 @@ def _vouched(krylov: Krylov, which: str, tol: float, steps: int) -> tuple[Tensor
         krylov.extend()
 
 
-def _arpack(operator: HessianOperator, k: int, which: str, tol: float, budget: int, start: Tensor) -> Tensor:
-    """Eigenvectors [k, n] by scipy's eigsh. Raises ArpackError or _Budget when it does not get there."""
+def _arpack(operator: HessianOperator, k: int, which: str, tol: float, budget: int, start: Tensor) -> Tensor | None:
+    """Eigenvectors [k, n] by scipy's eigsh; None where it does not get there within the budget of products."""
+    from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh  # readers of stored runs go without it
 
     def matvec(x: np.ndarray) -> np.ndarray:
         if operator.products >= budget:
@@ -268,7 +266,10 @@ def _arpack(operator: HessianOperator, k: int, which: str, tol: float, budget: i
 
     v0 = start.cpu().numpy()
     linear = LinearOperator((operator.size,) * 2, matvec=matvec, dtype=v0.dtype)
-    _, vectors = eigsh(linear, k, which=which, tol=tol / 4, v0=v0, maxiter=budget)
+    try:
+        _, vectors = eigsh(linear, k, which=which, tol=tol / 4, v0=v0, maxiter=budget)
+    except (_Budget, ArpackError):
+        return None
     return torch.from_numpy(vectors.T.copy()).to(start)
 
 

@@ -10,11 +10,11 @@ import fnmatch
 import itertools
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -84,7 +84,7 @@ class Cell:
     metric: Metric
     profile: str
 
-    @property
+    @cached_property
     def id(self) -> str:
         return "/".join((self.table.paper, self.table.id, self.row.id, self.column.id, self.metric.id))
 
@@ -102,7 +102,7 @@ class Cell:
         table, probes = self.table, self.metric.probes
         return tuple(configs_of(table, self.row, column, self.profile, probes) for column in self.members)
 
-    @property
+    @cached_property
     def configs(self) -> tuple[RunConfig, ...]:
         """One per seed, alike in all else; for a pool one per seed and member."""
         return tuple(config for member in self.configs_by_member for config in member)
@@ -121,7 +121,7 @@ class Cell:
         """Name of the data set that the profile trains; empty where nothing is trained."""
         return DATA_NAMES.get(self.configs[0].dataset, self.configs[0].dataset) if self.configs else ""
 
-    @property
+    @cached_property
     def heading(self) -> str:
         """The column's label; where the profile trains other data or counts up to another target, those come first.
 
@@ -156,7 +156,7 @@ class Cell:
         """Training images on which curvature is measured; None: all."""
         return self.metric.samples.get(self.profile)
 
-    @property
+    @cached_property
     def not_run(self) -> str:
         """Why this profile does not run the cell here; empty where it does."""
         if self.table.given is not None or self.metric.not_run:
@@ -197,14 +197,14 @@ def configs_of(
 
 def seeded(values: Settings, seeds: tuple[int, ...]) -> tuple[RunConfig, ...]:
     """Checked configs of flat settings; hyper-parameters that only other methods have are left out."""
-    nested = _nested(values)
-    return tuple(_made(json.dumps(nested | {"seed": seed}, sort_keys=True)) for seed in seeds)
+    text = json.dumps(_nested(values), sort_keys=True)
+    return tuple(_made(text, seed) for seed in seeds)
 
 
 @cache
-def _made(values: str) -> RunConfig:
+def _made(values: str, seed: int) -> RunConfig:
     """A config that many cells share is checked once."""
-    return config.make(**json.loads(values))
+    return config.make(**(json.loads(values) | {"seed": seed}))
 
 
 def _nested(values: Settings) -> Settings:
@@ -325,19 +325,22 @@ def all_figures() -> Iterator[tuple[Paper, Figure]]:
 
 def cells(table: Table, profile: str) -> list[Cell]:
     """All cells of a table, row by row. Raises UserError for a profile that the table does not have."""
+    return list(_cells(table, profile, table.rows, table.columns, table.metrics))
+
+
+def _cells(
+    table: Table, profile: str, rows: Sequence[Line], columns: Sequence[Line], metrics: Sequence[Metric]
+) -> Iterator[Cell]:
+    """The table's cells in some of its rows and columns and of some of its metrics. Raises UserError as ``cells``."""
     if profile not in table.profiles:
         raise UserError("profile", profile, ", ".join(table.profiles))
-    found = [
-        Cell(table, row, column, metric, profile)
-        for row in table.rows
-        for column in table.columns
-        for metric in table.metrics
-        if metric.to != "against" or row.against is not None
-    ]
-    if table.given is None:
-        return found
-    numbers = printed(table)
-    return [cell for cell in found if _place(cell) in numbers]
+    numbers = None if table.given is None else printed(table)
+    for row, column, metric in itertools.product(rows, columns, metrics):
+        if metric.to == "against" and row.against is None:
+            continue
+        found = Cell(table, row, column, metric, profile)
+        if numbers is None or _place(found) in numbers:
+            yield found
 
 
 def cell(id: str, profile: str) -> Cell:
@@ -357,22 +360,19 @@ def select(
     Raises UserError for a name that the table does not have.
     """
     _, table = find(name)
-    kept = {
-        kind: _ids(getattr(table, kind), kind.removesuffix("s"), wanted)
-        for kind, wanted in (("rows", row), ("columns", column), ("metrics", metric))
-    }
-    return [
-        c
-        for c in cells(table, profile)
-        if c.row.id in kept["rows"] and c.column.id in kept["columns"] and c.metric.id in kept["metrics"]
-    ]
+    rows, columns = _named(table.rows, "row", row), _named(table.columns, "column", column)
+    return list(_cells(table, profile, rows, columns, _named(table.metrics, "metric", metric)))
 
 
-def _ids(lines: tuple[Line, ...] | tuple[Metric, ...], kind: str, wanted: str | None) -> set[str]:
-    ids = {line.id for line in lines if wanted in (None, line.id, line.label)}
-    if not ids:
+Named = TypeVar("Named", Line, Metric)
+
+
+def _named(lines: Sequence[Named], kind: str, wanted: str | None) -> list[Named]:
+    """Lines with this id or label; all for None. Raises UserError where there is none."""
+    found = [line for line in lines if wanted in (None, line.id, line.label)]
+    if not found:
         raise UserError(kind, wanted, ", ".join(line.label or line.id for line in lines))
-    return ids
+    return found
 
 
 # ---- what the paper prints -------------------------------------------------------------------------------------------

@@ -101,7 +101,8 @@ def claims_file(paper: str, folder: Path = paths.CLAIMS) -> Path:
 
 def experiments_files(folder: Path = paths.EXPERIMENTS) -> dict[str, Path]:
     """Key -> file of everything that declares tables or figures."""
-    found = {path.stem: path for path in sorted(folder.glob("*.toml"))}
+    names = sorted(name for name in os.listdir(folder) if name.endswith(".toml")) if folder.is_dir() else []
+    found = {name.removesuffix(".toml"): folder / name for name in names}
     return found | {key: audit.experiments for key, audit in AUDITS.items() if audit.experiments.is_file()}
 
 

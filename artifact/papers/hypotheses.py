@@ -16,11 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from artifact.base.stats import Interval, p_greater, t_interval
+from artifact.base.stats import Interval, Sample, p_greater
 
 #: one-sided error of the 95 % two-sided interval
 ALPHA = 0.025
@@ -41,7 +42,11 @@ class Comparison:
 
     def interval(self, alpha: float = ALPHA) -> Interval:
         """Two-sided t interval whose ends each err with probability alpha."""
-        return t_interval(self.differences, 1 - 2 * alpha).widened(*self.widening)
+        return self._sample.interval(1 - 2 * alpha).widened(*self.widening)
+
+    @cached_property
+    def _sample(self) -> Sample:
+        return Sample.of(self.differences)
 
     def established(self, alpha: float) -> bool:
         return self.interval(alpha).low > self.margin
@@ -49,7 +54,7 @@ class Comparison:
     @property
     def of_direction(self) -> Comparison:
         """The same in the claimed direction, whatever the size: beyond zero, or a margin that lies below zero."""
-        return replace(self, margin=min(0.0, self.margin))
+        return self if self.margin <= 0 else replace(self, margin=0.0)
 
     def refuted(self, alpha: float) -> bool:
         """Wholly below the margin: on the other side of zero, or of a size that is claimed."""
@@ -59,6 +64,8 @@ class Comparison:
     def p(self) -> float:
         """One-sided p value against the margin; without the widening of a grid it agrees with the interval."""
         below, _ = self.widening
+        if below == 0 and self.differences:
+            return self._sample.p_greater(self.margin)
         if np.isinf(below):
             return 1.0
         return p_greater(np.subtract(self.differences, below), self.margin)

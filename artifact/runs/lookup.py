@@ -11,13 +11,12 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from artifact.runs.archive import unfinished
 from artifact.runs.index import signed
 from artifact.runs.seal import believed
 from artifact.runs.store import Run
-from artifact.training.config import RunConfig
+from artifact.training.config import RunConfig, as_json
 
 #: signature of a config -> the finished runs of it
 Stored = Mapping[str, list[Run]]
@@ -37,23 +36,28 @@ _MACHINE = ("device", "backend")
 #: stores of open audits, which are looked into beside the one that is asked for
 ALSO: list[Path] = []
 
+#: what makes two runs one: settings, and hashes of the user's own files
+Identity = dict[str, Any]
 #: id of a config -> the config itself, which keeps the id taken, and its signature
 _signatures: dict[int, tuple[RunConfig, str]] = {}
 #: a config as JSON -> its signature
 _texts: dict[str, str] = {}
-_signed: WeakKeyDictionary[Run, str] = WeakKeyDictionary()
+#: signature of a config that was looked up -> what it stands for
+_identities: dict[str, Identity] = {}
+#: settings without the machine, with their defaults
+_DEFAULTS = {name: as_json(field.default) for name, field in RunConfig.model_fields.items() if name not in _MACHINE}
 
 
-def identity(canonical: Mapping[str, Any], *, without: tuple[str, ...] = ()) -> str:
-    """The config, and hashes of the user's own files, without the machine and ``without``.
+def identity(canonical: Mapping[str, Any]) -> str:
+    """The config with its probes, and hashes of the user's own files, without the machine, as text."""
+    probes = {"probes": canonical.get("probes", _DEFAULTS["probes"])}
+    return json.dumps(_identity(canonical) | probes, sort_keys=True)
 
-    Options that came later than a stored run have their default.
-    """
-    defaults = {name: field.default for name, field in RunConfig.model_fields.items()}
-    left_out = (*_MACHINE, *without)
-    found = {name: canonical.get(name, default) for name, default in defaults.items() if name not in left_out}
-    found |= {"added": canonical["added"]} if canonical.get("added") else {}
-    return json.dumps(found, sort_keys=True)
+
+def _identity(canonical: Mapping[str, Any]) -> Identity:
+    """The same without the probes. Options that came later than a stored run have their default."""
+    found = {name: canonical.get(name, default) for name, default in _DEFAULTS.items() if name != "probes"}
+    return found | ({"added": canonical["added"]} if canonical.get("added") else {})
 
 
 def signature(run_config: RunConfig) -> str:
@@ -65,19 +69,15 @@ def signature(run_config: RunConfig) -> str:
     if known is None or known[0] is not run_config:
         text = run_config.model_dump_json()
         if text not in _texts:
-            _texts[text] = _sign(run_config.settings())
+            settings = run_config.settings()
+            _texts[text] = _sign(settings)
+            _identities[_texts[text]] = _identity(settings)
         known = _signatures[id(run_config)] = (run_config, _texts[text])
     return known[1]
 
 
 def _sign(canonical: Mapping[str, Any]) -> str:
-    return hashlib.sha256(identity(canonical, without=("probes",)).encode()).hexdigest()[:32]
-
-
-def _signature_of(run: Run) -> str:
-    if run not in _signed:
-        _signed[run] = _sign(run.config())
-    return _signed[run]
+    return hashlib.sha256(json.dumps(_identity(canonical), sort_keys=True).encode()).hexdigest()[:32]
 
 
 def stores(store: Path) -> list[Path]:
@@ -121,8 +121,10 @@ def find_run(run_config: RunConfig, stored: Stored) -> Run | None:
 
 def _find_run(run_config: RunConfig, name: str, stored: Stored) -> Run | None:
     asked = set(run_config.probes)
-    candidates = [run for run in stored.get(name, ()) if believed(run.config) and _signature_of(run) == name]
-    serving = [run for run in candidates if asked <= set(run.config().get("probes", ()))]
+    wanted = _identities[name]  # the index says where to look; what a run is, its own config says
+    named = [(run, believed(run.config)) for run in stored.get(name, ())]
+    candidates = [(run, config) for run, config in named if config is not None and _identity(config) == wanted]
+    serving = [run for run, config in candidates if asked <= set(config.get("probes", ()))]
     in_order = sorted(serving, key=lambda run: len(run.config().get("probes", ())))
     return next((run for run in in_order if run.intact), None)
 

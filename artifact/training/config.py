@@ -178,12 +178,15 @@ class RunConfig(BaseModel):
             "switches": sorted(method.switches),
         }
         # the names alone would find what an earlier text of the files has computed
-        return settings | ({"added": " ".join(digests)} if (digests := sorted(self.added.values())) else {})
+        digests = sorted(self._files_of(method).values())
+        return settings | ({"added": " ".join(digests)} if digests else {})
 
     @property
     def added(self) -> dict[str, str]:
         """The user's own files that define method, network or data set -> a hash of their content."""
-        method = self.build_algorithm()
+        return self._files_of(self.build_algorithm())
+
+    def _files_of(self, method: algorithms.FedAvg) -> dict[str, str]:
         own = {method.added_from: method.added_digest} if method.added_from else {}
         return own | dict(ADDED[one] for one in (("model", self.model), ("dataset", self.dataset)) if one in ADDED)
 

@@ -182,8 +182,8 @@ def decide(claim: Claim, profile: str = PROFILE, store: Store | Path | None = No
 def _brief(one: Verdict) -> dict[str, Any]:
     """What one scale shows, without what the claim has in common with the others."""
     names = ("scale", "k", "K", "against", "n", "says", "text", "setting", "interval", "provisional")
-    whole = asdict(one)
-    return {"finding": one.verdict} | {name: whole[name] for name in names}
+    interval = None if one.interval is None else asdict(one.interval)
+    return {"finding": one.verdict} | {name: getattr(one, name) for name in names} | {"interval": interval}
 
 
 def _looked_at(claim: Claim, predicate: AnyPredicate, profile: str, store: Store) -> Verdict | None:

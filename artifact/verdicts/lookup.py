@@ -17,11 +17,11 @@ from artifact.base.stats import area_under_curve, rounds_to_target
 from artifact.data.sources import classes_of
 from artifact.papers import experiments, folders
 from artifact.papers.comparisons import BySeed, Missing, Numbers, Spent, at_point
-from artifact.papers.declared import Metric, Profile, Table
+from artifact.papers.declared import Metric, Profile
 from artifact.papers.experiments import Cell
 from artifact.papers.measured import UP_TO_TARGET, curve, known, measure
 from artifact.runs import schema
-from artifact.runs.lookup import find_run, finished_runs, identity
+from artifact.runs.lookup import find_run, finished_runs
 from artifact.runs.store import LAST, Run
 from artifact.training import config
 from artifact.verdicts import protocol
@@ -30,6 +30,8 @@ FEWEST_SEEDS = 2
 
 #: (run, evaluated model) -> number, None where the run does not have it
 Reader = Callable[[Run, str], float | None]
+#: ids of a cell's row, column and metric
+Place = tuple[str, str, str]
 
 
 # ---- the store -------------------------------------------------------------------------------------------------------
@@ -40,12 +42,15 @@ class Store:
     """Finished runs of a folder, read once, and the numbers that predicates ask of them.
 
     seeds: those that are looked at, all that are declared by default.
+    whole: for a look at some of the protocol's seeds, the store that looks at all of them.
     """
 
     folder: Path
     seeds: tuple[int, ...] | None = None
+    whole: Store | None = None
     _numbers: dict[Any, Any] = field(default_factory=dict)
     _looks: dict[tuple[int, ...], Store] = field(default_factory=dict)
+    _rises: dict[tuple[str, str], float | None] = field(default_factory=dict)
 
     @cached_property
     def stored(self) -> dict[str, list[Run]]:
@@ -58,8 +63,9 @@ class Store:
     def at(self, seeds: tuple[int, ...]) -> Store:
         """The same runs, of which so many seeds are looked at."""
         if seeds not in self._looks:
-            view = self._looks[seeds] = replace(self, seeds=seeds, _numbers={}, _looks={})
-            view.__dict__["stored"] = self.stored
+            whole = None if seeds == protocol.SEEDS else self.at(protocol.SEEDS)
+            view = self._looks[seeds] = replace(self, seeds=seeds, whole=whole, _numbers={}, _looks={})
+            view.__dict__ |= {"stored": self.stored, "by_key": self.by_key}
         return self._looks[seeds]
 
     def seen(self, profiles: Mapping[str, Profile], profile: str) -> dict[str, Profile]:
@@ -69,36 +75,43 @@ class Store:
         kept = tuple(seed for seed in profiles[profile].seeds if seed in self.seeds)
         return {**profiles, profile: profiles[profile].model_copy(update={"seeds": kept or self.seeds})}
 
-    def table(self, declared: Table, profile: str) -> Table:
-        """The table with the seeds that are looked at, one object for all its cells."""
+    def cells(self, name: str, profile: str) -> dict[Place, Cell]:
+        """The cells of ``PAPER/TABLE`` with the seeds that are looked at, one object for all that ask."""
 
-        def make() -> Table:
-            return declared.model_copy(update={"profiles": self.seen(declared.profiles, profile)})
+        def make() -> dict[Place, Cell]:
+            _, declared = experiments.find(name)
+            table = declared.model_copy(update={"profiles": self.seen(declared.profiles, profile)})
+            found = experiments.cells(declared if self.seeds is None else table, profile)
+            return {(one.row.id, one.column.id, one.metric.id): one for one in found}
 
-        return self.once(("table", declared.paper, declared.id, profile), make)
+        return self.once(("cells", name, profile), make)
 
     def cell(self, name: str, profile: str, row: str, column: str, metric: str | None) -> Cell:
-        """The cell of ``PAPER/TABLE``, one object for all that ask. Raises Missing for one that is not declared."""
+        """The cell of ``PAPER/TABLE`` by id or label. Raises Missing for one that is not declared."""
 
         def make() -> Cell:
             found = experiments.select(name, profile, row, column, metric)
             if not found:
                 raise Missing(f"{name} has no cell {row} / {column}")
-            return found[0] if self.seeds is None else replace(found[0], table=self.table(found[0].table, profile))
+            return self.cells(name, profile)[found[0].row.id, found[0].column.id, found[0].metric.id]
 
         try:
             return self.once(("cell", name, profile, row, column, metric), make)
         except UserError as error:
             raise Missing(str(error)) from None
 
-    def rise(self, key: str, model: str) -> tuple[str, float | None]:
-        """A run's settings without the seed, and what the accuracy of its evaluated model still gained at the end."""
+    def column(self, cell: Cell) -> list[Cell]:
+        """The cells of all rows in a cell's column, of its metric."""
+        cells = self.cells(f"{cell.table.paper}/{cell.table.id}", cell.profile)
+        places = [(row.id, cell.column.id, cell.metric.id) for row in cell.table.rows]
+        return [cells.get(place) or replace(cell, row=row) for place, row in zip(places, cell.table.rows, strict=True)]
 
-        def make() -> tuple[str, float | None]:
-            run = self.by_key[key]
-            return identity(run.config(), without=("seed", "probes")), protocol.rise(*curve(run, model))
-
-        return self.once(("rise", key, model), make)
+    def rise(self, run: Run, model: str) -> float | None:
+        """Points that the accuracy of a run's evaluated model gained over the last quarter of the rounds."""
+        place = (run.key, model)
+        if place not in self._rises:
+            self._rises[place] = protocol.rise(*curve(run, model))
+        return self._rises[place]
 
     def accuracies(self, cell: Cell) -> list[float]:
         """Final accuracy in per cent of the cell's runs, 0 for one that diverged."""
@@ -116,19 +129,29 @@ class Store:
         return self.once(("runs", cell.id, cell.profile), lambda: self._runs(cell))
 
     def _runs(self, cell: Cell) -> dict[int, list[Run]]:
+        if self.whole is not None:
+            return _of_seeds(cell, self.whole.runs(self.whole._own(cell)))
         members = cell.configs_by_member
         rows = {seed: [find_run(m[i], self.stored) for m in members] for i, seed in enumerate(cell.seeds)}
         return {seed: runs for seed, runs in rows.items() if runs and known(runs)}
+
+    def _own(self, cell: Cell) -> Cell:
+        """This store's object for a cell of one of its looks."""
+        cells = self.cells(f"{cell.table.paper}/{cell.table.id}", cell.profile)
+        own = cells.get((cell.row.id, cell.column.id, cell.metric.id))
+        return own or replace(next(iter(cells.values())), row=cell.row, column=cell.column, metric=cell.metric)
 
     def values(self, cell: Cell, measure: str) -> BySeed:
         """Seed -> number of a cell; seeds without a finished and measured run are left out."""
         return self.once((measure, cell.id, cell.profile), lambda: self._values(cell, measure))
 
     def _values(self, cell: Cell, measure: str) -> BySeed:
+        if self.whole is not None:
+            return _of_seeds(cell, self.whole.values(self.whole._own(cell), measure))
         if measure == "metric":
             means = {} if cell.not_run else experiments.by_seed(cell, self.stored)
         else:
-            read, _ = reader(measure)
+            read = self.rise if measure == "rise" else reader(measure)[0]
             found = {seed: [read(run, cell.metric.model) for run in runs] for seed, runs in self.runs(cell).items()}
             means = {seed: float(np.mean(values)) for seed, values in found.items() if known(values)}
         return {seed: value for seed, value in means.items() if math.isfinite(value)}
@@ -160,6 +183,11 @@ class Store:
         if name not in self._numbers:
             self._numbers[name] = make()
         return self._numbers[name]
+
+
+def _of_seeds(cell: Cell, found: Mapping[int, Any]) -> dict[int, Any]:
+    """What is known of a cell's own seeds."""
+    return {seed: found[seed] for seed in cell.seeds if seed in found}
 
 
 def open_store(profile: str, folder: Path | None = None) -> Store:
@@ -315,6 +343,7 @@ class Evidence(Numbers):
     unit: str = ""
     units: set[str] = field(default_factory=set)
     notes: dict[str, None] = field(default_factory=dict)
+    _known: dict[tuple[str, ...], Cell] = field(default_factory=dict)
 
     @property
     def keys(self) -> set[str]:
@@ -328,7 +357,13 @@ class Evidence(Numbers):
     def cell(self, compared: str, within: str) -> Cell:
         """Raises Missing for a table, row, column, metric or profile that is not declared."""
         row, column = self.place(compared, within)
-        cell = self.store.cell(self.table or self.predicate.table, self.profile, row, column, self.metric)
+        asked = (self.table or self.predicate.table, row, column, self.metric or "")
+        if asked not in self._known:
+            self._known[asked] = self._cell(*asked)
+        return self._known[asked]
+
+    def _cell(self, table: str, row: str, column: str, metric: str) -> Cell:
+        cell = self.store.cell(table, self.profile, row, column, metric or None)
         self.cells[cell.id] = cell
         self.notes[cell.table.profiles[self.profile].note] = None
         own = UP_TO_TARGET.get(cell.metric.quantity, "points" if cell.metric.unit == "%" else cell.metric.unit)
@@ -441,7 +476,7 @@ class Evidence(Numbers):
     def _collapsed_rows(self, cell: Cell) -> tuple[str, ...]:
         if cell.metric.quantity == "given" or not cell.configs:
             return ()
-        found = {row.label: self.store.accuracies(replace(cell, row=row)) for row in cell.table.rows}
+        found = {one.row.label: self.store.accuracies(one) for one in self.store.column(cell)}
         means = {label: float(np.mean(values)) for label, values in found.items() if values}
         return protocol.collapsed(means, classes_of(cell.configs[0].dataset))
 
@@ -454,14 +489,6 @@ class Evidence(Numbers):
             curve = at_point(line, "last") if line.get("curve") else None
             ends[line["label"]] = np.mean(line["values"], 0).max() if curve is None else curve.mean()
         return protocol.collapsed(ends, classes_of(panel.series[0].configs[0].dataset))
-
-    def rises(self) -> dict[str, list[float | None]]:
-        """Settings without the seed, and evaluated model -> the rise in points of every curve used."""
-        found: dict[str, list[float | None]] = {}
-        for key, model in sorted(self.curves):
-            settings, rise = self.store.rise(key, model)
-            found.setdefault(f"{settings}, {model}", []).append(rise)
-        return found
 
     def rounds(self) -> list[int]:
         """Lengths of the runs used."""

@@ -72,10 +72,12 @@ def _configs(name: str) -> list[RunConfig]:
         from artifact.papers.figures import series  # the package loads the drawing library
 
         panels = [one for one in series.select(name, "paper") if not _ours(one.figure.location)]
-        return [config for panel in panels for one in panel.series for config in one.configs]
+        return [config for panel in panels for one in panel.series for config in one.configs[:1]]
     _, table = experiments.find(f"{paper}/{of}")
-    if _ours(table.location):
+    if _ours(table.location) or "paper" not in table.profiles:
         return []
+    one_seed = table.profiles["paper"].model_copy(update={"seeds": table.profiles["paper"].seeds[:1]})
+    table = table.model_copy(update={"profiles": {"paper": one_seed}})
     return [config for cell in experiments.cells(table, "paper") for config in cell.configs]
 
 

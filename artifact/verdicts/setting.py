@@ -13,11 +13,15 @@ MODEL_NAMES |= {"mlp-200": "perceptron of width 200"}
 MODEL_NAMES |= {"cnn-mnist": "CNN", "cnn-fmnist": "CNN", "cnn-cifar": "CNN"}
 
 
+#: settings that the words are made of
+SAID = ("dataset", "train_size", "model", "rounds")
+
+
 def in_words(runs: Sequence[Run], n: int) -> str:
     """``CIFAR-10, 5,000 training images, LeNet, 60 rounds, n=3``; empty without runs. n: paired seeds."""
     if not runs:
         return ""
-    configs = [run.config() for run in runs]
+    configs = list({tuple(map(run.config().get, SAID)): run.config() for run in runs}.values())
     sizes = _values(configs, "dataset", "train_size")
     data = [f"{DATA_NAMES.get(name, name)}, {_images(size)}" for name, size in sizes]
     models = dict.fromkeys(MODEL_NAMES.get(name, name) for (name,) in _values(configs, "model"))

@@ -160,7 +160,9 @@ def select(selection: str, profile: str) -> list[PanelAt]:
     if profile not in PROFILES:
         raise UserError("profile", profile, ", ".join(PROFILES))
     parts = selection.split("/") if selection else []
-    panels = [PanelAt(figure, panel, profile) for _, figure in experiments.all_figures() for panel in figure.panel]
+    papers = experiments.papers()
+    figures = [one for key in papers if parts[:1] in ([], [key]) for one in experiments.load(key).figure]
+    panels = [PanelAt(figure, panel, profile) for figure in figures for panel in figure.panel]
     return [panel for panel in panels if panel.id.split("/")[: len(parts)] == parts]
 
 
