@@ -44,6 +44,7 @@ setup(
     | {
         "artifact": ["py.typed"],
         "artifact.accelerate": ["*.toml"],
+        "artifact.runs": ["*.toml"],
         "artifact.audit": ["template/*", "template/*/*"],
         "artifact.data": ["*.gz"],
         "artifact.proofs": ["*.json", "README.md"],

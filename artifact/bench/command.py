@@ -182,6 +182,12 @@ def _section(text: str, section: str) -> str:
 @click.option(
     "--write", is_flag=True, help="Time FedSAM by every backend; write the fastest of each model to backends.toml."
 )
+@click.option(
+    "--roofline",
+    "counts",
+    is_flag=True,
+    help="What a round must compute and move, the limit of this device, and the share of it that is reached.",
+)
 @results.OUT
 @click.option("--json", "as_json", is_flag=True, help="Print the JSON result.")
 def bench(
@@ -193,6 +199,7 @@ def bench(
     visited: bool,
     reference: Path | None,
     write: bool,
+    counts: bool,
     out: Path | None,
     as_json: bool,
 ) -> None:
@@ -201,6 +208,17 @@ def bench(
     if write:
         why = "nothing with --write, which times FedSAM by every backend"
         refuse_given(why, "algorithms", "kinds", "cores", "visited", "reference", "out", "as_json")
+    if counts:
+        refuse_given("nothing with --roofline, which times the default", "kinds", "cores", "visited", "reference")
+        refuse_given("one of the two: --roofline or --write", *(("write",) if write else ()))
+        from artifact.bench import roofline  # torch comes when something is counted
+
+        found = roofline.measure(models or CASES, algorithms, turns, device())
+        found = {"environment": environment(device())} | found
+        if out is not None:
+            results.write(out, found)
+        click.echo(json.dumps(found, indent=1)) if as_json else roofline.show(found)
+        return
     chosen = available(models or CASES)
     if not chosen:
         raise UserError(

@@ -47,12 +47,13 @@ def limits(repeats: int = 7, device: torch.device | None = None) -> dict[str, fl
         ("matmul", lambda: a @ b, 2 * n**3),
         ("convolution", lambda: torch.conv2d(x, w), 2 * batch * 100 * 64 * 64 * 25),
     ):
-        seconds = _times(work, repeats, device)
+        seconds = seconds_of(work, repeats, device)
         rates[name], rates[f"{name}_median"] = flops / min(seconds) / 1e9, flops / statistics.median(seconds) / 1e9
     return rates | {"limit": max(rates["matmul"], rates["convolution"])}
 
 
-def _times(work: Callable[[], object], repeats: int, device: torch.device) -> list[float]:
+def seconds_of(work: Callable[[], object], repeats: int, device: torch.device) -> list[float]:
+    """Seconds of every repeat but an uncounted first one."""
     seconds = []
     for _ in range(repeats + 1):
         start = time.perf_counter()

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from artifact.base.errors import UserError
 from artifact.base.files import require_writable
 from artifact.base.options import (
     ADD,
@@ -25,9 +26,10 @@ from artifact.base.options import (
 )
 from artifact.papers import experiments, folders, needed_runs
 from artifact.runs.command import CHECKPOINTS
+from artifact.runs.store import finished_folders
 from artifact.runs.sweep import sweep
 from artifact.runs.sweep.workers import LocalPool, Pool, Settings, get_ready
-from artifact.training.config import remarks
+from artifact.training.config import RunConfig, remarks
 
 
 def declared_seconds(selection: str, profile: str, runs_in_all: int) -> float | None:
@@ -53,6 +55,12 @@ def declared_seconds(selection: str, profile: str, runs_in_all: int) -> float | 
 @CHECKPOINTS
 @click.option("--everything", is_flag=True, help="Also the cells that the profile leaves out for want of machine time.")
 @click.option("--dry-run", is_flag=True, help="Show the plan and run nothing.")
+@click.option(
+    "--on",
+    "machine",
+    type=click.Choice(["h200", "h100", "two-cores"]),
+    help="With --dry-run: the hours on this machine, by counted work and the share of its limit that runs reached.",
+)
 @QUIET
 @AS_JSON
 def sweep_command(
@@ -69,9 +77,12 @@ def sweep_command(
     checkpoint_seconds: float,
     everything: bool,
     dry_run: bool,
+    machine: str | None,
     quiet: bool,
     as_json: bool,
 ) -> None:
+    if not dry_run:
+        refuse_given("nothing without --dry-run", "machine")
     if address is None:
         refuse_given("nothing without --ray", "cpus", "gpus", "nodes_data")
     else:
@@ -91,6 +102,8 @@ def sweep_command(
         workers = pool.slots()
     workers = max(1, min(workers, len(planned.jobs)))
     outlook = {"finished": planned.finished, "to_make": len(planned.jobs), "estimate": planned.seconds(workers)}
+    if machine is not None:
+        outlook["on"] = hours_on(machine, [job.config for job in planned.jobs], store)
     if not as_json or not (planned.jobs and not dry_run):
         click.echo(json.dumps(outlook) if as_json else _outlook(outlook, workers))
     for remark in remarks(job.config for job in planned.jobs):
@@ -123,8 +136,45 @@ def report(tally: sweep.Tally) -> dict[str, Any]:
     }
 
 
+def hours_on(name: str, runs: list[RunConfig], store: Path) -> dict[str, Any]:
+    """Hours of some runs on a known machine.
+
+    hours: what to expect.  at_the_limit: if every run computed and moved as fast as the machine can.
+    timed: runs whose network was timed there; the others are expected to be as far from the limit as the slowest one.
+    left_out: runs that cannot be counted: attention, or a network of the user's own.
+    """
+    from artifact.runs import roofline  # torch comes when something is counted
+
+    machine = roofline.machines()[name]
+    known = roofline.reached(machine, store if any(finished_folders(store)) else experiments.STORES["paper"])
+    expected = limit = 0.0
+    timed = left_out = 0
+    for run in runs:
+        try:
+            limit += run.rounds * roofline.of_round(run).seconds(machine, run.dtype)
+        except UserError:
+            left_out += 1
+            continue
+        expected += known.seconds(run)
+        timed += known.share(run)[1]
+    hours, at_the_limit = (seconds / 3600 / machine.at_once for seconds in (expected, limit))
+    return {
+        "machine": machine.title,
+        "hours": hours,
+        "at_the_limit": at_the_limit,
+        "timed": timed,
+        "left_out": left_out,
+    }
+
+
 def _outlook(outlook: dict[str, Any], workers: int) -> str:
     text = f"{outlook['finished']} runs are finished, {outlook['to_make']} to make"
+    if "on" in outlook:
+        on = outlook["on"]
+        counted = outlook["to_make"] - on["left_out"]
+        text += f"; on {on['machine']} {on['hours']:.1f} h, at its limit {on['at_the_limit']:.1f} h"
+        text += f" ({on['timed']} of {counted} runs have a network that was timed there"
+        return text + (f"; {on['left_out']} cannot be counted)" if on["left_out"] else ")")
     return text + (f", about {sweep.duration(outlook['estimate'])} on {workers} workers" if outlook["to_make"] else "")
 
 

@@ -207,3 +207,18 @@ def test_what_bench_cannot_do_is_one_line(words, named, monkeypatch, capsys):
 def test_the_folder_of_a_result_is_made_with_it(tmp_path):
     results.write(tmp_path / "new" / "a.json", {"environment": {}})
     assert results.read(tmp_path / "new" / "a.json") == {"environment": {}}
+
+
+def test_a_roofline_counts_times_and_shows(digits, capsys, tmp_path):
+    out = tmp_path / "roofline.json"
+    words = ["bench", "--roofline", "--model", "mlp-200", "--algorithm", "fedavg", "--rounds", "1", "--out", str(out)]
+    assert main(words) == 0
+    assert "| mlp-200 | fedavg | float32 |" in capsys.readouterr().out
+    (found,) = results.read(out)["rows"]
+    assert found["operations"] == pytest.approx(2 * 20 * (2 * 64 * 200 + 3 * 200 * 10) * 2, rel=0.5)  # and evaluation
+    assert found["share"] == pytest.approx(found["limit"] / found["seconds"])
+
+
+def test_a_roofline_refuses_what_it_would_ignore(capsys):
+    assert main(["bench", "--roofline", "--model", "mlp-200", "--cores", "1"]) == 2
+    assert "roofline" in capsys.readouterr().err
