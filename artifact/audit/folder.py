@@ -10,10 +10,12 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from artifact.base import names
 from artifact.base.errors import UserError
+from artifact.base.files import inside
 from artifact.papers import experiments
 from artifact.papers.declared import Table
-from artifact.papers.folders import KEY, PAPERS, Audit, at_setting, line_of_entry, located
+from artifact.papers.folders import PAPERS, Audit, at_setting, line_of_entry, located
 from artifact.papers.predicates import AnyPredicate
 from artifact.verdicts import ledger
 from artifact.verdicts.ledger import Claim
@@ -29,8 +31,8 @@ def write(folder: Path, key: str, title: str) -> list[Path]:
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UserError("folder", str(folder), "a new or empty folder")
-    if not KEY.fullmatch(key) or key in PAPERS:
-        raise UserError("key", key, f"lower-case letters and digits, none of {', '.join(PAPERS)}")
+    if not names.fits(key, names.PAPER) or key in PAPERS:
+        raise UserError("key", key, f"{names.WORDS[names.PAPER]}; none of {', '.join(PAPERS)}")
     if not title.isprintable() or "\\" in title:
         raise UserError("title", title, "one line of text without backslashes")
     named = str(folder) if str(folder).isprintable() else ascii(str(folder))  # a name may hold any byte
@@ -102,7 +104,12 @@ def check_registered(audit: Audit, claims: Sequence[Claim], lines: Mapping[str, 
 
 
 def _check_table(audit: Audit, number: int, table: Table) -> None:
-    if table.csv is not None and not (audit.tables / table.csv).is_file():
+    path = None
+    try:
+        path = None if table.csv is None else inside(audit.tables, table.csv, "csv")
+    except UserError as error:
+        raise located(error, audit.experiments, ("table", number, "csv")) from None
+    if path is not None and not path.is_file():
         there = ", ".join(sorted(path.name for path in audit.tables.glob("*.csv"))) or "no file there yet"
         error = UserError("csv", table.csv, f"a file of {audit.tables}: {there}")
         raise located(error, audit.experiments, ("table", number, "csv"))
@@ -112,10 +119,10 @@ def _check_table(audit: Audit, number: int, table: Table) -> None:
                 cell.configs  # noqa: B018  (raises for a setting that is not possible)
         except UserError as error:
             raise at_setting(error, audit.experiments) from None
-    if table.csv is not None:
-        _check_header(audit.tables / table.csv, table)
-        _check_numbers(audit.tables / table.csv, table)
-        _check_transcription(audit.tables / table.csv, table)
+    if path is not None:
+        _check_header(path, table)
+        _check_numbers(path, table)
+        _check_transcription(path, table)
 
 
 def _check_header(path: Path, table: Table) -> None:

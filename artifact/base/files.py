@@ -64,6 +64,25 @@ def read_file(path: Path, field: str = "", most: int = LARGEST) -> bytes:
         return file.read()
 
 
+def inside(folder: Path, name: str, field: str, *, known_as: Path | None = None) -> Path:
+    """``folder / name``, which lies in the folder even where links are followed.
+
+    known_as: the folder that must hold it, where that is another one further out.
+    Raises UserError, naming ``field``, where the path leads out of it.
+
+    >>> inside(Path("tables"), "table1.csv", "csv")
+    PosixPath('tables/table1.csv')
+    """
+    path, home = Path(folder) / name, os.path.realpath(known_as or folder)
+    try:
+        within = os.path.commonpath([home, os.path.realpath(path)]) == home
+    except ValueError:  # another drive, or a character that no path has
+        within = False
+    if not within:
+        raise UserError(field, name, f"a path inside the folder {known_as or folder}, links followed")
+    return path
+
+
 def require_writable(folder: Path, field: str = "out") -> None:
     """Make a folder where it is missing. Raises UserError for the field where it cannot be written."""
     try:

@@ -9,6 +9,8 @@ from typing import Any
 
 #: a first column of a plain list takes at most so many characters
 WIDEST = 17
+#: a text with such a beginning is a formula to a spreadsheet; a dash alone, which stands for no number, is none
+FORMULA, DASHES = ("=", "+", "-", "@", "\t", "\r", "\n"), ("-", "--")
 
 
 def markdown_table(head: Sequence[str], rows: Iterable[Iterable[str]]) -> list[str]:
@@ -21,10 +23,25 @@ def markdown_row(cells: Iterable[str]) -> str:
 
 
 def csv_table(head: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
-    """The whole file; an empty field stands for None."""
+    """The whole file; an empty field stands for None, and no spreadsheet reads a text as a formula."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([head, *rows])
+    csv.writer(text, lineterminator="\n").writerows([csv_cell(one) for one in row] for row in [head, *rows])
     return text.getvalue()
+
+
+def csv_cell(value: Any) -> Any:
+    """A value for a CSV file: a text that a spreadsheet would compute gets an apostrophe, which shows it as text.
+
+    >>> csv_cell("=1+1"), csv_cell("-1.5"), csv_cell(-1.5)
+    ("'=1+1", '-1.5', -1.5)
+    """
+    if not isinstance(value, str) or not value.lstrip(" ").startswith(FORMULA):
+        return value
+    try:
+        float(value)
+    except ValueError:
+        return value if value in DASHES else f"'{value}"
+    return value
 
 
 def plain_lines(rows: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -16,6 +16,7 @@ from torch import nn
 
 from artifact.base.errors import UserError
 from artifact.base.files import replacing
+from artifact.base.tables_as_text import csv_cell
 
 
 @dataclass
@@ -57,7 +58,7 @@ class CSV:
         with replacing(self.path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, names)
             writer.writeheader()
-            writer.writerows(self.rows)
+            writer.writerows({name: csv_cell(value) for name, value in row.items()} for row in self.rows)
 
 
 class TensorBoard:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,6 +16,7 @@ from torch import nn
 from artifact.base.errors import UserError
 from artifact.base.files import require_writable, write_atomic
 from artifact.base.stats import holm, p_greater, paired_difference, t_interval
+from artifact.base.tables_as_text import csv_table
 from artifact.interface.entry import Pair, pair
 from artifact.interface.saved import identity
 from artifact.interface.train import train
@@ -245,11 +244,7 @@ def _table(runs: Mapping[str, list[Rows]], reference: str, metric: str) -> list[
 
 
 def _csv(rows: list[dict[str, Any]]) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+    return csv_table(list(rows[0]), (row.values() for row in rows))
 
 
 def _draw(found: Comparison, curves: list[dict[str, Any]], folder: Path) -> None:

@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from artifact.base.errors import UserError
 from artifact.base.files import read_file
+from artifact.base.names import ClaimId, FileName, PaperKey, Slug
 from artifact.base.options import PROFILES
 
 if TYPE_CHECKING:  # any text, as an option of the command line is
@@ -30,17 +31,55 @@ else:
 Settings = dict[str, Any]
 #: fields of a transcription that a line or metric picks out; several texts mean one of them
 Printed = dict[str, str | tuple[str, ...]]
-Slug = Annotated[str, Field(pattern=r"^[a-z0-9]+([.-]+[a-z0-9]+)*$")]
+#: tables inside tables that a TOML file may have, and bytes of the largest: what people write has a tenth of either
+DEEPEST, MOST_TOML = 32, 4 << 20
+#: parts of a TOML key, with whose square the parser's time grows
+MOST_PARTS = 1000
+_PART = re.compile(r"""\s*["']?[\w-]+["']?\s*""")
 
 
 def read_toml(path: Path, field: str) -> dict[str, Any]:
     """Content of a TOML file. Raises UserError, naming ``field``, for anything else, and waits for no pipe."""
+    deep = f"a TOML file with at most {DEEPEST} tables inside each other"
     try:
-        return tomllib.loads(read_file(path, field).decode())
+        text = read_file(path, field, MOST_TOML).decode()
+        for number, line in enumerate(text.splitlines(), 1):
+            if _parts_of_key(line) > MOST_PARTS:
+                raise UserError(field, path.name, f"{deep} (line {number})")
+        content = tomllib.loads(text)
     except UserError:
         raise
-    except (ValueError, RecursionError) as error:  # no UTF-8, no TOML, too deep
+    except RecursionError:
+        raise UserError(field, path.name, deep) from None
+    except ValueError as error:  # no UTF-8, no TOML
         raise UserError(field, path.name, f"a TOML file ({error})") from None
+    if _deeper(content, DEEPEST):
+        raise UserError(field, path.name, deep)
+    return content
+
+
+def _parts_of_key(line: str) -> int:
+    """Parts of the longest dotted key that the line may hold."""
+    most = now = 0
+    for part in line.split("."):
+        now = now + 1 if _PART.fullmatch(part) else 0
+        most = max(most, now)
+    return most
+
+
+def _deeper(content: Any, most: int) -> bool:
+    """Whether tables and lists lie inside each other more often than so; no call inside a call, however deep."""
+    level = [content]
+    for _ in range(most):
+        level = [
+            inner
+            for one in level
+            for inner in (one.values() if isinstance(one, dict) else one)
+            if isinstance(inner, (dict, list))
+        ]
+        if not level:
+            return False
+    return True
 
 
 def read_csv(path: Path, fields: Sequence[str] = ()) -> list[dict[str, str]]:
@@ -187,7 +226,7 @@ class Given(Declared):
     rows: tuple[str, ...]
     columns: tuple[str, ...] = ()
     fields: tuple[str, ...] = ("value",)
-    claims: tuple[str, ...] = ()
+    claims: tuple[ClaimId, ...] = ()
     command: str = ""
 
     @field_validator("rows", "columns", mode="before")
@@ -213,10 +252,10 @@ class Table(Declared):
     """
 
     id: Slug
-    paper: str
+    paper: PaperKey
     title: str
     location: str
-    csv: str | None = None
+    csv: FileName | None = None
     metrics: Annotated[tuple[Metric, ...], Field(min_length=1)] = (Metric(),)
     settings: Settings = {}
     ours: dict[str, str] = {}
@@ -256,7 +295,7 @@ class Panel(Declared):
     """
 
     id: Slug
-    paper: str
+    paper: PaperKey
     kind: Literal["curves", "sweep", "bars", "heatmap", "landscape", "spectrum", "density", "probe", "sketch"]
     title: str
     of: str | None = None
@@ -289,16 +328,16 @@ class Figure(Declared):
     """
 
     id: Slug
-    paper: str
+    paper: PaperKey
     title: str
     location: str
     panel: Annotated[tuple[Panel, ...], Field(min_length=1)]
     panels_per_row: int = 4
-    claims: tuple[str, ...] = ()
+    claims: tuple[ClaimId, ...] = ()
 
 
 class Paper(Declared):
-    paper: str
+    paper: PaperKey
     title: str
     table: tuple[Table, ...] = ()
     figure: tuple[Figure, ...] = ()

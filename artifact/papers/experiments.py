@@ -21,7 +21,8 @@ from pydantic import ValidationError
 from artifact.algorithms import ALGORITHMS, hyperparameters
 from artifact.base import paths
 from artifact.base.cache import cache
-from artifact.base.errors import UserError
+from artifact.base.errors import UserError, allowed_by
+from artifact.base.files import inside
 from artifact.papers import folders
 from artifact.papers.declared import (
     PROFILES,
@@ -251,7 +252,7 @@ def _load(path: Path, _changed: int) -> Paper:
         first = min(error.errors(), key=lambda fault: fault["type"] != "extra_forbidden")  # often a misspelt name
         if isinstance(cause := first.get("ctx", {}).get("error"), UserError):
             raise folders.at_setting(cause, path) from None
-        said = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        said = f"{'.'.join(map(str, first['loc']))}: {allowed_by(first)}"
         raise folders.located(UserError("experiments", path.name, said), path, first["loc"]) from None
     except UserError as error:
         raise folders.at_setting(error, path) from None
@@ -385,7 +386,7 @@ def transcription(table: Table) -> list[dict[str, str]]:
 
 def _transcribed(table: Table) -> Path:
     assert table.csv is not None  # of whoever asks
-    return folders.tables_folder(table.paper, PRINTED) / table.csv
+    return inside(folders.tables_folder(table.paper, PRINTED), table.csv, "csv")
 
 
 @cache

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from artifact.base import paths
+from artifact.base import names, paths
 from artifact.base.errors import UserError
+from artifact.base.files import inside
 from artifact.papers.declared import read_toml
 
 
@@ -63,7 +64,6 @@ AUDITS: dict[str, Audit] = {}
 SMALLEST: dict[str, float] = {}
 #: network -> papers that use it
 USED_BY: dict[str, list[str]] = {}
-KEY = re.compile(r"[a-z][a-z0-9]*")
 #: what may be written otherwise in a TOML file without another meaning
 BLANK = re.compile(r"[\s\"']")
 
@@ -71,9 +71,9 @@ BLANK = re.compile(r"[\s\"']")
 def enter(entry: Mapping[str, Any]) -> str:
     """Add a paper to the lists; its key. Raises UserError for an entry without key or title, or with a known key."""
     key, title = entry.get("key"), entry.get("title")
-    if not isinstance(key, str) or not KEY.fullmatch(key) or key in PAPERS:
+    if not names.fits(key, names.PAPER) or key in PAPERS:
         known = f", none of {', '.join(PAPERS)}" if PAPERS else ""
-        raise UserError("paper: key", key, f"lower-case letters and digits, such as author2025{known}")
+        raise UserError("paper: key", key, f"{names.WORDS[names.PAPER]}, such as author2025{known}")
     if not isinstance(title, str) or not title.strip():
         raise UserError("paper: title", title, "the paper's name, such as FedX (Author et al., VENUE 2025)")
     models, smallest = entry.get("models", []), entry.get("smallest", {})
@@ -150,6 +150,8 @@ def open_audit(folder: Path) -> Audit:
     if not (folder / "claims.toml").is_file():
         allowed = "a folder with claims.toml, such as `python -m artifact audit init FOLDER` writes"
         raise UserError("audit", str(folder), allowed)
+    for name in ("claims.toml", "experiments.toml", "statements.py", "method.py", "tables", "results/checks"):
+        inside(folder, name, "audit")
     content = read_toml(folder / "claims.toml", "claims")
     entry = content.get("paper")
     try:

@@ -23,6 +23,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from artifact.base.errors import UserError, first_fault
+from artifact.base.names import TableName
 from artifact.papers.declared import PROFILES, ProfileName
 
 Labels = Annotated[tuple[str, ...], Field(min_length=1)]
@@ -51,8 +52,8 @@ class Predicate(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     says: Annotated[str, Field(min_length=1)]
-    table: Annotated[str, Field(pattern=r"^[a-z0-9]+/[a-z0-9.-]+(/[a-z0-9.-]+)?$")]
-    also: tuple[Annotated[str, Field(pattern=r"^[a-z0-9]+/[a-z0-9.-]+(/[a-z0-9.-]+)?$")], ...] = ()
+    table: TableName
+    also: tuple[TableName, ...] = ()
     within: Labels
     along: Literal["rows", "columns"] = "rows"
     metrics: tuple[str, ...] = ()

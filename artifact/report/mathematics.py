@@ -37,6 +37,28 @@ ALPHABETS = {
 }
 GAPS = dict(zip("CHNPQRZ", "ℂℍℕℙℚℝℤ", strict=True)), dict(zip("BEFHILMR", "ℬℰℱℋℐℒℳℛ", strict=True))
 
+#: elements of a formula, and what each may carry beside its content: nothing that leads, loads or runs
+ELEMENTS = frozenset(
+    re.findall(
+        r"\w+",
+        "math mrow mi mn mo ms mtext mspace mfrac msqrt mroot msub msup msubsup munder mover "
+        "munderover mmultiscripts mprescripts none mtable mtr mtd mpadded mphantom menclose mstyle",
+    )
+)
+ATTRIBUTES = frozenset(
+    re.findall(
+        r"\w+",
+        "display displaystyle scriptlevel form fence separator stretchy symmetric largeop "
+        "movablelimits accent accentunder lspace rspace width height depth voffset minsize maxsize "
+        "linethickness columnalign rowalign columnspacing rowspacing columnlines rowlines frame "
+        "mathvariant notation bevelled",
+    )
+)
+#: words of letters, or lengths and numbers of at most three digits before the point; no colour, no address
+VALUES = re.compile(r"[a-z-]*(?: [a-z-]+)*|[+-]?\d{0,3}(?:\.\d+)?(?:em|ex|mu|px|pt|%)?")
+#: characters of the longest formula that is converted
+LONGEST = 4000
+
 
 #: names of letters in plain text
 GREEK = {
@@ -125,7 +147,12 @@ def mended(text: str) -> str:
 
 
 def mathml(tex: str, display: bool = False) -> Markup:
-    """MathML of one formula. Raises what the converter raises for TeX that it does not know."""
+    """MathML of one formula. Raises what the converter raises for TeX that it does not know.
+
+    Raises ValueError where the formula has an element or an attribute that is none of a formula, such as a link.
+    """
+    if len(tex) > LONGEST:
+        raise ValueError(f"at most {LONGEST} characters, not {len(tex)}")
     for pattern, replacement in MENDED:
         tex = pattern.sub(replacement, tex)
     root = ET.fromstring(latex2mathml.converter.convert(tex))
@@ -138,12 +165,24 @@ def mathml(tex: str, display: bool = False) -> Markup:
     if any("\\" in (leaf.text or "") for leaf in root.iter()):
         raise ValueError("a command was left unconverted")
     long = display or sum(len((leaf.text or "").strip()) for leaf in root.iter()) > WIDE
+    root.attrib.pop("xmlns", None)
     for element in root.iter():
         element.tag = element.tag.removeprefix(MATH)
-    root.attrib.pop("xmlns", None)
+        _require_formula(element)
     root.set("display", "block" if display else "inline")
     html = Markup(ET.tostring(root, encoding="unicode", short_empty_elements=False))
     return Markup('<span class="wide">{}</span>').format(html) if long else html
+
+
+def _require_formula(element: ET.Element) -> None:
+    """Raises ValueError for an element, an attribute or a value that a formula has no use for."""
+    if element.tag not in ELEMENTS:
+        raise ValueError(f"no element <{element.tag}>")
+    for name, value in element.attrib.items():
+        if name not in ATTRIBUTES:
+            raise ValueError(f"no attribute {name} of <{element.tag}>")
+        if not VALUES.fullmatch(value):
+            raise ValueError(f"no value {value!r} of {name}")
 
 
 def _letter(character: str, variant: str) -> str:

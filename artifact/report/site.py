@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import jinja2
+from markupsafe import Markup
 
 from artifact import __version__, algorithms
 from artifact.base.errors import UserError
@@ -30,6 +33,20 @@ ABOVE = {
     ("method", "choose", "pairs", "costs"): "methods.html",
     ("break", "teach", "glossary", "contributing"): "learn.html",
 }
+#: before anything is drawn, so that a dark page does not flash white; the only script that stands in a page
+EARLY = 'try{document.documentElement.dataset.theme=localStorage.getItem("fedsharp-theme")||"auto"}catch(e){}'
+#: what a browser may load and run for a page: the report's own files, and pictures that stand in it
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        f"script-src 'self' 'sha256-{b64encode(sha256(EARLY.encode()).digest()).decode()}'",
+        "style-src 'self'",
+        "style-src-attr 'unsafe-inline'",  # a line's own colour in a chart
+        "img-src 'self' data:",
+        "form-action 'self'",
+        "base-uri 'none'",
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -71,6 +88,8 @@ class Site:
         counts = self.content.counts()
         known = {name: [r.counted(name) for r in self.content.records.values()] for name in ("on_paper", "in_training")}
         environment.globals |= {
+            "policy": POLICY,
+            "early": Markup(EARLY),
             "navigation": navigation(),
             "symbols": evidence.SYMBOLS,
             "meanings": evidence.MEANINGS,

@@ -22,6 +22,7 @@ from pydantic.dataclasses import dataclass
 
 from artifact.base import paths
 from artifact.base.errors import UserError, first_fault
+from artifact.base.names import ClaimId, PaperKey
 from artifact.papers.declared import read_toml
 from artifact.papers.folders import PAPERS, TITLES, claims_file, line_of_entry, located
 from artifact.papers.predicates import AnyPredicate, parse
@@ -75,8 +76,8 @@ class Claim:
     (claims/weights.csv, claims/sentences.csv).
     """
 
-    id: Text
-    paper: str
+    id: ClaimId
+    paper: PaperKey
     location: Text
     kind: Kind
     title: Text

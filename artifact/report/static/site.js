@@ -180,6 +180,9 @@
   document.addEventListener("pointerover", (event) => { const hit = charted(event, "button[data-pick]"); if (hit) light(hit.closest(".chart"), hit.dataset.pick); });
   document.addEventListener("pointerout", (event) => { const hit = charted(event, "button[data-pick]"); if (hit) light(hit.closest(".chart")); });
 
+  // ---- filters work while one types: Enter in one of them loads no page
+  each("form[data-stay]", (form) => form.addEventListener("submit", (event) => event.preventDefault()));
+
   // ---- the numbers of a table as CSV, where no file of its own holds them
   const stem = location.pathname.split("/").pop().replace(/\.html$/, "");
   each(".scroll:not([data-csv])", (box, i) => {
@@ -190,7 +193,9 @@
     link.download = stem + "-" + (i + 1) + ".csv";
     link.href = "#";
     link.addEventListener("click", () => {
-      const field = (cell) => '"' + cell.textContent.trim().replace(/\s+/g, " ").replaceAll('"', '""') + '"';
+      const text = (cell) => cell.textContent.trim().replace(/\s+/g, " ");
+      const formula = (said) => /^[=+@-]./.test(said) && Number.isNaN(Number(said));  // to a spreadsheet
+      const field = (cell) => '"' + (formula(text(cell)) ? "'" : "") + text(cell).replaceAll('"', '""') + '"';
       const lines = [...box.querySelectorAll("tr")].map((row) => [...row.cells].map(field).join(","));
       link.href = "data:text/csv;charset=utf-8," + encodeURIComponent(lines.join("\n") + "\n");
     });
