@@ -107,8 +107,8 @@ def _check_table(audit: Audit, number: int, table: Table) -> None:
     path = None
     try:
         path = None if table.csv is None else inside(audit.tables, table.csv, "csv")
-    except UserError as error:
-        raise located(error, audit.experiments, ("table", number, "csv")) from None
+    except UserError as outside:
+        raise located(outside, audit.experiments, ("table", number, "csv")) from None
     if path is not None and not path.is_file():
         there = ", ".join(sorted(path.name for path in audit.tables.glob("*.csv"))) or "no file there yet"
         error = UserError("csv", table.csv, f"a file of {audit.tables}: {there}")

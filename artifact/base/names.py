@@ -8,7 +8,7 @@ reads or writes. Each has one of the types below, which pydantic checks as it re
 from __future__ import annotations
 
 import re
-from typing import Annotated
+from typing import Annotated, TypeGuard
 
 from pydantic import Field
 
@@ -44,6 +44,6 @@ WORDS = {
 }
 
 
-def fits(text: object, pattern: str) -> bool:
+def fits(text: object, pattern: str) -> TypeGuard[str]:
     """Whether it is a text that one of the patterns takes whole, of at most ``LONGEST`` characters."""
     return isinstance(text, str) and len(text) <= LONGEST and re.fullmatch(pattern, text) is not None

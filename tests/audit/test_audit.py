@@ -378,7 +378,7 @@ from artifact.report.pages import papers, tables
 from artifact.report.site import Site
 site = Site(Content())
 for page in [*papers.build(site), *tables.build(site)]:
-    if page.context.get("paper") == "half2025" or page.name.startswith("table-half2025"):
+    if page.context.get("paper") == "half2025" or "half2025" in page.name:
         print(site.render(page))
 """
 
