@@ -22,11 +22,11 @@ TABLE = r"^[a-z][a-z0-9]*/[a-z0-9]+([.-]+[a-z0-9]+)*(/[a-z0-9]+([.-]+[a-z0-9]+)*
 FILE = r"^\w[\w.+ -]*$"
 RUN = r"^[0-9a-f]{16}$"
 
-#: key of a paper, such as ``qu2022``
+#: key of a paper, such as ``author2025``
 PaperKey = Annotated[str, Field(pattern=PAPER, max_length=LONGEST)]
 #: id of a table, figure, panel, row, column or metric, such as ``fig3`` or ``fedsam-man``
 Slug = Annotated[str, Field(pattern=SLUG, max_length=LONGEST)]
-#: id of a claim, such as ``qu22-thmB.6``
+#: id of a claim, such as ``author2025-thmB.6``
 ClaimId = Annotated[str, Field(pattern=CLAIM, max_length=LONGEST)]
 #: ``PAPER/TABLE`` or ``PAPER/FIGURE/PANEL``
 TableName = Annotated[str, Field(pattern=TABLE, max_length=3 * LONGEST)]
