@@ -304,9 +304,9 @@ def _provisional(predicate: AnyPredicate, evidence: Evidence, found: Finding, n:
         reasons.append(f"{NOT_FLAT}: {in_figures(rise)} points over the last quarter of the rounds")
     printed = printed_rounds((predicate.table, *predicate.also))
     played = evidence.rounds() if evidence.keys <= evidence.store.by_key.keys() else []
-    if _of_surface(predicate) and played and (printed is None or min(played) < printed):
+    if _of_surface(predicate) and played and (printed is None or max(played) < printed):
         asked = f"of {printed} printed" if printed else "where no paper prints the runs"
-        reasons.append(f"{EARLY}: {min(played)} rounds {asked}")
+        reasons.append(f"{EARLY}: {max(played)} rounds {asked}")
     return tuple(reasons)
 
 
