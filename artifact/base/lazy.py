@@ -11,6 +11,7 @@ imports torch itself.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,8 @@ class _Later(ModuleType):
     """Stands for a module of this name, and fetches from it whatever is asked for."""
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(import_module(self.__name__), name)
+        module = sys.modules.get(self.__name__) or import_module(self.__name__)
+        return getattr(module, name)
 
 
 if TYPE_CHECKING:

@@ -9,19 +9,47 @@ from __future__ import annotations
 
 import json
 import re
-import warnings
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field, ValidationError
 
 from artifact.base import paths
 from artifact.base.cache import cache
-from artifact.base.errors import UserError
+from artifact.base.errors import UserError, first_fault
 from artifact.base.files import read_file
 from artifact.verdicts.ledger import PAPERS
 
 FOLDER = paths.NOTEBOOKS
 CALL = re.compile(r'^show\("([^"\\]+)"\)$')
+
+
+class _Text(BaseModel):
+    """A cell of text."""
+
+    cell_type: Literal["markdown", "raw"]
+    source: str | list[str]
+    metadata: dict[str, Any]
+
+
+class _Code(BaseModel):
+    """A cell of code with what it printed."""
+
+    cell_type: Literal["code"]
+    source: str | list[str]
+    metadata: dict[str, Any]
+    outputs: list[dict[str, Any]]
+    execution_count: int | None
+
+
+class _Notebook(BaseModel):
+    """What readers need of a file in the format nbformat 4."""
+
+    nbformat: Literal[4]
+    nbformat_minor: int
+    metadata: dict[str, Any]
+    cells: list[_Text | _Code] = Field(min_length=1)
 
 
 def names(folder: Path = FOLDER) -> list[str]:
@@ -38,8 +66,6 @@ def _order(name: str) -> tuple[int, bool, str]:
 
 def read(name: str, folder: Path = FOLDER) -> dict[str, Any]:
     """The notebook as parsed JSON. Raises UserError for an unknown name and a damaged file."""
-    import nbformat  # a second, which only those wait for who read a notebook
-
     path, known = folder / f"{name}.ipynb", names(folder)
     if name not in known:
         raise UserError("notebook", name, ", ".join(known))
@@ -48,13 +74,11 @@ def read(name: str, folder: Path = FOLDER) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError) as error:  # a folder, no UTF-8, no JSON, too deep
         raise UserError("notebook", str(path), f"a JSON file in UTF-8 that can be read ({error})") from None
     try:
-        with warnings.catch_warnings(action="ignore"):  # of what a later version of the format will refuse
-            nbformat.validate(content)
-    except Exception as error:  # nbformat raises whatever the first wrong entry leads to
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise UserError("notebook", str(path), f"a notebook in the format nbformat 4 ({reason})") from None
-    if content["nbformat"] != 4 or not content["cells"]:
-        raise UserError("notebook", str(path), "a notebook of nbformat 4 with at least one cell")
+        _Notebook.model_validate(content)
+    except ValidationError as error:
+        fault = first_fault(error)
+        allowed = f"a notebook of nbformat 4 with at least one cell ({fault.field}: {fault.allowed})"
+        raise UserError("notebook", str(path), allowed) from None
     return content
 
 

@@ -9,6 +9,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from artifact.runs.archive import finished, unfinished
+from artifact.runs.lookup import signature
 from artifact.runs.store import Run, is_number
 from artifact.training.config import RunConfig
 
@@ -55,8 +56,8 @@ class Estimator:
         self._pace: list[dict[tuple, list[float]]] = [{} for _ in _ALIKE]
         self._spans: dict[tuple, Span] = {}
         self._cost: dict[tuple, tuple[float, float]] = {}
-        #: id of a config -> the config, which keeps the id taken, and what it is as it is used
-        self._configs: dict[int, tuple[RunConfig, Mapping[str, Any]]] = {}
+        #: what a config's numbers and machine depend on -> the config as it is used
+        self._configs: dict[tuple[str, str, str], Mapping[str, Any]] = {}
         for run in finished(store):
             if run.intact:
                 self._add(run)
@@ -93,10 +94,10 @@ class Estimator:
 
     def _canonical(self, config: RunConfig) -> Mapping[str, Any]:
         """The config as it is used, worked out once."""
-        known = self._configs.get(id(config))
-        if known is None or known[0] is not config:
-            known = self._configs[id(config)] = (config, config.canonical())
-        return known[1]
+        place = (signature(config), config.device, config.backend)
+        if place not in self._configs:
+            self._configs[place] = config.canonical()
+        return self._configs[place]
 
     def __call__(self, config: RunConfig, declared: float | None = None) -> float | None:
         """Seconds as usual; where no run of its network was ever timed, ``declared``."""
