@@ -87,7 +87,11 @@ COMMANDS = {
     "docs": ("artifact.report.docs_site:docs_command", "Build the documentation site; it opens and searches offline."),
     "sharpness": (
         "artifact.runs.measure_sharpness:sharpness_command",
-        "Measure eigenvalues, trace, density and sharpness of stored models.",
+        "Measure eigenvalues, trace, density and sharpness, of a run or of any network.",
+    ),
+    "density": (
+        "artifact.runs.measure_sharpness:density_command",
+        "Draw the spectral density of the Hessian, of a run or of any network.",
     ),
     "bounds": (
         "artifact.runs.measure_bounds:bounds_command",
@@ -99,7 +103,7 @@ COMMANDS = {
     ),
     "landscape": (
         "artifact.runs.measure_landscape:landscape_command",
-        "Draw loss surfaces of stored models along shared directions.",
+        "Draw loss surfaces of runs or of any network along shared directions.",
     ),
     "export": ("artifact.export.command:export_command", "Write a method as one PyTorch file that runs alone."),
     "doctor": (

@@ -1,7 +1,9 @@
 """Curvature of a loss on a flat vector: numbers that carry their error."""
 
+from artifact.curvature import figures
 from artifact.curvature.density import SpectralDensity, spectral_density
 from artifact.curvature.eigen import EigenResult, block_top_eigenvalue, power_iteration, top_eigenvalues
+from artifact.curvature.gauss_newton import GaussNewton
 from artifact.curvature.hessian import HessianOperator, dense_hessian
 from artifact.curvature.landscape import (
     eigenvector_directions,
@@ -24,6 +26,7 @@ from artifact.curvature.trace import TraceResult, trace
 __all__ = [
     "EigenResult",
     "EmpiricalRisk",
+    "GaussNewton",
     "HessianOperator",
     "IteratedSharpness",
     "LayerCurvature",
@@ -36,6 +39,7 @@ __all__ = [
     "block_top_eigenvalue",
     "dense_hessian",
     "eigenvector_directions",
+    "figures",
     "filter_normalised_directions",
     "iterated_sharpness",
     "landscape",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -78,6 +79,29 @@ def profiles(lines: Mapping[str, Tensor], grid: Tensor, label: str) -> pyplot.Fi
     for name, values in _arrays(lines, 1).items():
         panel.plot(np.asarray(grid), values, label=name)
     panel.set(xlabel=label, ylabel="loss")
+    panel.legend()
+    return figure
+
+
+def spectrum(density: Mapping[str, Any] | None, eigenvalues: Sequence[float]) -> pyplot.Figure:
+    """A spectral density on a logarithmic axis, and eigenvalues as ticks below it.
+
+    density: grid [G], density [G] and standard_error [G], as lists or tensors; None draws the eigenvalues alone.
+    """
+    figure = _figure(6, 3.6)
+    panel = figure.subplots()
+    if density is not None:
+        grid, values, error = (np.asarray(density[n], dtype=float) for n in ("grid", "density", "standard_error"))
+        floor = max(values.max() * 1e-9, 1e-300)
+        panel.semilogy(grid, np.maximum(values, floor), color="#0072B2", label="density")
+        low, high = np.maximum(values - error, floor), np.maximum(values + error, floor)
+        panel.fill_between(grid, low, high, color="#0072B2", alpha=0.25, linewidth=0, label="standard error")
+        panel.set_ylim(bottom=floor)
+    if eigenvalues:
+        place = panel.get_xaxis_transform()
+        heights = [0.03] * len(eigenvalues)
+        panel.plot(list(eigenvalues), heights, "k|", ms=10, transform=place, label="eigenvalues")
+    panel.set(xlabel="eigenvalue of the Hessian", ylabel="density" if density is not None else "")
     panel.legend()
     return figure
 

@@ -53,35 +53,54 @@ def layer_slices(risk: EmpiricalRisk) -> dict[str, slice]:
 
 
 @contextmanager
-def _watch_inputs(model: nn.Module, names: list[str]) -> Iterator[dict[str, Tensor]]:
-    """Collects [B, ...] inputs of the named modules while the model runs."""
-    inputs: dict[str, Tensor] = {}
+def watch_calls(
+    model: nn.Module, names: list[str], seen: Callable[[str, Tensor, Tensor, bool], None]
+) -> Iterator[None]:
+    """Tells ``seen`` (name, input, output, whether by a call of the layer) of the named layers while the model runs.
 
-    def hook_for(name: str) -> Callable[[nn.Module, tuple], None]:
-        def hook(_module: nn.Module, args: tuple) -> None:
-            inputs[name] = args[0].detach()
-
-        return hook
-
+    Attention hands the weight of its output projection to a function in place of a call of the layer; the rows of its
+    input are then tokens.
+    """
     modules = dict(model.named_modules())
-    handles = [modules[name].register_forward_pre_hook(hook_for(name)) for name in names]
+
+    def hook_for(name: str) -> Callable[[nn.Module, tuple, Tensor], None]:
+        return lambda _module, inputs, output: seen(name, inputs[0].detach(), output, True)
+
+    handles = [modules[name].register_forward_hook(hook_for(name)) for name in names]
+    attentions = {name for name, module in modules.items() if isinstance(module, torch.nn.MultiheadAttention)}
+    handed: dict[str, Any] = {n: modules[n] for n in names if n.rpartition(".")[0] in attentions}
+    real = torch.nn.functional.linear
+
+    def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+        output = real(x, weight, bias)
+        name = next((name for name, module in handed.items() if module.weight is weight), None)
+        if name is not None:
+            seen(name, x.detach(), output, False)
+        return output
+
     try:
-        yield inputs
+        if handed:
+            torch.nn.functional.linear = linear
+        yield
     finally:
+        torch.nn.functional.linear = real
         for handle in handles:
             handle.remove()
 
 
 def input_norms(risk: EmpiricalRisk, w: Tensor) -> dict[str, tuple[float, int]]:
     """Mean over the data of ||input of the layer||^2, and units per sample: {module name: (mean, units)}."""
-    names, samples = list(layer_slices(risk)), 0
+    names, samples, now = list(layer_slices(risk)), 0, 1
     sums, units = dict.fromkeys(names, 0.0), dict.fromkeys(names, 0)
+
+    def seen(name: str, value: Tensor, _output: Tensor, _called: bool) -> None:
+        sums[name] += float(value.double().square().sum())
+        units[name] = value.numel() // now
+
     for count, x, _ in risk.batches():
-        with evaluating(risk.model), _watch_inputs(risk.model, names) as inputs, torch.no_grad():
+        now = count
+        with evaluating(risk.model), watch_calls(risk.model, names, seen), torch.no_grad():
             risk.outputs(w, x)
-        for name, value in inputs.items():
-            sums[name] += float(value.double().square().sum())
-            units[name] = value[0].numel()
         samples += count
     return {name: (sums[name] / samples, units[name]) for name in names}
 

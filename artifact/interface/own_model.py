@@ -28,6 +28,7 @@ from torch.utils._pytree import tree_map
 
 from artifact.base.errors import UserError
 from artifact.base.flat import parameters
+from artifact.models.calls import arguments, keywords, logits
 from artifact.models.networks import Model
 from artifact.training.gradients import Oracle
 
@@ -153,7 +154,7 @@ class OwnModel(Model):
         self.draws = _Draws(not all(map(_draws_nothing, self.module.modules())))
         self._attributes = [one for layer in self.module.modules() for one in _plain_attributes(layer)]
         self._constants, self._counters = _freeze(self.module, dtype)
-        self._keywords = _keywords(self.module)
+        self._keywords = keywords(self.module)
         self.recomputes = self.draws.possible and _recomputes(self.module)
         self.has_dropout = any(isinstance(m, SeededDropout) for m in self.module.modules())
         # two numbers of 24 bits make a seed
@@ -203,8 +204,8 @@ class OwnModel(Model):
             elif not self.training:  # a pass in evaluation mode leaves the server's numbers alone
                 layer._buffers[name] = buffer.clone()
         try:
-            inside = isinstance(inputs, dict) and self._keywords.issuperset(inputs)
-            return self.output(self.module(**inputs) if inside else self.module(inputs))
+            positional, named = arguments(inputs, self._keywords)
+            return self.output(self.module(*positional, **named))
         finally:
             with torch.no_grad():
                 for layer, name, buffer in held:
@@ -242,20 +243,6 @@ class OwnModel(Model):
                 target = own[name.removeprefix("module.")]
                 target.copy_(value if target.is_floating_point() else value.round())
         return result
-
-
-def logits(output: Any) -> Any:
-    """The tensor of what a network returns: itself, or its ``logits`` as in Hugging Face's models."""
-    if torch.is_tensor(output):
-        return output
-    found = output.get("logits") if isinstance(output, dict) else getattr(output, "logits", None)
-    return output if found is None else found
-
-
-def _keywords(module: nn.Module) -> frozenset[str]:
-    """Names under which a module takes the entries of a dict; empty where it takes the dict as it is."""
-    names = list(inspect.signature(module.forward).parameters)
-    return frozenset(names) if len(names) > 1 else frozenset()
 
 
 # ---- draws -----------------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """How far is a theorem's bound from what is measured? For any network."""
 
+from artifact.curvature.gauss_newton import GaussNewton
 from artifact.looseness.directions import estimation, own_drift
-from artifact.looseness.gauss_newton import GaussNewton
 from artifact.looseness.layers import BOUNDS, LayerBounds, Report, bounds
 from artifact.looseness.structure import Chain, chain_of
 

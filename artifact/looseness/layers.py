@@ -22,7 +22,7 @@ from __future__ import annotations
 import io
 import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -30,8 +30,10 @@ from typing import Any
 from artifact.base.errors import UserError
 from artifact.base.lazy import Tensor, nn, torch
 from artifact.curvature.eigen import EigenResult, power_iteration, top_eigenvalues
-from artifact.curvature.risk import MEMORY, EmpiricalRisk, evaluating
-from artifact.looseness.gauss_newton import GaussNewton
+from artifact.curvature.gauss_newton import GaussNewton
+from artifact.curvature.layers import watch_calls
+from artifact.curvature.masses import is_plain
+from artifact.curvature.risk import MEMORY, EmpiricalRisk, evaluating, mapped
 from artifact.looseness.shown import BOUNDS, figure, text
 from artifact.looseness.structure import Chain, chain_of, kernel_area, kinds, weight_name
 
@@ -133,6 +135,7 @@ class Report:
 
     loss: at w; samples: that it is the mean of; output_curvature: c; known: it holds for every output, else it is the
     largest at these; squared_weights: ||w||^2; chain: the operations; uncovered: weights without a bound.
+    measured: which parameters were looked at, in words.
     """
 
     layers: tuple[LayerBounds, ...]
@@ -143,6 +146,7 @@ class Report:
     squared_weights: float
     chain: Chain
     uncovered: tuple[str, ...]
+    measured: str = ""
 
     @property
     def violated(self) -> list[str]:
@@ -154,6 +158,7 @@ class Report:
         return {
             "loss": self.loss,
             "samples": self.samples,
+            "parameters": self.measured,
             "output_curvature": self.output_curvature,
             "output_curvature_is": "a supremum over all outputs" if self.known else "measured at these outputs",
             "squared_weights": self.squared_weights,
@@ -211,18 +216,24 @@ def _geometric_mean(values: list[float]) -> float | None:
 
 @dataclass
 class _Call:
-    """One call of a layer: its input [B, ...] and output [B, ...], the latter with its graph."""
+    """One call of a layer: its input [B, ...] and output [B, ...], the latter with its graph.
+
+    called: by the layer itself; attention uses the weight of its output projection without a call.
+    """
 
     layer: str
     input: Tensor
     output: Tensor
+    called: bool = True
 
 
 def bounds(
     model: nn.Module | EmpiricalRisk,
     loss: Callable[[Tensor, Tensor], Tensor] | None = None,
-    data: tuple[Tensor, Tensor] | Iterable[tuple[Tensor, Tensor]] | None = None,
+    data: Any = None,
     *,
+    parameters: str | Sequence[str] = "trainable",
+    output: Callable[[Any], Any] | None = None,
     w: Tensor | None = None,
     tol: float | None = None,
     max_iterations: int = 1000,
@@ -231,9 +242,10 @@ def bounds(
 ) -> Report:
     """Curvature of every linear and convolution layer beside the bounds by its input; see the module.
 
-    model, loss, data: as in ``artifact.curvature.EmpiricalRisk``, or such a risk alone. w: [P] the weights to look at
-    (None: the model's own); their type is the type that is measured in. tol: relative residual of an eigenvalue (None:
-    1e-9 in float64, 1e-3 in float32). power: repeat each eigenvalue by power iteration.
+    model, loss, data, parameters, output: as in ``artifact.curvature.EmpiricalRisk``, or such a risk alone.
+    w: [P] the weights to look at (None: the model's own); their type is the type that is measured in.
+    tol: relative residual of an eigenvalue (None: 1e-9 in float64, 1e-3 in float32).
+    power: repeat each eigenvalue by power iteration.
 
     Raises UserError for data, losses and weights that cannot be used, and for a model without such a layer.
 
@@ -244,9 +256,9 @@ def bounds(
         >>> [layer.name for layer in report.layers], report.violated
         (['0', '2'], [])
     """
-    risk = model if isinstance(model, EmpiricalRisk) else _risk(model, loss, data)
+    risk = model if isinstance(model, EmpiricalRisk) else _risk(model, loss, data, parameters=parameters, output=output)
     w = risk.weights if w is None else w
-    names = _layers(risk.model)
+    names = _layers(risk.model, risk.layout.names)
     chain = chain_of(risk.model, _state(risk, w))
     options: dict[str, Any] = {"tol": tol, "max_iterations": max_iterations, "seed": seed}
     if not math.isfinite(value := float(risk(w))):
@@ -268,30 +280,36 @@ def bounds(
             )
         )  # fmt: skip
     uncovered = tuple(name for name in risk.layout.names if name not in names and not name.endswith("bias"))
-    return Report(tuple(rows), value, len(risk), c, known, float(w.double() @ w.double()), chain, uncovered)
+    return Report(tuple(rows), value, len(risk), c, known, _squared(risk, w), chain, uncovered, risk.measured)
 
 
-def _risk(model: nn.Module, loss: Any, data: Any) -> EmpiricalRisk:
+def _risk(model: nn.Module, loss: Any, data: Any, **options: Any) -> EmpiricalRisk:
     if not isinstance(model, torch.nn.Module):
         raise UserError("model", type(model).__name__, "a torch.nn.Module, or an EmpiricalRisk")
     if loss is not None and not callable(loss):
         raise UserError("loss", type(loss).__name__, "a function of (outputs, targets), or None for cross-entropy")
     if data is None:
         raise UserError("data", None, "two tensors (inputs, targets), or batches (inputs, targets)")
-    return EmpiricalRisk(model, loss, data)
+    return EmpiricalRisk(model, loss, data, **options)
 
 
 def _state(risk: EmpiricalRisk, w: Tensor) -> dict[str, Tensor]:
-    own = {name: buffer for name, buffer in risk.model.named_buffers() if buffer is not None}
-    return {**risk.layout.views(w.detach()), **own, **risk.buffers}
+    own = {name: tensor.detach() for name, tensor in risk.model.named_parameters()}
+    own |= {name: buffer for name, buffer in risk.model.named_buffers() if buffer is not None}
+    return {**own, **risk.layout.views(w.detach()), **risk.buffers}
 
 
-def _layers(model: nn.Module) -> dict[str, list[str]]:
-    """Weight name -> the layers that use it. Raises UserError where there is none."""
+def _squared(risk: EmpiricalRisk, w: Tensor) -> float:
+    """||w||^2 of all parameters, of which w may be a part."""
+    state = _state(risk, w)
+    return sum(float(state[name].double().square().sum()) for name in risk._all)
+
+
+def _layers(model: nn.Module, chosen: Collection[str]) -> dict[str, list[str]]:
+    """Weight name -> the layers that use it, of the chosen parameters. Raises UserError where there is none."""
     found: dict[str, list[str]] = {}
     for name, module in model.named_modules():
-        weight: Any = getattr(module, "weight", None)
-        if isinstance(module, kinds()) and weight.requires_grad:
+        if isinstance(module, kinds()) and weight_name(model, name) in chosen:
             found.setdefault(weight_name(model, name), []).append(name)
     if not found:
         raise UserError("model", type(model).__name__, "a model with a linear or convolution layer to train")
@@ -313,22 +331,30 @@ class _Inputs:
         self.sample: dict[str, float] = dict.fromkeys(names, 0.0)
         self.largest, self.samples, self.foreign = 0.0, 0, set[str]()
         at = w.detach().clone().requires_grad_(True)
-        for count, x, y in risk.batches():
+        whole = sum(mass for mass, _, _ in risk.weighed()) / len(risk)
+        for mass, x, y in risk.weighed():
+            count = len(y)
             with evaluating(risk.model), torch.no_grad():
                 z = risk.outputs(w.detach(), x)
+            if z.shape[0] != count:
+                raise UserError("model output", list(z.shape), f"one row for each of {count} samples")
             H = self._output_hessians(z, risk._like(y, w))
+            if H is not None and mass != whole * count:  # samples of a batch that counts more count more
+                H = H * (mass / (whole * count))
             step = max(1, self._chunk(x, z))
             for start in range(0, count, step):
                 part = slice(start, start + step)
-                self._take(at, x[part], None if H is None else H[part])
-            self.samples += count
+                self._take(
+                    at, mapped(lambda leaf, part=part: leaf[part], x), len(y[part]), None if H is None else H[part]
+                )
+        self.samples = len(risk)
         self.squared = {name: [v / self.samples for v in values] for name, values in self.squared.items()}
         self.sample = {name: value / self.samples for name, value in self.sample.items()}
 
-    def _chunk(self, x: Tensor, z: Tensor) -> int:
+    def _chunk(self, x: Any, z: Tensor) -> int:
         """Samples whose Jacobians fit."""
         each = self.risk._bytes_per_sample(x) // 4 * max(1, z[0].numel())
-        return int(max(1, min(len(x), MEMORY // 4 // max(1, each))))
+        return int(max(1, min(len(z), MEMORY // 4 // max(1, each))))
 
     def _output_hessians(self, z: Tensor, y: Tensor) -> Tensor | None:
         """Curvature of every sample's loss in its outputs, [B, C, C]; the loss is their mean.
@@ -340,7 +366,7 @@ class _Inputs:
             self.refused = f"{size} outputs per sample, more than {_OUTPUTS}"
             return None
         flat = z.reshape(len(z), size).detach().requires_grad_(True)
-        (slope,) = torch.autograd.grad(self.risk.loss(flat.reshape(z.shape), y), flat, create_graph=True)
+        (slope,) = torch.autograd.grad(self.risk.loss_at(z)(flat.reshape(z.shape), y), flat, create_graph=True)
         if not slope.requires_grad:  # a loss that is piecewise linear in the outputs
             return torch.zeros(len(z), size, size, dtype=z.dtype, device=z.device)
 
@@ -355,9 +381,9 @@ class _Inputs:
             raise UserError("loss", type(self.risk.loss).__name__, "a mean of one loss per sample")
         return (H + H.mT) / 2
 
-    def _take(self, at: Tensor, x: Tensor, H: Tensor | None) -> None:
+    def _take(self, at: Tensor, x: Any, count: int, H: Tensor | None) -> None:
         with _calls(self.risk.model, list(self.owner)) as calls, evaluating(self.risk.model):
-            z = self.risk.outputs(at, x).reshape(len(x), -1)
+            z = self.risk.outputs(at, x).reshape(count, -1)
         by_owner: dict[str, list[_Call]] = {name: [] for name in self.names}
         for call in calls:
             by_owner[self.owner[call.layer]].append(call)
@@ -368,6 +394,7 @@ class _Inputs:
                 self.squared[name][i] += float(call.input.double().square().sum())
         if H is None:
             return
+        calls = [call for call in calls if call.called and len(call.input) == count]
         roots = _roots(H.double())  # a float32 solver meets numbers too small for it where a class is certain
         self.largest = max(self.largest, float(torch.linalg.eigvalsh(H.double())[:, -1].max()))
         outputs = [call.output for call in calls]
@@ -375,7 +402,7 @@ class _Inputs:
         for k in range(z.shape[1]):
             rows = torch.autograd.grad(z[:, k].sum(), outputs, retain_graph=True, allow_unused=True)
             for collected, row, call in zip(J, rows, calls, strict=True):
-                collected.append((torch.zeros_like(call.output) if row is None else row).reshape(len(x), -1))
+                collected.append((torch.zeros_like(call.output) if row is None else row).reshape(count, -1))
         lengths: dict[str, Tensor] = {}
         for call, slopes in zip(calls, J, strict=True):
             pulled = roots @ torch.stack(slopes, 1).double()  # [B, C, units]: H^(1/2) J
@@ -421,17 +448,8 @@ def _bias(module: Any, call: _Call) -> dict[str, Tensor]:
 def _calls(model: nn.Module, layers: list[str]) -> Iterator[list[_Call]]:
     """Collects the calls of these layers while the model runs, in the order of execution."""
     seen: list[_Call] = []
-    modules = dict(model.named_modules())
-
-    def watch(name: str) -> Callable[[nn.Module, tuple, Tensor], None]:
-        return lambda _module, inputs, output: seen.append(_Call(name, inputs[0].detach(), output))
-
-    handles = [modules[name].register_forward_hook(watch(name)) for name in layers]
-    try:
+    with watch_calls(model, layers, lambda *call: seen.append(_Call(*call))):
         yield seen
-    finally:
-        for handle in handles:
-            handle.remove()
 
 
 def _roots(H: Tensor) -> Tensor:
@@ -442,8 +460,7 @@ def _roots(H: Tensor) -> Tensor:
 
 def _supremum(risk: EmpiricalRisk, measured: float) -> tuple[float, bool]:
     """c: 1/2 for cross-entropy, whatever the outputs (man-alpha-finite); else the largest that was met."""
-    crossed = risk.loss is torch.nn.functional.cross_entropy or isinstance(risk.loss, torch.nn.CrossEntropyLoss)
-    known = crossed and measured <= 0.5 * (1 + 1e-5)  # class weights or ignored targets scale it
+    known = is_plain(risk.loss) and measured <= 0.5 * (1 + 1e-5)  # ignored targets scale it
     return (0.5, True) if known else (measured, False)
 
 
@@ -471,12 +488,12 @@ def _bounds(
         return found, inputs.refused
     if not chain.steps:
         return found, chain.why
-    views, model = risk.layout.views(w.detach().double()), risk.model
+    views, model = {name: t.double() for name, t in _state(risk, w).items()}, risk.model
     calls = [i for i, step in enumerate(chain.steps) if step.layer in group]
     if len(calls) != inputs.calls[name]:
         return found, "the traced calls are not those of the data"
     roots: dict[str, float] = dict.fromkeys(BOUNDS[1:], 0.0)
-    squared_weights, plain = float(w.double() @ w.double()), True
+    squared_weights, plain = _squared(risk, w), True
     for position, squared in zip(calls, inputs.squared[name], strict=True):
         above = chain.steps[position + 1 :]
         weights = [(weight_name(model, s.layer), kernel_area(model.get_submodule(s.layer))) for s in above if s.layer]

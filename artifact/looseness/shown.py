@@ -13,11 +13,12 @@ BOUNDS = ("sample", "spectral", "frobenius", "am-gm", "corrected", "printed")
 def text(report: Any) -> str:
     """One line per layer, then how far each bound is from the measurement, then what does not hold here."""
     known = "for every output" if report.known else "the largest at these outputs"
+    width = max(16, *(2 + len(layer.name) for layer in report.layers))
     lines = [
-        f"loss {report.loss:.6g} on {report.samples} samples, ||w||^2 {report.squared_weights:.4g}, "
+        f"loss {report.loss:.6g} on {report.samples} samples, {report.measured}, ||w||^2 {report.squared_weights:.4g}, "
         f"curvature of the loss in the outputs at most {report.output_curvature:.4g} ({known})",
         "",
-        f"{'layer':<16}{'curvature':>12}{'residual':>10}{'|input|^2':>11}{'ratio':>10}"
+        f"{'layer':<{width}}{'curvature':>12}{'residual':>10}{'|input|^2':>11}{'ratio':>10}"
         + "".join(f"{name:>12}" for name in BOUNDS),
     ]
     for layer in report.layers:
@@ -25,12 +26,12 @@ def text(report: Any) -> str:
         measured = "none" if row["value"] is None else f"{row['value']:.5g}"
         ratio = "" if layer.ratio is None else f"{layer.ratio:.3g}"
         lines.append(
-            f"{layer.name:<16.16}{measured:>12}{row['residual']:>10.2g}{layer.squared_norm:>11.4g}{ratio:>10}"
+            f"{layer.name:<{width}}{measured:>12}{row['residual']:>10.2g}{layer.squared_norm:>11.4g}{ratio:>10}"
             + "".join(f"{_cell(layer, name):>12}" for name in BOUNDS)
         )
     lines += ["", "bound / curvature"]
     for layer in report.layers:
-        lines.append(f"{layer.name:<16.16}" + " " * 43 + "".join(f"{_loose(layer, name):>12}" for name in BOUNDS))
+        lines.append(f"{layer.name:<{width}}" + " " * 43 + "".join(f"{_loose(layer, name):>12}" for name in BOUNDS))
     return "\n".join([*lines, "", *_notes(report)])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from artifact.base.options import ADD_ONLY, AS_JSON, DATA_ROOT, POSITIVE, RUNS, 
 from artifact.base.plots import save
 from artifact.curvature import EmpiricalRisk, figures
 from artifact.runs.measure_sharpness import files_options
+from artifact.runs.own_network import MODEL, PARAMETERS, risk_of_file
 from artifact.runs.store import dumps
 from artifact.runs.stored_model import Target, open_target
 
@@ -111,8 +112,10 @@ def _labels(targets: Sequence[Target], given: Sequence[str]) -> list[str]:
     return names
 
 
-@click.command("landscape", help="Draw loss surfaces of stored models along shared directions.")
-@click.argument("references", metavar="RUN", nargs=-1, required=True)
+@click.command("landscape", help="Draw loss surfaces of runs or of any network along shared directions.")
+@click.argument("references", metavar="RUN", nargs=-1)
+@MODEL
+@PARAMETERS
 @RUNS
 @click.option(
     "--directions",
@@ -134,6 +137,8 @@ def _labels(targets: Sequence[Target], given: Sequence[str]) -> list[str]:
 @AS_JSON
 def landscape_command(
     references: Sequence[str],
+    files: Sequence[Path],
+    parameters: str,
     store: Path,
     directions: str,
     axes: str,
@@ -154,30 +159,55 @@ def landscape_command(
     if name is not None and Path(name).name != name:
         raise UserError("name", name, "the stem of a file name; --folder names the folder")
     plan = Plan(directions, int(axes), points, reach, seed)
+    if not (references or files):
+        raise UserError("run", "nothing", "run folders, run keys, checkpoints, or --model FILE.py")
     targets = [open_target(reference, store, data_root) for reference in references]
-    if len({target.trainer.config.model for target in targets}) > 1:
-        raise UserError("run", [t.trainer.config.model for t in targets], "models of one architecture, to share axes")
-    labels, surfaces, models = _labels(targets, label), {}, []
+    kinds = [target.trainer.config.model for target in targets] + [str(file) for file in files]
+    if len(set(kinds)) > 1:
+        raise UserError("run", kinds, "models of one architecture, to share axes")
+    stored = len(targets)
+    labels, surfaces, models = _labels(targets, label[:stored] if files else label), {}, []
+    labels += list(label[stored:]) or [file.stem for file in files] if files else []
+    if len(labels) != stored + len(files):
+        raise UserError("label", list(label), f"{stored + len(files)} labels, one per model")
     require_writable(folder, "folder")
-    for target, shown in zip(targets, labels, strict=True):
+    opened: list[Callable[[], tuple[str, str, EmpiricalRisk, Tensor]]] = [
+        lambda t=t: (t.name, t.describe(), t.trainer.risk(data_size), t.w) for t in targets
+    ]
+    opened += [lambda file=file: _of_file(file, parameters, data_size) for file in files]
+    for each, shown in zip(opened, labels, strict=True):
         start = time.perf_counter()
-        surfaces[shown] = surface(target.trainer.risk(data_size), target.w, plan)
-        row = {"label": shown, "key": target.name, "describe": target.describe()} | summary(surfaces[shown], plan)
+        key, described, risk, w = each()
+        surfaces[shown] = surface(risk, w, plan)
+        row = {"label": shown, "key": key, "describe": described} | summary(surfaces[shown], plan)
         models.append(row | {"values": surfaces[shown].tolist(), "seconds": time.perf_counter() - start})
         if not as_json:
             click.echo(f"{shown}: {_numbers(row, plan)}")
-    stem = name or "-".join([directions, axes + "d", *(target.name for target in targets)])[:100].replace("/", "-")
+    named = [directions, axes + "d", *(target.name for target in targets), *(file.stem for file in files)]
+    stem = name or "-".join(named)[:100].replace("/", "-")
     document = {
         "directions": DIRECTIONS[directions],
         "seed": seed,
         "grid": plan.grid.tolist(),
         "data": data_size,
         "models": models,
-        "command": _command(references, files_options(store, targets), plan, data_size, ceiling, label),
+        "command": _command(references, _files(store, targets, files, parameters), plan, data_size, ceiling, label),
     }
     write_atomic(folder / f"{stem}.json", dumps(document) + "\n")
     files = [folder / f"{stem}.json", *draw(surfaces, plan, folder, stem, ceiling)]
     click.echo(dumps(document) if as_json else "\n".join(map(str, files)))
+
+
+def _of_file(file: Path, parameters: str, data_size: int) -> tuple[str, str, EmpiricalRisk, Tensor]:
+    risk = risk_of_file(file, parameters, data_size)
+    return file.stem, f"{file}, {risk.measured}", risk, risk.weights
+
+
+def _files(store: Path, targets: Sequence[Target], files: Sequence[Path], parameters: str) -> list[str]:
+    """Words of a command line that name files of a user's own."""
+    words = [word for file in files for word in ("--model", str(file))]
+    words += ["--parameters", parameters] if files and parameters != "trainable" else []
+    return [*words, *files_options(store, targets)]
 
 
 def _command(

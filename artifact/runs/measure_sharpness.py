@@ -22,6 +22,7 @@ from artifact.base.memory import peak_memory
 from artifact.base.options import ADD_ONLY, AS_JSON, DATA_ROOT, POSITIVE, RUNS
 from artifact.curvature import EigenResult, EmpiricalRisk
 from artifact.runs.archive import finished
+from artifact.runs.own_network import FIGURE, MODEL, PARAMETERS, require_picture, risk_of_file, save_picture
 from artifact.runs.store import CURVATURE, dumps
 from artifact.runs.stored_model import Target, find, open_target
 from artifact.training.config import RunConfig
@@ -53,7 +54,10 @@ class Options:
 
 @dataclass
 class Measurement:
-    """Results of one model, filled part by part; ``seconds`` per part, ``memory`` the process's peak in bytes."""
+    """Results of one model, filled part by part.
+
+    seconds: per part.  memory: the process's peak in bytes.  parameters: which of the network's, in words.
+    """
 
     loss: float
     samples: int
@@ -61,6 +65,7 @@ class Measurement:
     found: dict[str, Any] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     memory: int = 0
+    parameters: str = ""
     eigen: EigenResult | None = None
 
     @contextmanager
@@ -72,14 +77,14 @@ class Measurement:
 
     def plain(self) -> dict[str, Any]:
         """For JSON."""
-        head = {"loss": self.loss, "data": self.samples, "dtype": self.dtype}
+        head = {"loss": self.loss, "data": self.samples, "dtype": self.dtype, "parameters": self.parameters}
         return head | self.found | {"seconds": self.seconds, "peak_memory_bytes": self.memory}
 
 
 def measure(risk: EmpiricalRisk, w: Tensor, options: Options | None = None) -> Measurement:
     """All parts that the options name, of a risk at w [P]. Raises UserError as ``artifact.curvature`` does."""
     options = options or Options()
-    result = Measurement(float(risk(w)), len(risk), str(w.dtype).removeprefix("torch."))
+    result = Measurement(float(risk(w)), len(risk), str(w.dtype).removeprefix("torch."), parameters=risk.measured)
     for part in PARTS:
         if part in options.parts:
             with result.timed(part):
@@ -169,7 +174,8 @@ _MEASURES: dict[str, Callable] = {
 
 def text(measured: Measurement) -> str:
     """For people: one block per part; of a number that did not converge only the interval is shown."""
-    lines = [f"loss {measured.loss:.6g} on {measured.samples} training samples, {measured.dtype}"]
+    head = f"loss {measured.loss:.6g} on {measured.samples} training samples, {measured.dtype}"
+    lines = [f"{head}, {measured.parameters}" if measured.parameters else head]
     for part, found in measured.found.items():
         lines.append(f"{part} ({measured.seconds[part]:.1f} s)")
         lines += ["  " + line for line in _TEXTS[part](found)]
@@ -223,6 +229,21 @@ _TEXTS: dict[str, Callable] = {
     "layers": _layers_text,
     "sam": _sam_text,
 }
+
+
+# ---- figures ---------------------------------------------------------------------------------------------------------
+
+
+def figure(measured: Measurement) -> Any:
+    """The density of the eigenvalues on a logarithmic axis, with those that were found one by one as ticks below.
+
+    Raises UserError where neither was measured.
+    """
+    density, top = measured.found.get("density"), measured.found.get("top")
+    if density is None and top is None:
+        raise UserError("parts", ",".join(measured.found), "top or density among them, to be drawn")
+    values = [row["value"] for part in ("top", "negative") for row in measured.found.get(part, {}).get("values", ())]
+    return curvature.figures.spectrum(density, [value for value in values if value is not None])
 
 
 # ---- records ---------------------------------------------------------------------------------------------------------
@@ -287,7 +308,7 @@ def _written(value: Any) -> str:
 # ---- command ---------------------------------------------------------------------------------------------------------
 
 
-@click.command("sharpness", help="Measure eigenvalues, trace, density and sharpness of stored models.")
+@click.command("sharpness", help="Measure eigenvalues, trace, density and sharpness, of a run or of any network.")
 @click.argument("references", metavar="CHECKPOINT_OR_RUN", nargs=-1)
 @click.option("--where", multiple=True, metavar="FIELD=VALUE", help="All finished runs of the store with this value.")
 @RUNS
@@ -306,11 +327,17 @@ def _written(value: Any) -> str:
 @click.option(
     "--record", "keep", is_flag=True, help="Store top eigenvalue and trace beside the run; skips what is there."
 )
+@MODEL
+@PARAMETERS
+@FIGURE
 @ADD_ONLY
 @AS_JSON
 def sharpness_command(
     references: Sequence[str],
     where: Sequence[str],
+    files: Sequence[Path],
+    parameters: str,
+    picture: Path | None,
     store: Path,
     data_root: Path | None,
     data_size: int | None,
@@ -325,10 +352,20 @@ def sharpness_command(
     chosen = _options(parts, memory, given)
     if keep:
         _require_recordable(chosen.parts)
+    require_picture(picture)
     references = [*references, *(matching(store, where) if where else ())]
-    if not references:
-        raise UserError("checkpoint", "nothing", "run folders, run keys, checkpoints, or --where FIELD=VALUE")
-    results = []
+    if not (references or files):
+        allowed = "run folders, run keys, checkpoints, --where FIELD=VALUE, or --model FILE.py"
+        raise UserError("checkpoint", "nothing", allowed)
+    if keep and files:
+        raise UserError("record", str(files[0]), "a finished run in a store")
+    results, last = [], None
+
+    def show(name: str, measured: Measurement) -> None:
+        results.append({"model": name} | measured.plain())
+        if not as_json:
+            click.echo(name + "\n" + text(measured))
+
     for reference in references:
         if keep and (run := find(reference, store)[1]) is not None and run.curvature():
             click.echo(f"{run.key}: recorded before", err=True)
@@ -337,14 +374,20 @@ def sharpness_command(
         risk = target.trainer.risk(data_size)
         risk.memory = chosen.memory
         w = target.w.to(getattr(torch, dtype))
-        measured = measure(risk, w, chosen)
+        last = measure(risk, w, chosen)
         if keep:
-            record(target, measured, data_size, chosen)
-        results.append({"model": target.describe()} | measured.plain())
-        if not as_json:
-            click.echo(target.describe() + "\n" + text(measured))
+            record(target, last, data_size, chosen)
+        show(target.describe(), last)
+    for file in files:
+        risk = risk_of_file(file, parameters, data_size)
+        risk.memory = chosen.memory
+        last = measure(risk, risk.weights.to(getattr(torch, dtype)), chosen)
+        show(str(file), last)
     if as_json:
         click.echo(dumps(results))
+    if last is not None:
+        found = last
+        save_picture(picture, lambda: figure(found))
 
 
 def _options(parts: str, memory: int, given: dict[str, Any]) -> Options:
@@ -374,3 +417,24 @@ def command_line(target: Target, data_size: int | None, dtype: str, options: Opt
         if getattr(options, name) != default[name]:
             words += [f"--{name}", str(getattr(options, name))]
     return " ".join(words[:1] + [shlex.quote(word) for word in words[1:]])
+
+
+@click.command("density", help="Draw the spectral density of the Hessian, of a run or of any network.")
+@click.argument("references", metavar="CHECKPOINT_OR_RUN", nargs=-1)
+@RUNS
+@MODEL
+@PARAMETERS
+@click.option("--data-size", type=click.IntRange(1), help="Training samples, a fixed random subset; default all.")
+@click.option("--dtype", type=click.Choice(["float32", "float64"]), default="float32", help="Type of the numbers.")
+@click.option("--probes", type=click.IntRange(2), default=5, help="Random starts.")
+@click.option("--seed", type=click.IntRange(0), default=0, help="Of the random vectors.")
+@FIGURE
+@DATA_ROOT
+@ADD_ONLY
+@AS_JSON
+@click.pass_context
+def density_command(ctx: click.Context, probes: int, **given: Any) -> None:
+    """``sharpness`` of the part ``density`` and the three largest eigenvalues."""
+    options = {"where": (), "keep": False, "memory": 1024, "parts": "top,density", "k": 3, "tol": 1e-2}
+    options |= {"samples": 200, "error": 0.02, "rho": 0.1, "m": 100, "probes": probes}
+    ctx.invoke(sharpness_command, **options, **given)
