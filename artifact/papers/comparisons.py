@@ -159,12 +159,23 @@ def _left_out(numbers: Numbers, within: Sequence[str], *compared: Place) -> bool
     return False
 
 
-def _printed_gap(predicate: Predicate, numbers: Numbers, a: str, b: Place, within: str) -> float | None:
-    """How much better a is than b, or than the best method among them, in the quantity that the paper prints."""
-    mine, *theirs = (numbers.printed_number(name, within) for name in (a, *((b,) if isinstance(b, str) else b)))
-    if mine is None or not known(theirs):
+def _printed_gap(predicate: Predicate, numbers: Numbers, a: Place, b: Place, within: str) -> float | None:
+    """How much better a is than b, or the best of a than the best of b, in the quantity that the paper prints."""
+    mine, theirs = ([numbers.printed_number(name, within) for name in _names(side)] for side in (a, b))
+    if not known(mine) or not known(theirs):
         return None
-    return mine - max(theirs) if predicate.better == "higher" else min(theirs) - mine
+    sign = 1 if predicate.better == "higher" else -1
+    first, second = (sorted((sign * one for one in side), reverse=True) for side in (mine, theirs))
+    return first[0] - second[_rank(predicate) - 1]
+
+
+def _names(place: Place) -> tuple[str, ...]:
+    return (place,) if isinstance(place, str) else tuple(place)
+
+
+def _rank(predicate: Predicate) -> int:
+    """Which of several names on the second side counts: 1 the best."""
+    return predicate.rank if isinstance(predicate, Difference) else 1
 
 
 def _mean_printed(gaps: Sequence[float | None]) -> float | None:
@@ -180,15 +191,18 @@ def _labelled(numbers: Numbers, text: str, within: str) -> str:
     return f"{text} ({'; '.join(where)})" if where else text
 
 
-def _differences(predicate: Predicate, numbers: Numbers, a: str, b: Place, within: str) -> BySeed:
-    """Seed -> how much better a is than b, or than the best in the mean of all that b names."""
-    mine, theirs = numbers.values(a, within), _best_of(predicate, numbers, b, within)
+def _differences(predicate: Predicate, numbers: Numbers, a: Place, b: Place, within: str) -> BySeed:
+    """Seed -> how much better a is than b, or the best in the mean that a names than the one that b names."""
+    mine = _best_of(predicate, numbers, a, within)
+    theirs = _best_of(predicate, numbers, b, within, _rank(predicate))
     sign = 1 if predicate.better == "higher" else -1
     return {seed: sign * (mine[seed] - theirs[seed]) for seed in numbers.shared(mine, theirs)}
 
 
-def _best_of(predicate: Predicate, numbers: Numbers, names: Place, within: str) -> BySeed:
+def _best_of(predicate: Predicate, numbers: Numbers, names: Place, within: str, rank: int = 1) -> BySeed:
     """Seed -> the value at that seed; of several names, the one that is best in the mean over all seeds.
+
+    rank: 2 for the second best, and so on.
 
     The best at each seed would be another method from seed to seed, and better than any of them by chance.
     """
@@ -197,8 +211,8 @@ def _best_of(predicate: Predicate, numbers: Numbers, names: Place, within: str) 
     found = [numbers.values(name, within) for name in names]
     shared = numbers.shared(*found)
     sign = 1 if predicate.better == "higher" else -1
-    best = max(found, key=lambda values: sign * sum(values[seed] for seed in shared))
-    return {seed: best[seed] for seed in shared}
+    best_first = sorted(found, key=lambda values: -sign * sum(values[seed] for seed in shared))
+    return {seed: best_first[rank - 1][seed] for seed in shared}
 
 
 def _ordering(predicate: Ordering, numbers: Numbers) -> list[Node]:
@@ -211,8 +225,13 @@ def _ordering(predicate: Ordering, numbers: Numbers) -> list[Node]:
                 found = _differences(predicate, numbers, a, b, within)
                 label = _labelled(numbers, f"{numbers.name(a)} better than {numbers.name(b)}", within)
                 printed = _printed_gap(predicate, numbers, a, b, within)
-                parts.append(Comparison(label, tuple(found.values()), predicate.margin, printed=printed))
+                parts.append(Comparison(label, tuple(found.values()), _margin(predicate), printed=printed))
     return parts
+
+
+def _margin(predicate: Ordering | Difference) -> float:
+    """What a difference has to exceed: below zero where the better one may fall short of the other."""
+    return predicate.margin - predicate.slack
 
 
 def _difference(predicate: Difference, numbers: Numbers) -> list[Node]:
@@ -227,10 +246,10 @@ def _difference(predicate: Difference, numbers: Numbers) -> list[Node]:
         found = [_at_place(predicate, numbers, a, b, within) for within, a, b in kept]
     if predicate.equal:
         return [equivalent(label, tuple(values.values()), predicate.margin) for label, values, _ in found]
-    return [Comparison(label, tuple(values.values()), predicate.margin, printed=gap) for label, values, gap in found]
+    return [Comparison(label, tuple(values.values()), _margin(predicate), printed=gap) for label, values, gap in found]
 
 
-def _whole(numbers: Numbers, a: str, b: Place) -> bool:
+def _whole(numbers: Numbers, a: Place, b: Place) -> bool:
     """Whether both sides learn at all places, which a difference over all of them needs."""
     return not _left_out(numbers, numbers.predicate.within, a, b)
 
@@ -239,13 +258,13 @@ def _whole(numbers: Numbers, a: str, b: Place) -> bool:
 Found = tuple[str, BySeed, float | None]
 
 
-def _at_place(predicate: Difference, numbers: Numbers, a: str, b: Place, within: str) -> Found:
+def _at_place(predicate: Difference, numbers: Numbers, a: Place, b: Place, within: str) -> Found:
     """Seed -> how much better a is than b; the names for the label are known once the values are."""
     values = _differences(predicate, numbers, a, b, within)
     return _labelled(numbers, _minus(numbers, a, b), within), values, _printed_gap(predicate, numbers, a, b, within)
 
 
-def _averaged(predicate: Difference, numbers: Numbers, a: str, b: Place) -> Found:
+def _averaged(predicate: Difference, numbers: Numbers, a: Place, b: Place) -> Found:
     """Seed -> how much better a is than b in the mean over ``within``."""
     places = [_differences(predicate, numbers, a, b, within) for within in predicate.within]
     names = [numbers.name(within) for within in predicate.within]
@@ -255,14 +274,16 @@ def _averaged(predicate: Difference, numbers: Numbers, a: str, b: Place) -> Foun
     return label, {s: float(np.mean([values[s] for values in places])) for s in numbers.shared(*places)}, gap
 
 
-def _minus(numbers: Numbers, a: str, b: Place) -> str:
+def _minus(numbers: Numbers, a: Place, b: Place) -> str:
     """How much better a is than b, in words that hold for both directions."""
-    first = numbers.name(a)
-    second = numbers.name(b) if isinstance(b, str) else f"best of {', '.join(map(numbers.name, b))}"
+    rank = _rank(numbers.predicate)
+    best = "best" if rank == 1 else "second best" if rank == 2 else f"{rank}th best"
+    first = numbers.name(a) if isinstance(a, str) else f"best of {', '.join(map(numbers.name, a))}"
+    second = numbers.name(b) if isinstance(b, str) else f"{best} of {', '.join(map(numbers.name, b))}"
     return f"{first} - {second}" if numbers.predicate.better == "higher" else f"{second} - {first}"
 
 
-def _lead(predicate: Difference, lead: tuple[str, str], numbers: Numbers, a: str, b: Place) -> Node:
+def _lead(predicate: Difference, lead: tuple[str, str], numbers: Numbers, a: Place, b: Place) -> Node:
     first, second = (_differences(predicate, numbers, a, b, within) for within in lead)
     shared = numbers.shared(first, second)
     at = [numbers.name(within) for within in lead]
@@ -271,7 +292,7 @@ def _lead(predicate: Difference, lead: tuple[str, str], numbers: Numbers, a: str
     )
     gaps = [_printed_gap(predicate, numbers, a, b, within) for within in lead]
     printed = gaps[0] - gaps[1] if known(gaps) else None
-    return Comparison(label, tuple(first[seed] - second[seed] for seed in shared), predicate.margin, printed=printed)
+    return Comparison(label, tuple(first[seed] - second[seed] for seed in shared), _margin(predicate), printed=printed)
 
 
 def _trend(predicate: Trend, numbers: Numbers) -> list[Node]:

@@ -78,19 +78,26 @@ def _differ(compared: Any) -> Any:
     return compared
 
 
-Pair = Annotated[tuple[str, Place], AfterValidator(_differ)]
+Pair = Annotated[tuple[Place, Place], AfterValidator(_differ)]
 
 
 class Ordering(Predicate):
-    """Better first: everything at one place of ``order`` is better than everything at the next."""
+    """Better first: everything at one place of ``order`` is better than everything at the next.
+
+    slack: in the metric's unit; by less than this the better one may fall short ("is not worse").
+    """
 
     type: Literal["ordering"]
+    slack: Margin = 0.0
     order: Annotated[tuple[Place, ...], Field(min_length=2), AfterValidator(_differ)]
 
 
 class Difference(Predicate):
-    """In every pair the first is better than the second; a second of more names counts by the best at each seed.
+    """In every pair the first is better than the second; a side of several names counts by the best of them.
 
+    Which of several is best is read off their means over all seeds.
+    rank: of a second side of several names, the one that counts: 1 the best, 2 the second best.
+    slack: in the metric's unit; by less than this the first may fall short of the second ("is not worse").
     mean: of each pair's average over ``within`` instead of at every place.  equal: the pairs are equal within the
     margin.
     lead: two labels of the other axis; the difference is larger at the first than at the second.
@@ -98,6 +105,8 @@ class Difference(Predicate):
 
     type: Literal["difference"]
     pairs: Annotated[tuple[Pair, ...], Field(min_length=1)]
+    rank: Annotated[int, Field(ge=1)] = 1
+    slack: Margin = 0.0
     mean: bool = False
     equal: bool = False
     lead: tuple[str, str] | None = None
@@ -108,6 +117,11 @@ class Difference(Predicate):
             raise ValueError("equal needs a margin above 0")
         if self.lead and set(self.within) != set(self.lead):
             raise ValueError("lead needs its two labels as within")
+        if self.slack and (self.margin or self.equal):
+            raise ValueError("slack and margin exclude each other")
+        fewest = min(1 if isinstance(second, str) else len(second) for _, second in self.pairs)
+        if self.rank > fewest:
+            raise ValueError(f"rank at most {fewest}, the names on the second side")
         return self
 
 

@@ -73,7 +73,7 @@ class Claim:
     of an assumption that is contested, the instances that break it; an assumption is not wrong.
     weight: of a claim that is refuted or repaired, what changes in the paper; fit: of a claim that runs decide, whether
     the predicate asks what the paper's sentence says. Both were read twice, and a third time where the two differ
-    (claims/weights.csv, claims/sentences.csv).
+    (claims/weights.csv, claims/sentences.csv). Where a predicate was mended afterwards, the column ``now`` counts.
     """
 
     id: ClaimId
@@ -145,11 +145,11 @@ def load(papers: Sequence[str] = PAPERS, folder: Path = FOLDER) -> tuple[Claim, 
 
 
 def _readings(path: Path) -> dict[str, Any]:
-    """Claim id -> what its readings decided; nothing where a folder has no such file."""
+    """Claim id -> what its readings decided, of a mended predicate what it asks now; nothing without such a file."""
     if not path.is_file():
         return {}
     with path.open(encoding="utf-8", newline="") as file:
-        return {row["claim"]: row["decided"] for row in csv.DictReader(file)}
+        return {row["claim"]: row.get("now") or row["decided"] for row in csv.DictReader(file)}
 
 
 def _place(claim: Claim, claims: Iterable[Claim], path: Path) -> str:

@@ -50,7 +50,8 @@ def test_every_line_and_level_that_a_judged_claim_names_is_declared(claim):
     labels, levels = {s.label for s in drawn}, {f"{s.x:g}" for s in drawn if s.x is not None}
     if predicate.along == "columns":
         assert set(predicate.within) <= labels
-        assert {x for pair in getattr(predicate, "pairs", ()) for x in pair} <= levels
+        sides = [side for pair in getattr(predicate, "pairs", ()) for side in pair]
+        assert {x for side in sides for x in ([side] if isinstance(side, str) else side)} <= levels
         assert set(getattr(predicate, "order", ())) | ({getattr(predicate, "level", "")} - {"", "first"}) <= levels
     else:
         pairs = [x for pair in getattr(predicate, "pairs", ()) for x in pair]

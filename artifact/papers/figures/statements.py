@@ -111,7 +111,7 @@ class LineNumbers(Numbers):
 def _pair(predicate: Difference, lines: Mapping[str, Line], unit: str) -> Statement | None:
     """One line above another over the points that both have, or from one of these on, or at one."""
     ((upper, lower),), (place,) = predicate.pairs, predicate.within
-    if not isinstance(lower, str) or upper not in lines or lower not in lines:
+    if not isinstance(upper, str) or not isinstance(lower, str) or upper not in lines or lower not in lines:
         return None
     first = float(place.removeprefix("from ")) if place.startswith("from ") else -math.inf
     x = [value for value in lines[upper]["x"] if value in lines[lower]["x"] and value >= first]
