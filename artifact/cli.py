@@ -70,6 +70,10 @@ COMMANDS = {
         "artifact.verdicts.command:verdicts_command",
         "Decide the claims of the papers by the stored runs; train nothing.",
     ),
+    "fidelity": (
+        "artifact.verdicts.fidelity:fidelity_command",
+        "Say how well each setting predicts a larger one; train nothing.",
+    ),
     "sweep": (
         "artifact.papers.sweep_command:sweep_command",
         "Train all runs that a PAPER, PAPER/TABLE, PAPER/FIGURE or all need.",

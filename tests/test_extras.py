@@ -41,6 +41,7 @@ LINES = {
     "store": "store --help",
     "table": "table sun2023/1 --lookup --profile laptop",
     "verdicts": "verdicts --claim sun23-tab2",
+    "fidelity": "fidelity --help",
     "sweep": "sweep sun2023/1 --profile quick --dry-run",
     "compare": "compare --help",
     "variants": "variants --help",

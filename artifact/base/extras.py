@@ -41,6 +41,7 @@ COMMANDS_NEED: dict[str, tuple[str, ...]] = {
     "table": ("results",),
     "variants": ("results",),
     "verdicts": ("results",),
+    "fidelity": ("results",),
     "compare": ("results",),
     "costs": ("theory", "results"),
     "headlines": ("results",),

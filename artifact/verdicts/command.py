@@ -17,7 +17,7 @@ from artifact.base.options import AUDIT_ONLY, STORE, profile_option
 from artifact.base.tables_as_text import markdown_table
 from artifact.papers import experiments, folders
 from artifact.runs.store import Run
-from artifact.verdicts import decide, ledger
+from artifact.verdicts import decide, fidelity, ledger
 from artifact.verdicts.decide import SYMBOLS, Verdict
 from artifact.verdicts.ledger import Claim
 from artifact.verdicts.lookup import Store, open_store
@@ -37,6 +37,7 @@ def _marks(v: Verdict) -> str:
     marks = [f"size: {v.size.text}"] if v.size is not None else []
     marks += [f"left out, since they did not learn: {', '.join(v.omitted)}"] if v.omitted else []
     marks += [f"provisional: {', '.join(v.provisional)}"] if v.provisional else []
+    marks += [fidelity.DOES_NOT if v.predicts is False else fidelity.UNKNOWN] if v.scale and not v.predicts else []
     return "".join(f"; {mark}" for mark in marks)
 
 
@@ -123,8 +124,10 @@ def _work(store: Store) -> list[str]:
 
 
 def firm(found: Sequence[Verdict]) -> str:
-    """The findings that are final, on one sheet."""
-    kept = [v for v in found if not v.provisional and v.verdict not in ("not-run", "undecided", "untuned")]
+    """The findings that are final and rest on a setting that predicts the larger one, on one sheet."""
+    kept = [
+        v for v in found if v.predicts and not v.provisional and v.verdict not in ("not-run", "undecided", "untuned")
+    ]
     body = [[f"`{v.id}`", v.verdict, v.scale, f"{v.k} of {v.K}", v.says, in_figures(v)] for v in kept]
     head = ["claim", "finding", "scale", "comparisons on the claimed side", "tested", "what decided"]
     return "\n".join(markdown_table(head, body))

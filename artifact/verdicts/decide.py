@@ -28,7 +28,7 @@ from artifact.papers.hypotheses import ALPHA, Comparison, Node
 from artifact.papers.predicates import AnyPredicate, Cost, Value
 from artifact.papers.table_results import SYMBOLS
 from artifact.runs.store import finite
-from artifact.verdicts import protocol
+from artifact.verdicts import fidelity, protocol
 from artifact.verdicts.contrasts import mean_contrast
 from artifact.verdicts.finding_rule import Finding, finding, moves_back, strengthened
 from artifact.verdicts.ledger import Claim
@@ -98,13 +98,15 @@ class Verdict:
     against: those established on the other side.  note: what the profile changes.
     evidence: what the runs of every scale show, the largest first; the verdict is that of the largest.
     setting: data, network, rounds and seeds of the runs, and whether the difference still moves.
-    cells: ids used.  runs: keys used.  missing: cells that lack runs.
+    tables: that the predicate names.  cells: ids used.  runs: keys used.  missing: cells that lack runs.
     limit: what the decisive comparison had to exceed.
     comparisons: every one with its own 95 % interval, one-sided p and Holm's p.
     command: makes the runs.  provisional: why the verdict is not final; empty where it is.
     size: the answer to how large the effect is; None where nothing says so.
     omitted: methods that did not learn, with which nothing is compared.
     reading: no paper contains the sentence, so that counts of papers leave the verdict out.
+    predicts: whether the setting of the runs predicts the larger one (``verdicts.fidelity``); None where nothing
+    says so. Only where it does, the finding takes part in a headline.
     """
 
     id: str
@@ -127,6 +129,7 @@ class Verdict:
     note: str = ""
     setting: str = ""
     evidence: tuple[dict[str, Any], ...] = ()
+    tables: tuple[str, ...] = ()
     cells: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
@@ -136,6 +139,7 @@ class Verdict:
     size: Size | None = None
     omitted: tuple[str, ...] = ()
     reading: bool = False
+    predicts: bool | None = None
 
     @property
     def symbol(self) -> str:
@@ -168,7 +172,7 @@ def decide(claim: Claim, profile: str = PROFILE, store: Store | Path | None = No
         found.append(looked_at)
     if profile in claim.predicate.profiles:
         found.append(_judged(claim, claim.predicate, profile, store))
-    shown = [one for one in found if one is not None and one.verdict != "not-run"]
+    shown = [_held(one, store) for one in found if one is not None and one.verdict != "not-run"]
     if shown:
         largest_first = sorted(shown, key=lambda one: -SCALES.index(one.scale))
         return replace(largest_first[0], evidence=tuple(_brief(one) for one in largest_first))
@@ -179,9 +183,16 @@ def decide(claim: Claim, profile: str = PROFILE, store: Store | Path | None = No
     return _not_run(claim, profile, text, Evidence(claim.predicate, profile, store))
 
 
+def _held(one: Verdict, store: Store) -> Verdict:
+    """The verdict with the answer whether its setting predicts the larger one."""
+    if one.profile != PROFILE:
+        return one
+    return replace(one, predicts=fidelity.predicts(store, one.tables, one.scale))
+
+
 def _brief(one: Verdict) -> dict[str, Any]:
     """What one scale shows, without what the claim has in common with the others."""
-    names = ("scale", "k", "K", "against", "n", "says", "text", "setting", "interval", "provisional")
+    names = ("scale", "predicts", "k", "K", "against", "n", "says", "text", "setting", "interval", "provisional")
     interval = None if one.interval is None else asdict(one.interval)
     return {"finding": one.verdict} | {name: getattr(one, name) for name in names} | {"interval": interval}
 
@@ -280,6 +291,7 @@ def _decided(
         against=found.against,
         note=evidence.scale,
         setting=_setting(evidence, n, reasons),
+        tables=tables,
         cells=tuple(evidence.cells),
         runs=tuple(sorted(evidence.keys)),
         comparisons=tuple(_comparisons(leaves)),

@@ -150,6 +150,7 @@ ENDS = {
     "bounds": "--data-size 50",
     "sharpness": "--data-size 50 --parts top --k 2",
     "verdicts": "--out store",
+    "fidelity": "--out store",
     "landscape": "--data-size 50 --points 3",
 }
 #: of options that say how much is computed: small ones, and those that are no number of anything
