@@ -21,7 +21,7 @@ from artifact import algorithms, cli
 from artifact.__main__ import main
 from artifact.base import paths
 from artifact.interface.added import register_file
-from artifact.report import headlines, markdown_blocks
+from artifact.report import headlines, markdown_blocks, what_sam_buys
 from artifact.runs.command import config_of
 from artifact.runs.store import read_checkpoint
 from artifact.verdicts.estimate import estimate_command
@@ -60,7 +60,7 @@ COMPARISON = next(line for line in README if "artifact compare" in line)
 OTHERS = [
     c for c in README if c.startswith("python") and c not in (EXAMPLE, COMPARISON, "python -m artifact headlines")
 ]
-FOREST = (ROOT / "docs" / "forest.svg").read_text(encoding="utf-8")
+SAM = (ROOT / "docs" / "sam.svg").read_text(encoding="utf-8")
 
 
 def _parse(command: click.Command, words: list[str]) -> None:
@@ -194,10 +194,28 @@ def test_every_begin_of_a_generated_block_is_one():
 
 
 def test_the_plot_of_the_front_page_is_current():
-    assert headlines.forest() == FOREST, "python -m artifact headlines --svg docs/forest.svg"
-    ElementTree.fromstring(FOREST)
+    assert what_sam_buys.dumbbells(headlines.STYLE) == SAM, "python -m artifact headlines --sam-svg docs/sam.svg"
+    ElementTree.fromstring(SAM)
+    for scene in what_sam_buys.scenes():
+        assert all(what_sam_buys.in_points(one.gain) in SAM for one in scene.pairs)
+
+
+def test_the_forest_plot_of_the_report_has_every_column_of_the_papers_table():
+    drawn = headlines.forest()
+    ElementTree.fromstring(drawn)
     for gain in headlines.gains():
-        assert gain.columns == 8 and f"{gain.mean.mean:+.1f} [" in FOREST
+        assert gain.columns == 8 and f"{gain.mean.mean:+.1f} [" in drawn
+
+
+def test_a_gain_is_the_mean_of_paired_differences_over_the_columns_and_seeds_that_both_have():
+    """Two columns, seeds 0 and 1 in common: differences 1 and 3 at seed 0, 2 and 4 at seed 1."""
+    values = {
+        "A": {"x": {0: 10.0, 1: 10.0, 2: 50.0}, "y": {0: 20.0, 1: 20.0}},
+        "B": {"x": {0: 11.0, 1: 12.0}, "y": {0: 23.0, 1: 24.0, 2: 0.0}, "z": {0: 0.0}},
+    }
+    found = what_sam_buys._bought(("A", "B"), values)
+    assert (found.base, found.other, found.gain.mean, found.gain.n) == (15.0, 17.5, 2.5, 2)
+    assert what_sam_buys._bought(("A", "C"), values) is None
 
 
 def test_results_on_the_front_page_are_generated():

@@ -50,6 +50,7 @@ def _entries(site: Site) -> Iterator[tuple[str, str, str, str]]:
         "pairs.html": "Any two methods",
         "training.html": "What training says of every claim",
         "firm.html": "Firm verdicts",
+        "fidelity.html": "Which settings predict larger ones",
         "break.html": "Break a bound",
         "figures.html": "Figures",
         "discrepancies.html": "Discrepancies between papers and code",

@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from artifact.report import evidence, headlines
+from artifact.report import evidence, headlines, what_sam_buys
 from artifact.report.content import Finding
 from artifact.report.mathematics import typeset
 from artifact.report.pages.papers import statement_parts
@@ -25,6 +25,9 @@ def build(site: Site) -> Iterator[Page]:
         "title": "Overview",
         "findings": [_finding(site, finding) for finding in content.findings],
         "said": [(about, _linked(escape(text), site)) for about, text in headlines.said_in_short(content)],
+        "bought": what_sam_buys,
+        "sam": site.plot(what_sam_buys.dumbbells(headlines.STYLE)),
+        "sam_size": (what_sam_buys.WIDTH, what_sam_buys.height()),
         "plot": site.plot(headlines.forest()),
         "plot_size": (headlines.WIDTH, headlines.height()),
     }

@@ -6,10 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from artifact.papers import experiments
 from artifact.report.content import Record
 from artifact.report.site import Page, Site
+from artifact.verdicts import fidelity
 from artifact.verdicts.decide import NOT_FLAT, one_of
 from artifact.verdicts.ledger import EMPIRICAL, PAPERS, TITLES
+from artifact.verdicts.lookup import Store, open_store
+from artifact.verdicts.setting import in_words
 
 #: labels of a check's evidence that leave nothing to a reader: a program replayed all of it
 FIRM = "machine"
@@ -29,9 +33,37 @@ def build(site: Site) -> Iterator[Page]:
     context["reasons"] = _reasons(r for r in records if r.asked == "by a paper")
     context["means"] = next(term["meaning"] for term in site.content.glossary if term["word"] == "Provisional")
     yield Page("training.html", "training.html", context)
-    firm = [row for row in rows if row["record"].in_training != "not-run" and not row["record"].provisional]
+    firm = [row for row in rows if _firm(row["record"])]
     own = {"title": "Firm verdicts", "rows": firm, "papers_shown": _on_paper(site)}
     yield Page("firm.html", "firm.html", own)
+    yield _fidelity()
+
+
+def _firm(record: Record) -> bool:
+    """Final, said by a setting that predicts a larger one, and neither open nor untuned."""
+    says = record.in_training not in ("not-run", "undecided", "untuned")
+    return says and not record.provisional and bool((record.experiment or {}).get("predicts"))
+
+
+def _fidelity() -> Page:
+    """How well each setting predicts a larger one, and how that grows with rounds and scale."""
+    store = open_store("laptop")
+    shown = []
+    for rung in fidelity.rungs():
+        rows = [fidelity.fields(one) for one in fidelity.over_rounds(store, rung)]
+        groups: dict[str, list[dict[str, str]]] = {}
+        for row in rows:
+            groups.setdefault(row["against"], []).append(row)
+        shown.append((rung, _setting_of(store, rung.table), groups))
+    context = {"title": "Which settings predict larger ones", "rungs": shown, "does_not": fidelity.DOES_NOT}
+    return Page("fidelity.html", "fidelity.html", context)
+
+
+def _setting_of(store: Store, table: str) -> str:
+    """Data, network and rounds of a table's runs, in words."""
+    cells = experiments.cells(experiments.find(table)[1], "laptop")
+    runs = [run for cell in cells for found in store.runs(cell).values() for run in found]
+    return in_words(runs, len({run.config()["seed"] for run in runs})) if runs else "no runs"
 
 
 def _on_paper(site: Site) -> list[tuple[str, list[Record], list[Record]]]:
