@@ -129,8 +129,8 @@ def _that_learn(
     kept = {name: dict(found) for name, found in values.items()}
     for column in columns:
         cells = [store.cell(table, "laptop", row.id, column, declared.metrics[0].id) for row in declared.rows]
-        found = {cell.row.label: list(values.values()) for cell in cells if (values := store.values(cell, "metric"))}
-        means = {label: float(np.mean(values)) for label, values in found.items()}
+        numbers = {cell.row.label: list(found.values()) for cell in cells if (found := store.values(cell, "metric"))}
+        means = {label: float(np.mean(ends)) for label, ends in numbers.items()}
         if not means:
             continue
         for name in protocol.collapsed(means, classes_of(cells[0].configs[0].dataset)):
