@@ -394,10 +394,8 @@ def test_no_interval_of_a_card_stands_without_its_level(content):
 
 def test_a_card_says_on_which_side_each_comparison_lies(content):
     parts = evidence.experiment(content.records["fan24-abstract"])
-    assert not [part for part in parts if part.heading == "On which side"], "one comparison of each pair"
-    parts = evidence.experiment(content.records["sun23-tab1-participation"])
     (sides,) = [part for part in parts if part.heading == "On which side"]
-    assert len(sides.rows) == 4 and all(row[1].endswith("of 8") for row in sides.rows)
+    assert {row[:2] for row in sides.rows} >= {("FedLESAM-S - FedGAMMA", "1 of 1"), ("FedLESAM-D - FedSMOO", "1 of 1")}
 
 
 def test_a_card_counts_against_the_margin_and_not_against_zero():
