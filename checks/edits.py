@@ -30,7 +30,16 @@ from typing import Any
 
 from artifact.verdicts.ledger import Claim, load
 from checks import runner
-from theory.inexact import decreasing, momentum, statements, strongly_convex, theorem
+from theory.inexact import (
+    decreasing,
+    epochs,
+    momentum,
+    one_step,
+    statements,
+    strongly_convex,
+    theorem,
+    vanishing_radius,
+)
 from theory.kit import statement as kit
 from theory.kit.proof import Rejected
 from theory.kit.statement import Statement
@@ -46,7 +55,7 @@ SECONDS = 120
 RUNS = 25
 #: functions and constants that build the sides and the conditions of a statement object
 SIDES = (
-    *("general", "divided", "printed_steps", "sides", "closed_sides", "printed_sides"),
+    *("general", "divided", "printed_steps", "sides", "exact_sides", "closed_sides", "printed_sides"),
     *("layer", "layer_weights", "balance", "statement", "theorem", "exact", "full", "sampled", "thesis"),
     *("SMALL_X", "STEP", "WEIGHT", "BETA"),
 )
@@ -65,6 +74,9 @@ OBJECTS: dict[ModuleType, tuple[Callable[[], Statement], ...]] = {
     decreasing: made_by(decreasing, "statement"),
     momentum: made_by(momentum, "statement", "printed_steps", "general"),
     strongly_convex: made_by(strongly_convex, "statement"),
+    epochs: made_by(epochs, "statement"),
+    one_step: made_by(one_step, "statement", "exact"),
+    vanishing_radius: made_by(vanishing_radius, "statement"),
     lyapunov: made_by(lyapunov, "theorem", "general"),
     layers: made_by(layers, "layer", "layer_weights", "balance"),
 }

@@ -365,6 +365,7 @@ QUADRATICS = vanishing_radius.Quadratics
 MEASURING = [
     (runs, "measured", check_measured, ("chance",)),
     (runs, "law", check_every_law, ()),
+    (runs, "local_steps", check_every_law, ()),
     *((Problem, name, check_problem, ()) for name in ("gradients", "_coordinates", "value", "infimum")),
     (decreasing, "measured", check_decreasing, ("falls", "eta", "chance")),
     (strongly_convex, "measured", check_strongly_convex, ("least", "first")),

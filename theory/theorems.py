@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from theory.inexact import decreasing, momentum, statements, strongly_convex, vanishing_radius
+from theory.inexact import decreasing, epochs, momentum, one_step, statements, strongly_convex, vanishing_radius
 from theory.kit.statement import Statement
 from theory.sun2023 import lyapunov
 from theory.yashwanth2023 import layers
@@ -14,6 +14,9 @@ from theory.yashwanth2023 import layers
 MAKERS: tuple[Callable[[], Statement], ...] = (
     statements.exact,
     statements.full,
+    epochs.statement,
+    one_step.exact,
+    one_step.statement,
     momentum.statement,
     momentum.printed_steps,
     lyapunov.theorem,

@@ -18,7 +18,7 @@ from typing import Any
 
 import sympy as sp
 
-from theory.inexact import momentum, statements, strongly_convex
+from theory.inexact import momentum, one_step, statements, strongly_convex
 from theory.kit.certificates import Pep, solve_pep
 from theory.kit.statement import Statement
 from theory.sun2023 import lyapunov
@@ -205,6 +205,11 @@ def _cases(values: Mapping[str, float], rounds: int = 3, sizes: Any = _ALL) -> l
 #: theorem -> (statement, worst case of a case, cases)
 YARDSTICKS: dict[str, tuple[Callable[[], Statement], Callable[[Case], Pep], list[Case]]] = {
     "inexact-gradients-exact": (statements.exact, inexact, _cases(_FLOOR)),
+    "inexact-gradients-one-step-exact": (
+        one_step.exact,
+        inexact,
+        _cases(_FLOOR | {"A": 1.0}, sizes=[(1, 1), (2, 1)]),
+    ),
     "inexact-gradients-cohorts": (
         statements.sampled,
         inexact,

@@ -15,7 +15,7 @@ from typing import Any
 
 import sympy as sp
 
-from theory.kit.proof import Proof, Step, Vector, square_of
+from theory.kit.proof import Proof, Step, Vector, dot, square_of
 
 R = sp.Rational
 
@@ -51,13 +51,21 @@ class Case:
     """What a proof is written for.
 
     names: the parameters, each a symbol or an expression in others (printed step sizes). growth: a bound on 1/(1 - X).
-    noise: minibatch noise is there. sampled: a cohort is drawn (else every client is active).
+    noise: minibatch noise is there. sampled: a cohort is drawn (else every client is active). epochs: the minibatches
+    of a round are one reshuffled pass through the client's samples, so that their noise at the round's model adds up to
+    zero.
     """
 
     names: Names = NAMES
     growth: Any = None
     noise: bool = True
     sampled: bool = True
+    epochs: bool = False
+
+    @property
+    def power(self) -> Any:
+        """Bound on |z|^2, the squared mean of a client's noise over its local steps."""
+        return sp.Integer(0) if self.epochs or not self.noise else self.names.sigma_l**2 / self.names.K
 
     def declare(self, proof: Proof) -> None:
         """Declare the parameters' symbols with their own signs."""
@@ -79,12 +87,15 @@ def round_vectors(proof: Proof) -> dict[str, Vector]:
     }
 
 
-def local_steps(proof: Proof, n: Names, slope: Vector | None = None) -> dict[str, Step]:
+def local_steps(proof: Proof, n: Names, slope: Vector | None = None, epochs: bool = False) -> dict[str, Step]:
     """What K local steps x_{k+1} = x_k - eta (slope + change of the gradient + e_k + zeta_k) do, for any K.
 
     The proof must hold the vectors of ``round_vectors``. slope: G + b where none is given. P is L times the mean over k
     of |x_k|, g = |slope|, X = (K-1) L eta. Steps: "r" (|r| <= P + L rho), "drift"
     ((1 - X) P <= (X/2)(g + L rho) + tau), "tau" (tau^2 <= X L eta sigma_l^2/2), "z" (|z|^2 <= sigma_l^2/K).
+
+    epochs: the minibatches are one reshuffled pass. The noise of the next one then points against the sum Q_k of those
+    before, E<zeta_k, Q_k> = -k/(K - 1) E|zeta_k|^2, and that of all K adds up to zero, so that "z" is |z|^2 = 0.
     """
     error = n.L * n.rho
     biased, summed, rest = proof.vector("P_k"), proof.vector("Q_k"), proof.vector("R_k")  # sums over the steps before k
@@ -119,11 +130,14 @@ def local_steps(proof: Proof, n: Names, slope: Vector | None = None) -> dict[str
     grow_v = proof.combine("R grows", v + n.L * y + error - size["v_next"], [(1, step_v), *grows])
     reach = proof.combine("x from P and Q", n.eta * (p + q) - y, [(1, step_y), (1, same)])
     power = proof.hypothesis("noise", n.sigma_l**2 - square_of(fresh), "E|zeta_k|^2 <= sigma_l^2")
-    free = proof.unbiased("noise is unbiased", fresh, summed)
+    if epochs:
+        against = proof.hypothesis("without replacement", -dot(fresh, summed), "E<zeta_k, Q_k> <= 0 in one pass")
+    else:
+        against = proof.unbiased("noise is unbiased", fresh, summed)
     grow_q = proof.combine(
         "Q grows",
         q**2 + n.sigma_l**2 - size["q_next"] ** 2,
-        [(1, norm["q"]), (-1, norm["q_next"]), (1, power), (-2, free)],
+        [(1, norm["q"]), (-1, norm["q_next"]), (1, power), (2 if epochs else -2, against)],
     )
     # after k steps: Y, SP, SQ, C are the sums over the steps before of y, p, q^2, q
     k, Y, SP, SQ, C = (proof.scalar(name) for name in ("k", "Y", "SP", "SQ", "C"))
@@ -154,7 +168,10 @@ def local_steps(proof: Proof, n: Names, slope: Vector | None = None) -> dict[str
     def_p = proof.definition("P", P, n.L * Y / n.K)
     def_tau = proof.definition("tau is the mean of q", tau, n.L * n.eta * C / n.K)
     mean_r = proof.hypothesis("r is a mean", size_r - v / n.K, "r = R_K/K, one vector under two names", "==")
-    mean_z = proof.hypothesis("z is a mean", square_of(z) - q**2 / n.K**2, "z = Q_K/K, one vector, two names", "==")
+    if epochs:
+        size_z = proof.hypothesis("epoch", -square_of(z), "z = Q_K/K = 0: the K minibatches are all samples", "==")
+    else:
+        size_z = proof.hypothesis("z is a mean", square_of(z) - q**2 / n.K**2, "z = Q_K/K, one vector, two names", "==")
     X = n.X
     named_x = proof.hypothesis("X", X - (n.K - 1) * n.L * n.eta, "X names (K - 1) L eta", "==")
     steps = {
@@ -170,10 +187,11 @@ def local_steps(proof: Proof, n: Names, slope: Vector | None = None) -> dict[str
                 ((g + error) / 2 + n.L * Y / n.K, named_x),
             ],
         ),
-        "z": proof.combine(
-            "size of z", n.sigma_l**2 / n.K - square_of(z), [(1 / n.K**2, at_end["q after k"]), (-1, mean_z)]
-        ),
     }
+    quiet = n.sigma_l**2 / n.K - square_of(z)
+    steps["z"] = (
+        size_z if epochs else proof.combine("size of z", quiet, [(1 / n.K**2, at_end["q after k"]), (-1, size_z)])
+    )
     cauchy = proof.instance("Cauchy", at_end["q near c"], {c: C / n.K})
     share = n.L**2 * n.eta**2 / n.K
     squares = proof.combine(
@@ -233,21 +251,25 @@ def wrong_gradients(
 
 
 def mean_direction(
-    proof: Proof, n: Names, vectors: Mapping[str, Vector], local: Mapping[str, Step]
+    proof: Proof, n: Names, vectors: Mapping[str, Vector], local: Mapping[str, Step], power: Any = None
 ) -> tuple[Step, Step]:
-    """The means over clients: |m|^2 <= |r|^2 and |n|^2 <= sigma_l^2/(NK)."""
+    """The means over clients: |m|^2 <= |r|^2 and |n|^2 <= power/N.
+
+    power: as ``Case.power``; sigma_l^2/K by default.
+    """
+    power = n.sigma_l**2 / n.K if power is None else power
     m, r, noise, z = (vectors[name] for name in ("m", "r", "n", "z"))
     mean_r = proof.averaged("m is the mean of r", m, r)
     jensen = proof.square("Jensen", r - m)
     bias = proof.combine("|m|^2", square_of(r) - square_of(m), [(1, jensen), (2, mean_r)])
     shared = proof.independent("clients are independent", z, n.N)
-    alone = n.sigma_l**2 / (n.N * n.K)
-    return bias, proof.combine("|n|^2", alone - square_of(noise), [(1 / n.N, local["z"]), (1, shared)])
+    return bias, proof.combine("|n|^2", power / n.N - square_of(noise), [(1 / n.N, local["z"]), (1, shared)])
 
 
-def spread_bound(n: Names, r_squared: Any) -> sp.Expr:
-    """Bound on |u - mean u|^2 <= |u - G|^2 <= (1 + s)|b + z|^2 + (1 + 1/s)|r|^2."""
-    return (1 + n.s) * (n.sigma_g**2 + n.sigma_l**2 / n.K) + (1 + 1 / n.s) * r_squared
+def spread_bound(n: Names, r_squared: Any, power: Any = None) -> sp.Expr:
+    """Bound on |u - mean u|^2 <= |u - G|^2 <= (1 + s)|b + z|^2 + (1 + 1/s)|r|^2.  power: as in ``mean_direction``."""
+    power = n.sigma_l**2 / n.K if power is None else power
+    return (1 + n.s) * (n.sigma_g**2 + power) + (1 + 1 / n.s) * r_squared
 
 
 def between_clients(
@@ -258,6 +280,7 @@ def between_clients(
     spread: Step,
     r_squared: Any,
     wrong: Step,
+    power: Any = None,
 ) -> Step:
     """|u - mean u|^2 <= ``spread_bound``, for u = G + b + r + z."""
     G, b, m, r, noise, z, _ = vectors.values()
@@ -268,7 +291,7 @@ def between_clients(
     young = proof.square("Young between clients", n.s * (b + z) - r)
     return proof.combine(
         "spread of the clients",
-        spread_bound(n, r_squared) - square_of(u) + square_of(proof.mean(u)),
+        spread_bound(n, r_squared, power) - square_of(u) + square_of(proof.mean(u)),
         [
             (1, away),
             (1 / n.s, young),
@@ -289,17 +312,40 @@ def one_round(proof: Proof, target: Any, case: Case, small_a: Step, small_x: Ste
     """
     n = case.names
     vectors = round_vectors(proof)
-    G, b, m, r, noise, z, d = vectors.values()
-    before, after = proof.scalar("F", "real"), proof.scalar("F_next", "real")
-    LA = n.L * n.A
-    local = local_steps(proof, n)
+    G, b = vectors["G"], vectors["b"]
+    for name in ("F", "F_next"):
+        proof.scalar(name, "real")
+    local = local_steps(proof, n, epochs=case.epochs)
     silent = [] if case.noise else [proof.hypothesis("sigma_l", n.sigma_l, "exact gradients", "==")]
     spread = proof.hypothesis("heterogeneity", n.sigma_g**2 - square_of(b), "mean |grad F_i - grad F|^2 <= sigma_g^2")
     centred = proof.averaged("b has mean zero", G, b)
     steep = [(1, spread), (-1, proof.steps["norm g"]), (-2, centred)]
     r_squared, wrong = wrong_gradients(proof, case, local, small_x, square_of(G) + n.sigma_g**2, steep)
-    bias, small_noise = mean_direction(proof, n, vectors, local)
-    alone = n.sigma_l**2 / (n.N * n.K)
+    return descent(proof, target, case, small_a, vectors, local, (spread, r_squared, wrong), silent)
+
+
+def descent(
+    proof: Proof,
+    target: Any,
+    case: Case,
+    small_a: Step,
+    vectors: Mapping[str, Vector],
+    local: Mapping[str, Step],
+    errors: tuple[Step | None, Any, Step],
+    silent: Sequence[Step] = (),
+) -> Step:
+    """``one_round`` from what local steps do.
+
+    local: holds the step "z", ``case.power`` - |z|^2 >= 0. errors: the step on |b|^2 where a cohort is drawn, a bound
+    on |r|^2 and the step that says it. silent: that sigma_l = 0, where gradients are exact.
+    """
+    n = case.names
+    G, b, m, r, noise, z, d = vectors.values()
+    spread, r_squared, wrong = errors
+    before, after = proof.scalar("F", "real"), proof.scalar("F_next", "real")
+    LA = n.L * n.A
+    power = n.sigma_l**2 / n.K if silent else case.power
+    bias, small_noise = mean_direction(proof, n, vectors, local, power)
     unbiased = proof.unbiased("n is unbiased", noise, G)
     # the drawn cohort, and the step of the server
     u = G + b + r + z
@@ -317,10 +363,10 @@ def one_round(proof: Proof, target: Any, case: Case, small_a: Step, small_x: Ste
         (n.A / 2, bias),
         (n.A / 2, wrong),
     ]
-    if case.growth and case.noise:
-        terms.append((n.A * LA / (1 - LA) * alone, small_a))
+    if case.growth and case.power != 0:
+        terms.append((n.A * LA / (1 - LA) * case.power / n.N, small_a))
     terms += [(-n.A / 2 * LA / (1 - LA) * n.sigma_l / (n.N * n.K), step) for step in silent]
-    if case.sampled:
-        between = between_clients(proof, n, vectors, local, spread, r_squared, wrong)
+    if case.sampled and spread is not None:
+        between = between_clients(proof, n, vectors, local, spread, r_squared, wrong, power)
         terms.append((n.A / 2 * LA * n.kappa, between))
     return proof.combine("one round", target, terms)

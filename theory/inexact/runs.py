@@ -7,7 +7,7 @@ sigma_l, the same one for ascent and descent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any
@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from artifact.algorithms import build
+from artifact.algorithms import build, hyperparameters
 from artifact.training.rounds import simulate
 from theory.kit.hypotheses import Law
 from theory.kit.statement import Run, drawn
@@ -86,7 +86,10 @@ class Problem:
 
 @dataclass(frozen=True)
 class Setting:
-    """How a method runs. local: eta_l; server: eta_g; noise: sigma_l; options: further ones of the method."""
+    """How a method runs. local: eta_l; server: eta_g; noise: sigma_l; options: further ones of the method.
+
+    epochs: the minibatches of a round are one pass through the client's samples, so that their noise adds up to zero.
+    """
 
     clients: int
     active: int
@@ -97,6 +100,7 @@ class Setting:
     rho: float
     noise: float
     options: Mapping[str, float] = field(default_factory=dict)
+    epochs: bool = False
 
 
 @dataclass(frozen=True)
@@ -109,6 +113,22 @@ class Call:
     points: Array
     exact: Array
     noise: Array
+
+
+def local_steps(calls: Sequence[Call], models: Array, local: float) -> Iterator[tuple[Call, Array]]:
+    """The gradient that each local step moved along, and the local models [S, d] before it."""
+    here: Array = models[0]
+    for place, call in enumerate(calls):
+        last = place + 1 == len(calls) or (calls[place + 1].round, calls[place + 1].step) != (call.round, call.step)
+        first = place == 0 or (calls[place - 1].round, calls[place - 1].step) != (call.round, call.step)
+        if first:
+            if call.step == 0:
+                here = np.broadcast_to(models[call.round], call.points.shape)
+            elif not last:
+                here = call.points
+        if last:
+            yield call, here
+            here = here - local * (call.exact + call.noise)
 
 
 def law(method: str, problem: Problem, s: Setting, rng: np.random.Generator, runs: int = 4) -> Law:
@@ -128,23 +148,13 @@ def law(method: str, problem: Problem, s: Setting, rng: np.random.Generator, run
         lowest = min(lowest, *(problem.value(w) for w in models))
         drawn = {call.round: call.clients.tolist() for call in calls}
         cohorts.append([drawn[t] for t in range(s.rounds)])
-        here: Array = models[0]
-        for place, call in enumerate(calls):
-            last = place + 1 == len(calls) or (calls[place + 1].round, calls[place + 1].step) != (call.round, call.step)
-            first = place == 0 or (calls[place - 1].round, calls[place - 1].step) != (call.round, call.step)
-            if first:
-                if call.step == 0:
-                    here = np.broadcast_to(models[call.round], call.points.shape)
-                elif not last:
-                    here = call.points
-            if last:
-                own = problem.gradients(here, call.clients)
-                at = call.round * s.steps + call.step
-                noise[run, at, call.clients], errors[run, at, call.clients] = call.noise, call.exact - own
-                moved += np.linalg.norm(call.points - here, axis=1).tolist()
-                turned += np.linalg.norm(call.exact - own, axis=1).tolist()
-                here = here - s.local * (call.exact + call.noise)
-    values = {"L": 1.0, "N": s.clients, "S": s.active, "rho": s.rho, "sigma_l": s.noise}
+        for call, here in local_steps(calls, models, s.local):
+            own = problem.gradients(here, call.clients)
+            at = call.round * s.steps + call.step
+            noise[run, at, call.clients], errors[run, at, call.clients] = call.noise, call.exact - own
+            moved += np.linalg.norm(call.points - here, axis=1).tolist()
+            turned += np.linalg.norm(call.exact - own, axis=1).tolist()
+    values = {"L": 1.0, "K": s.steps, "N": s.clients, "S": s.active, "rho": s.rho, "sigma_l": s.noise}
     values |= {"sigma_g": float(np.sqrt(np.mean(spreads, axis=0).max())), "F_star": problem.infimum()}
     found = {"noise": noise, "errors": errors, "spreads": spreads, "moved": moved, "turned": turned, "radii": moved}
     return Law(values, cohorts=cohorts, lowest=lowest, **found)
@@ -189,6 +199,17 @@ def measured(method: str, problem: Problem, setting: Setting, rng: np.random.Gen
     }
 
 
+def _lengths(vectors: Array) -> Array:
+    return np.asarray(np.linalg.norm(vectors, axis=3, keepdims=True))
+
+
+def one_pass(directions: Array) -> Array:
+    """Noise of minibatches that are all of a client's samples, [T, K, N, d]: adds up to zero, mean square 1 (K > 1)."""
+    away = directions - directions.mean(axis=1, keepdims=True)
+    size = np.sqrt((away**2).sum(axis=3, keepdims=True).mean(axis=1, keepdims=True))
+    return np.asarray(away / np.maximum(size, 1e-300))
+
+
 def path(
     method: str,
     problem: Problem,
@@ -205,7 +226,7 @@ def path(
     """
     size = len(problem.start)
     directions = rng.normal(size=(s.rounds, s.steps, s.clients, size))
-    noise = torch.as_tensor(s.noise * directions / np.linalg.norm(directions, axis=3, keepdims=True))
+    noise = torch.as_tensor(s.noise * (one_pass(directions) if s.epochs else directions / _lengths(directions)))
     share, curvature, centre = (torch.as_tensor(x) for x in (problem.share, problem.curvature, problem.centre))
 
     def gradient(W: Tensor, index: Tensor, t: int, k: int, first: int = 0) -> Tensor:
@@ -219,7 +240,7 @@ def path(
     cohorts = [rng.choice(s.clients, s.active, replace=False).tolist() for _ in range(s.rounds)]
     start, options = torch.as_tensor(problem.start), {"server_lr": s.server, **s.options}
     if local is None or radius is None:
-        algorithm = build(method, rho=s.rho, **options)
+        algorithm = build(method, **({"rho": s.rho} if "rho" in hyperparameters(method) else {}), **options)
         found = simulate(algorithm, gradient, start, s.clients, s.rounds, steps=s.steps, lr=s.local, cohorts=cohorts)
         return found.numpy()
     models = [start]

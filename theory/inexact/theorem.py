@@ -105,11 +105,11 @@ def general(case: Case) -> tuple[sp.Expr, tuple[sp.Expr, ...]]:
         sampling * (1 + n.a + drift * n.X**2) * error**2,
     ]
     if case.sampled:
-        own = n.sigma_g**2 + (n.sigma_l**2 / n.K if case.noise else 0)
-        right.append((1 + n.s) * n.kappa * LA * own)
+        right.append((1 + n.s) * n.kappa * LA * (n.sigma_g**2 + case.power))
     if case.noise:
         noise = (1 + 1 / n.a) * (1 + 1 / n.theta) / 2 * growth**2
         right.append(sampling * noise * n.X * n.L * n.eta * n.sigma_l**2)
+    if case.power != 0:
         right.append((2 * LA if case.growth else LA / (1 - LA)) * n.sigma_l**2 / (n.N * n.K))
     return (1 - sampling * drift * n.X**2) * Gamma, tuple(right)
 
@@ -176,7 +176,7 @@ def begin(title: str, case: Case) -> tuple[Proof, Step, Step]:
     case.declare(proof)
     names = case.names
     small_a = proof.hypothesis("L A < 1", 1 - names.L * names.A, "step size", ">")
-    if case.noise:
+    if case.power != 0:
         small_a = proof.hypothesis("L A <= 1/2", R(1, 2) - names.L * names.A, "step size")
     return proof, small_a, proof.hypothesis("X <= 1/10", R(1, 10) - names.X, "local step size")
 

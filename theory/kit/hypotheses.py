@@ -211,6 +211,15 @@ def _is_absent(law: Law) -> bool | None:
     return None if noise is None else not np.any(np.nan_to_num(noise))
 
 
+def _epochs_are_complete(law: Law) -> bool | None:
+    """A client's noise adds up to zero over the K steps of every round."""
+    noise, steps = _array(law.noise), law.values.get("K")
+    if noise is None or steps is None:
+        return None
+    rounds = np.nan_to_num(noise).reshape(len(noise), -1, int(steps), *noise.shape[2:])
+    return bool(np.allclose(rounds.sum(axis=2), 0, atol=ROUNDING))
+
+
 def _clients_are_independent(law: Law) -> bool | None:
     """No two clients' noise of one step goes together, given what came before."""
     noise = _array(law.noise)
@@ -311,6 +320,17 @@ def steps_along(count: str = "K", gradient: str = r"\nabla F_i(w)") -> Hypothesi
     return Hypothesis("local steps", words, ("local model", "r is a mean", "z is a mean"))
 
 
+def steps_of_minibatches(count: str = "K") -> Hypothesis:
+    """The same where a step is along the gradient of its own minibatch."""
+    words = rf"a client makes ${count}$ local steps, the $k$-th along $\nabla f_{{i,k}}(w)+e$ at its own model"
+    return Hypothesis("local steps", words, ("local model", "r is a mean"))
+
+
+def one_local_step(along: str = r"\nabla F_i(w^t)+e+\zeta") -> Hypothesis:
+    """A round has one local step: names e and zeta, which need no sums."""
+    return Hypothesis("local steps", rf"a client makes one local step a round, along ${along}$", ())
+
+
 def inexact(radius: str = r"\rho", drawn: bool = False) -> Hypothesis:
     """The error of a local gradient is bounded in every step; drawn: cohorts are drawn, so it must hold for all."""
     formula = rf"\|e\|\le L{radius}"
@@ -326,6 +346,17 @@ NOISE_GIVEN_THE_PAST = Hypothesis(
     ("unbiased",),
     PAST,
     _is_unbiased,
+)
+
+
+RESHUFFLED = Hypothesis(
+    "reshuffled epochs",
+    r"in every round a client passes once through its samples, in an order drawn at random and independently of $w^t$, "
+    r"in $K$ minibatches of equal size with losses $f_{i,k}$ whose mean is $F_i$, and at $w^t$ "
+    r"$\frac1K\sum_k\mathbb E\|\nabla f_{i,k}-\nabla F_i\|^2\le\sigma_l^2$ in the mean over the clients",
+    ("without replacement", "epoch", "noise", "unbiased", "independence"),
+    r"\sum_{k<K}(\nabla f_{i,k}(w^t)-\nabla F_i(w^t))=0",
+    _epochs_are_complete,
 )
 
 
