@@ -54,6 +54,7 @@ def test_attempts_follow_from_their_seed(shop):
         (Ended(2, "", "left out: x\nerror: a"), []),
         (Ended(2, "Usage: artifact data", ""), []),
         (Ended(2, "", "error: a", left="x"), ["nothing left behind"]),
+        (Ended(0, "", "", outside="x"), ["nothing outside its folder"]),
     ],
 )
 def test_a_broken_rule_is_found(ended, rules):

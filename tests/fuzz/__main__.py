@@ -51,6 +51,9 @@ class Workshop:
         Run(self.store, key).record_curvature({"data": 20, "trace": {"value": 30.0}})
         self.runs = folder / "runs"  # the one run, whose reading takes no time
         shutil.copytree(self.store / key, self.runs / key)
+        shutil.copytree(self.store, folder / "packed")
+        words = ["store", "pack", "--out", str(folder / "packed")]
+        subprocess.run([sys.executable, "-m", "artifact", *words], check=True, capture_output=True)
         self.sound, self.known, self.key = Sound(folder, self.runs), grammar(), key
         self._warm()
 
@@ -101,9 +104,11 @@ class Workshop:
         return self.place
 
     def _judged(self, call: Callable[[], int], before: set[Path]) -> Ended:
+        around = set(self.folder.iterdir())
         ended = attempt(call, self.place, self.patience)
         left = sorted(str(path.relative_to(self.place)) for path in set(self.place.rglob("*")) - before)
-        return replace(ended, left=" ".join(left))
+        outside = sorted(path.name for path in set(self.folder.iterdir()) - around)
+        return replace(ended, left=" ".join(left), outside=" ".join(outside))
 
     def process(self, seed: int, number: int) -> tuple[str, Callable[[], Ended]]:
         """A command line in a process as a user starts it."""

@@ -26,9 +26,10 @@ from artifact.bench import results
 from artifact.models import networks
 from artifact.papers import costs, experiments, folders
 from artifact.report import notebooks, pictures
+from artifact.report.mathematics import ATTRIBUTES, ELEMENTS, Converter
 from artifact.runs.store import Run
 from artifact.verdicts import findings, ledger
-from tests.fuzz.lines import HOSTILE
+from tests.fuzz.lines import HOSTILE, NAMES
 from tests.torture.damage import KINDS as DAMAGE
 from tests.torture.scenarios import READERS, RUN
 from theory.kit import tables
@@ -83,6 +84,8 @@ class Sound:
             found = root / f"tests/vectors/{name}.npz"
             if found.exists():
                 kinds[f"case: {name}"] = self._copy(found, None, "replay {path}")
+        kinds["formulas"] = Kind(_texts, (_call(_formulas),))
+        kinds["archive"] = Kind(self._archive, (_words("store verify --out store"), _words("list runs --out store")))
         kinds["code"] = self._copy(root / "examples/fedsign.py", None, "list algorithms --add {path}")
         kinds["weights"] = Kind(_weights, (_call(_vit),))
         kinds["npz"] = Kind(_images_npz, (_words("data import mnist {path} --data stored"),))
@@ -129,6 +132,10 @@ class Sound:
             return folder / "store" / self.key / name
 
         return make
+
+    def _archive(self, folder: Path) -> Path:
+        shutil.copytree(self.folder / "packed", folder / "store", dirs_exist_ok=True)
+        return sorted((folder / "store" / "runs").glob("*.parquet"))[0]
 
     def _readers(self) -> tuple[Read, ...]:
         lines = [line.format(key=self.key) + " --out store" for line in READERS if not line.startswith("figure")]
@@ -205,6 +212,61 @@ def _table(path: Path) -> None:
     for row in tables.table.__wrapped__(path.stem):
         repr(row.is_number)
     experiments._lines_of.__wrapped__(path)
+
+
+#: pieces of a text with formulas, sound and not
+TEX = [
+    *(
+        "$",
+        "$",
+        "$$",
+        "{",
+        "}",
+        "x",
+        "\\eta",
+        "\\frac12",
+        "^2",
+        "_i",
+        "\\text{",
+        "\\left(",
+        "\\right)",
+        " and ",
+        "`",
+        "\n\n",
+    ),
+    *(
+        "\\href{javascript:alert(1)}{x}",
+        "\\style{position:fixed}{x}",
+        "\\color{red}",
+        "\\hspace{9999em}",
+        "\\class{a}{b}",
+    ),
+    *(
+        "\\unicode{60}",
+        "\\begin{matrix}a&b\\end{matrix}",
+        "<b>",
+        "</math>",
+        "<script>",
+        "&lt;",
+        "]]>",
+        "\\rule{9em}{9em}",
+    ),
+]
+#: tags of a text that a page shows
+TAGS = {"p", "ul", "li", "code", "sub", "sup", "span", *ELEMENTS}
+
+
+def _texts(folder: Path) -> Path:
+    (path := folder / "text.tex").write_text("The step $w^+ = w - \\eta g$ is <b> long.\n\n$$\\frac{a}{b}$$\n")
+    return path
+
+
+def _formulas(path: Path) -> None:
+    """What the page gets of a text; another tag or attribute than a text has ends in a traceback."""
+    html = str(Converter().html(read_file(path, "text", 1 << 20).decode(errors="replace")))
+    for name, attributes in re.findall(r"<([\w:-]+)([^>]*)>", html):
+        used = set(re.findall(r"([\w:-]+)=", attributes))
+        assert name in TAGS and used <= {"class", *ATTRIBUTES}, (name, attributes)
 
 
 def _notebook(path: Path) -> None:
@@ -308,14 +370,47 @@ def _small(path: Path) -> bool:
 
 def _change(path: Path, rng: random.Random) -> None:
     ways: list[Callable[[Path, random.Random], None]] = [_bytes, _bytes, _special]
-    ways += {".npz": [_rebuilt] * 4, ".safetensors": [_headed] * 4}.get(path.suffix, [_value] * 5)
+    own = {".npz": [_rebuilt] * 4, ".safetensors": [_headed] * 4, ".toml": [_value] * 4 + [_called] * 4 + [_nested]}
+    own |= {".csv": [_value] * 3 + [_called] * 3, ".tex": [_tex] * 8}
+    ways += own.get(path.suffix, [_value] * 5)
     rng.choice(ways)(path, rng)
 
 
-def _special(path: Path, rng: random.Random) -> None:
-    DAMAGE[rng.choice(("fifo", "folder", "loop", "device", "gone", "huge", "empty", "zeros", "drop", "twice"))](
-        path, rng.random()
+def _called(path: Path, rng: random.Random) -> None:
+    """Another name for what the file names: an id, a key, a title, a file."""
+    text = path.read_text(encoding="utf-8", errors="surrogateescape")
+    places = [match.span(1) for match in re.finditer(r'"([^"\n]+)"', text)] if path.suffix == ".toml" else []
+    places = places or [match.span(0) for match in re.finditer(r"[^,\n]+", text)] or [(0, 0)]
+    start, end = rng.choice(places)
+    name = rng.choice(NAMES)
+    if path.suffix == ".toml" and rng.random() < 0.8:
+        name = json.dumps(name)[1:-1]
+    path.write_bytes((text[:start] + name + text[end:]).encode("utf-8", errors="surrogateescape"))
+
+
+def _nested(path: Path, rng: random.Random) -> None:
+    """Tables inside tables, in each of the ways in which TOML writes them."""
+    depth = rng.choice((20, 33, 200, 3000, 50_000))
+    ways = (
+        ".".join("a" * depth) + " = 1",
+        "[" + ".".join("b" * depth) + "]",
+        "c = " + "[" * depth + "]" * depth,
+        "d = " + "{a=" * depth + "1" + "}" * depth,
+        "[[e" + ".e" * depth + "]]",
     )
+    content = path.read_bytes()
+    path.write_bytes(rng.choice(ways).encode() + b"\n" + (content if rng.random() < 0.7 else b""))
+
+
+def _tex(path: Path, rng: random.Random) -> None:
+    pieces = [rng.choice(TEX) for _ in range(rng.randrange(1, 30))]
+    path.write_text("".join(pieces) if rng.random() < 0.7 else "$" + "{" * rng.choice((50, 5000)) + "".join(pieces))
+
+
+def _special(path: Path, rng: random.Random) -> None:
+    DAMAGE[
+        rng.choice(("fifo", "folder", "loop", "device", "outside", "gone", "huge", "empty", "zeros", "drop", "twice"))
+    ](path, rng.random())
 
 
 def _bytes(path: Path, rng: random.Random) -> None:

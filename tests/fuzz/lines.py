@@ -42,6 +42,12 @@ HOSTILE = [
         "1..2",
     ),
 ]
+#: names that lead out of a folder, act on a page, are a formula of a spreadsheet, or are too long for a file's name
+NAMES = [
+    *("../../../out", "/etc/hostname", "..", ".", "a/b", "a\\b", "~/x", "-rf", ".hidden", "con", "a" * 300, "a b", "é"),
+    *("</title><script>alert(1)</script>", "<img src=x onerror=alert(1)>", "javascript:alert(1)", "=1+1", "@SUM(A1)"),
+    *("${HOME}", "$(id)", "`id`", "%00", "a\x00b", "a\nb", "\x1b[2J", "\u202eabc", "{{ 7 * 7 }}", "a..b", "a.", ".a"),
+]
 #: what commands know, by chance where it belongs
 KNOWN = [
     *(
@@ -222,7 +228,7 @@ def _value(parameter: click.Parameter, rng: random.Random) -> str:
         return str(rng.choice(list(parameter.type.choices)))
     if parameter.opts[0].endswith(_AMOUNT) and rng.random() < 0.97:
         return rng.choice(AMOUNTS)
-    word = rng.choice(HOSTILE if rng.random() < 0.5 else KNOWN)
+    word = rng.choice(HOSTILE + NAMES if rng.random() < 0.5 else KNOWN)
     if rng.random() < 0.1 and word:
         at = rng.randrange(len(word))
         word = word[:at] + rng.choice("aé/:,=-9 ") + word[at + 1 :]

@@ -28,7 +28,7 @@ MEMORY = 6 << 30
 class Ended:
     """code: None where it had not ended in time, negative for a signal.  seconds: of its processor time.
 
-    left: files that were not there before.
+    left: files that were not there before.  outside: the same beside the folder that it ran in.
     """
 
     code: int | None
@@ -36,6 +36,7 @@ class Ended:
     errors: str
     seconds: float = 0.0
     left: str = ""
+    outside: str = ""
 
     def broken(self) -> list[str]:
         """Rules that this end breaks."""
@@ -52,6 +53,8 @@ class Ended:
             found.append("one line and code 2")
         if self.code == 2 and self.left:
             found.append("nothing left behind")
+        if self.outside:
+            found.append("nothing outside its folder")
         return found
 
 

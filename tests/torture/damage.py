@@ -57,6 +57,7 @@ KINDS: dict[str, Callable[[Path, float], None]] = {
     "folder": _in_place_of(Path.mkdir),
     "loop": _in_place_of(lambda path: path.symlink_to(path.name)),
     "device": _in_place_of(lambda path: path.symlink_to("/dev/zero")),
+    "outside": _in_place_of(lambda path: path.symlink_to("/etc/hostname")),
     "gone": _in_place_of(lambda path: None),
     "huge": _in_place_of(lambda path: os.truncate(os.open(path, os.O_CREAT | os.O_WRONLY), 1 << 33)),
 }

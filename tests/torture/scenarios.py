@@ -39,7 +39,10 @@ SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGKILL")
 #: limits of the operating system: name in ``resource``, least and most
 SCARCE = {"RLIMIT_NOFILE": (12, 64), "RLIMIT_FSIZE": (0, 60_000), "RLIMIT_AS": (1 << 29, 8 << 30)}
 #: how a file of a record is damaged; ``damage.py`` does it
-DAMAGES = ("flip", "cut", "empty", "drop", "twice", "zeros", "json", "fifo", "folder", "loop", "device", "gone", "huge")
+DAMAGES = (
+    *("flip", "cut", "empty", "drop", "twice", "zeros", "json", "fifo", "folder", "loop", "device", "outside", "gone"),
+    "huge",
+)
 #: which file of a record
 PARTS = ("config.json", "metrics.jsonl", "timings.jsonl", "environment.json", "done", "checkpoint.safetensors")
 
