@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from artifact.runs import guardian
 from artifact.runs.processes import REQUEST, interruptible, require_address_space, set_up
 
 
@@ -32,6 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def script() -> None:
     """The commands ``fedsharp`` and ``artifact``, and ``python -m`` of either."""
+    if guardian.needed(sys.argv[1:]):
+        guardian.guarded()
     try:
         with interruptible():
             sys.exit(main())

@@ -139,9 +139,8 @@ class Commands(click.Group):
 def commands(arguments: Sequence[str]) -> click.Group:
     """The command group; what ``--add`` and ``--audit`` name is entered first, so that its options exist."""
     for file in _given(arguments, "--add"):
-        from artifact.interface.added import register_file, require_ending
+        from artifact.interface.added import register_file
 
-        require_ending(file)
         register_file(file)
     for folder in _given(arguments, "--audit"):
         from artifact.papers.folders import open_audit

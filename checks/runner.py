@@ -31,8 +31,9 @@ from pathlib import Path
 from typing import Any
 
 from artifact.accelerate import choose
+from artifact.base import family
 from artifact.base.files import write_atomic
-from artifact.base.own_code import line_of
+from artifact.base.own_code import guarded, line_of
 from artifact.papers import folders
 from artifact.report import fingerprints
 from artifact.runs.processes import ENDING, end_with_driver
@@ -154,7 +155,8 @@ def _import_statements(audit: folders.Audit) -> dict[str, str]:
     assert spec is not None and spec.loader is not None  # of a file that is there
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     try:
-        exec(compile(audit.statements.read_bytes(), str(audit.statements.absolute()), "exec"), vars(module))
+        with guarded(audit.statements, "statements"):
+            exec(compile(audit.statements.read_bytes(), str(audit.statements.absolute()), "exec"), vars(module))
     except (Exception, SystemExit) as error:  # the author's own code may raise anything
         del sys.modules[name]
         where = f"{audit.statements}, line {line_of(str(audit.statements), error)}"
@@ -228,7 +230,7 @@ def _decide(job: Job, limit: float) -> dict[str, Any]:
     from theory.kit.verdict import DECIDED, registry
 
     check = registry.checks[job.claims[0]]
-    start = time.perf_counter()
+    start, others = time.perf_counter(), family.descendants(os.getpid())
     formula.MADE.clear()
     result: dict[str, Any] = {"job": job, "drawn": {}}
     try:
@@ -246,6 +248,8 @@ def _decide(job: Job, limit: float) -> dict[str, Any]:
         result |= {"verdict": "not-run", "evidence": {"reason": str(error)}, "skipped": str(error)}
     except Exception as error:
         raised = not isinstance(error, TimeLimit)
+        if not raised:  # what the check has started ends with it
+            family.end_descendants(os.getpid(), spared=others)
         text = f"{type(error).__name__}: {error}" if raised else str(error)
         result |= {"verdict": "error", "evidence": {"error": text, "traceback": traceback.format_exc(limit=-4)}}
         result["raised"] = raised
@@ -390,7 +394,7 @@ def run_jobs(
                         start(take)
         finally:
             for worker in pool:
-                worker.process.kill()
+                family.end(worker.process.pid)
                 worker.process.join()
     return results
 

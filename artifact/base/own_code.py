@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import os
 import sys
 import traceback
 import warnings
@@ -13,6 +15,26 @@ from types import ModuleType
 
 from artifact.base.errors import UserError
 from artifact.base.files import read_file
+
+#: seconds in which the code of a file has to have run
+SECONDS = 60.0
+#: where the process is told that waits for this one (``runs.guardian``); none for a program of somebody else's
+GUARDIAN: int | None = None
+
+
+@contextlib.contextmanager
+def guarded(path: Path, field: str) -> Iterator[None]:
+    """For a block that runs a file's code: whoever waits for this process is told that it begins, and that it ended."""
+    _tell({"path": str(path), "field": field, "seconds": SECONDS})
+    try:
+        yield
+    finally:
+        _tell(None)
+
+
+def _tell(running: dict[str, object] | None) -> None:
+    if GUARDIAN is not None:
+        os.write(GUARDIAN, json.dumps(running).encode() + b"\n")
 
 
 def run_file(path: Path, field: str, name: str = "") -> ModuleType:
@@ -29,7 +51,8 @@ def run_file(path: Path, field: str, name: str = "") -> ModuleType:
         source = decode_source(read_file(path, field))  # Python itself lets wrong bytes in a comment pass
         with warnings.catch_warnings(record=True) as remarks:  # said once the file has run: an error is one line
             code = compile(source, module.__file__, "exec", dont_inherit=True)
-        exec(code, vars(module))
+        with guarded(path, field):
+            exec(code, vars(module))
     for one in remarks:
         warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
     return module

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from artifact.base import family
 from artifact.base.errors import UserError
 
 #: what an answer tells as seconds of a round
@@ -64,7 +65,7 @@ class Contender:
         try:
             self.process.wait(30)
         except subprocess.TimeoutExpired:
-            self.process.kill()
+            family.end(self.process.pid)
             self.process.wait()
 
 

@@ -15,12 +15,8 @@ a network or a data set:
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import inspect
-import os
-import select
-import signal
 from collections.abc import Callable
 from importlib.util import decode_source
 from pathlib import Path
@@ -43,8 +39,6 @@ from artifact.models.registry import MODELS
 Function = TypeVar("Function", bound=Callable[..., Any])
 #: attribute of a marked function
 _KIND = "_added_as"
-#: seconds in which the code of a file has to have run
-SECONDS = 60.0
 
 
 def network(function: Function) -> Function:
@@ -79,6 +73,7 @@ def register_file(path: str | Path) -> list[str]:
     path = Path(path)
     content = path.read_bytes() if path.is_file() else b""
     digest = hashlib.sha256(content.replace(b"\r\n", b"\n")).hexdigest()[:16]
+    torch.get_num_threads()  # imported now, so that it is not the file's time that this takes
     module = run_file(path, "add", name := f"added {digest}")
     own = [v for v in vars(module).values() if getattr(v, "__module__", "") == name]
     switches = [one for group in SWITCHES.values() for one in group if one.mixin.__module__ == name]
@@ -108,38 +103,6 @@ def register_file(path: str | Path) -> list[str]:
         (_add_network if getattr(function, _KIND) == "model" else _add_dataset)(path, function)
         ADDED[getattr(function, _KIND), _name(function)] = str(path), digest
     return names + [_name(function) for function in functions]
-
-
-def require_ending(path: str | Path, seconds: float = SECONDS) -> None:
-    """Run a file in a child first, where the system can fork, so that nothing in it ends or holds up this process.
-
-    Raises UserError where its code ends the process, by whatever means, or has not ended after so many seconds. What it
-    raises is left to ``register_file``, which says the line.
-    """
-    if not hasattr(os, "fork") or not Path(path).is_file():
-        return
-    torch.get_num_threads()  # imported once, here, and not in the child alone
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        nothing = os.open(os.devnull, os.O_RDWR)
-        for stream in range(3):
-            os.dup2(nothing, stream)
-        with contextlib.suppress(BaseException):
-            register_file(path)
-        os.write(writer, b"ended")
-        os._exit(0)
-    os.close(writer)
-    try:
-        ready, _, _ = select.select([reader], [], [], seconds)
-        if ready and os.read(reader, 1):
-            return
-        why = "its code ends the process" if ready else f"its code has not ended after {seconds:g} seconds"
-        raise UserError("add", str(path), f"a file whose code runs to its end ({why})")
-    finally:
-        os.close(reader)
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
 
 
 def _names_of_methods(path: Path, methods: list[type[algorithms.FedAvg]]) -> list[str]:

@@ -16,7 +16,7 @@ from artifact.base.errors import UserError
 from artifact.base.own_code import run_file
 from artifact.base.registered import ADDED
 from artifact.data import DATASETS
-from artifact.interface import added, own_method, remarks
+from artifact.interface import own_method, remarks
 from artifact.interface.added import register_file
 from artifact.models.networks import BUILDERS
 from artifact.models.registry import MODELS
@@ -342,30 +342,3 @@ def test_no_method_of_the_project_takes_what_was_not_sent(name, variant):
     object.__setattr__(method, "finish", finish.__get__(method))
     goals = torch.randn(4, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     simulate(method, lambda W, clients, t, k: W - goals[clients], goals[0] / 2, 4, 1, steps=2)
-
-
-@pytest.mark.parametrize(
-    ("code", "why"),
-    [
-        ("import os\nos._exit(0)", "ends the process"),
-        ("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)", "ends the process"),
-        ("while True:\n    pass", "has not ended after 0.5 seconds"),
-        ("import time\ntry:\n    time.sleep(99)\nexcept BaseException:\n    time.sleep(99)", "has not ended"),
-    ],
-)
-def test_a_file_that_ends_the_process_or_does_not_end_is_one_line(code, why, tmp_path, monkeypatch, capsys):
-    path = tmp_path / "mine.py"
-    path.write_text(code)
-    limited = added.require_ending
-    monkeypatch.setattr(added, "require_ending", lambda file: limited(file, 0.5 if "not ended" in why else 60.0))
-    assert main(["list", "algorithms", "--add", str(path)]) == 2
-    error = capsys.readouterr().err
-    assert error.startswith("error: add: ") and why in error and len(error.splitlines()) == 1
-
-
-def test_the_rehearsal_leaves_what_a_file_raises_to_the_registration(tmp_path):
-    path = tmp_path / "mine.py"
-    path.write_text("x = 1\nraise ValueError('mine')")
-    added.require_ending(path)
-    with pytest.raises(UserError, match=r"mine, line 2"):
-        register_file(path)
