@@ -20,7 +20,7 @@ SLUG = r"^[a-z0-9]+([.-]+[a-z0-9]+)*$"
 CLAIM = r"^[A-Za-z0-9]+([._-]+[A-Za-z0-9]+)*$"
 TABLE = r"^[a-z][a-z0-9]*/[a-z0-9]+([.-]+[a-z0-9]+)*(/[a-z0-9]+([.-]+[a-z0-9]+)*)?$"
 FILE = r"^\w[\w.+ -]*$"
-RUN = r"^[0-9a-f]{16}$"
+RUN = r"^[0-9a-z]{1,64}$"
 
 #: key of a paper, such as ``author2025``
 PaperKey = Annotated[str, Field(pattern=PAPER, max_length=LONGEST)]
@@ -40,7 +40,7 @@ WORDS = {
     CLAIM: "letters and digits, with dots, hyphens and underscores between them",
     TABLE: "PAPER/TABLE or PAPER/FIGURE/PANEL, of lower-case letters, digits, dots and hyphens",
     FILE: "the name of a file, without a folder: letters, digits, spaces and _ . + -, the first a letter or digit",
-    RUN: "16 hexadecimal digits",
+    RUN: "letters a to z and digits",
 }
 
 

@@ -23,9 +23,10 @@ from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 
+from artifact.base import names as types_of_names
 from artifact.base.errors import UserError
 from artifact.base.files import Stamp, read_file, settled, stamp, write_atomic
-from artifact.runs import columns, croissant, schema
+from artifact.runs import columns, croissant, parquet_footer, schema
 from artifact.runs.seal import SEAL, Changed, believed, parsed, unsealed
 from artifact.runs.store import (
     CURVATURE,
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
 FOLDER = "runs"
 #: file of runs that no declared table or figure asks for
 OTHERS = "others"
+#: values of the largest file, of eight bytes each: a gigabyte
+MOST_VALUES = 1 << 27
 #: of zstd: a tenth fewer bytes than by default, and no slower to read
 COMPRESSION = 19
 
@@ -73,11 +76,25 @@ class Shelf:
     def read(self, names: Collection[str] | None = None) -> polars.DataFrame:
         """The table, or some of its columns. Raises UserError where the file is no Parquet table any more."""
         pl = columns.library()
+        _ = self.bounded
         try:
             return pl.read_parquet(io.BytesIO(self.data), columns=names if names is None else list(names))
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
             allowed = f"a Parquet file as `artifact store pack` writes it ({error})"
             raise Changed(self.path.stem, str(self.path), allowed) from None
+
+    @cached_property
+    def bounded(self) -> int:
+        """Values that the file unpacks to. Raises UserError where they are more than any archive's, or not said."""
+        try:
+            found = parquet_footer.values(self.data)
+        except ValueError as error:
+            allowed = f"a Parquet file as `artifact store pack` writes it ({error})"
+            raise Changed(self.path.stem, str(self.path), allowed) from None
+        if found > MOST_VALUES:
+            allowed = f"a Parquet file that unpacks to at most {MOST_VALUES} values; this has {found}"
+            raise Changed(self.path.stem, str(self.path), allowed)
+        return found
 
     @cached_property
     def types(self) -> dict[str, Any]:
@@ -92,7 +109,13 @@ class Shelf:
     @cached_property
     def rows(self) -> list[dict[str, Any]]:
         """What each run is, its rounds left out."""
-        return self.read([name for name in self.types if not name.startswith(columns.ROUND)]).to_dicts()
+        found = self.read([name for name in self.types if not name.startswith(columns.ROUND)]).to_dicts()
+        for row in found:
+            if not types_of_names.fits(row.get("key"), types_of_names.RUN):  # it names a folder
+                words = types_of_names.WORDS[types_of_names.RUN]
+                allowed = f"a table of runs, each with a key of {words}, not {row.get('key')!r}"
+                raise Changed(self.path.stem, str(self.path), allowed)
+        return found
 
     @cached_property
     def rounds(self) -> polars.DataFrame:
