@@ -56,8 +56,10 @@ class Estimator:
         self._pace: list[dict[tuple, list[float]]] = [{} for _ in _ALIKE]
         self._spans: dict[tuple, Span] = {}
         self._cost: dict[tuple, tuple[float, float]] = {}
-        #: what a config's numbers and machine depend on -> the config as it is used
-        self._configs: dict[tuple[str, str, str], Mapping[str, Any]] = {}
+        #: signature and device of a config -> the config as it is used
+        self._configs: dict[tuple[str, str], Mapping[str, Any]] = {}
+        #: device as a config names it -> the one that this machine takes
+        self._devices: dict[str, str] = {}
         for run in finished(store):
             if run.intact:
                 self._add(run)
@@ -94,9 +96,11 @@ class Estimator:
 
     def _canonical(self, config: RunConfig) -> Mapping[str, Any]:
         """The config as it is used, worked out once."""
-        place = (signature(config), config.device, config.backend)
+        if config.device not in self._devices:
+            self._devices[config.device] = config.resolved_device.type
+        place = (signature(config), config.device)
         if place not in self._configs:
-            self._configs[place] = config.canonical()
+            self._configs[place] = config.settings() | {"device": self._devices[config.device]}
         return self._configs[place]
 
     def __call__(self, config: RunConfig, declared: float | None = None) -> float | None:
