@@ -16,8 +16,7 @@ from artifact.base.stats import Crossing, paired_difference, t_interval
 from artifact.papers import experiments, predicates
 from artifact.papers.comparisons import Spent, at_point
 from artifact.papers.hypotheses import ALPHA
-from artifact.runs.store import Run, dumps
-from artifact.verdicts import command, curve_ends, ledger
+from artifact.verdicts import command, ledger
 from artifact.verdicts.decide import decide, decide_all
 from artifact.verdicts.ledger import Claim
 from artifact.verdicts.lookup import MEASURES, Store, open_store, reader
@@ -450,36 +449,6 @@ def test_equal_counts_up_to_a_target_decide_nothing(planted):
     wanted = claim(type="cost", metrics=["rounds-to"], pairs=[["A", "B"]])
     found = decide(wanted, "laptop", Planted(numbers))
     assert found.verdict == "undecided" and "[open, open]" in found.text
-
-
-def test_curves_that_still_rise_are_said_to(store):
-    _, table_ = experiments.find("qu2022/1")
-    (tail,) = curve_ends.tails(table_, "laptop", store)
-    rising = [np.polyfit([10, 20, 30, 40], values, 1)[0] for values in ([40, 50, 61, 65], [40, 45, 50, 50])]
-    assert tail.column == "X" and tail.cells == 2 and tail.text == "still rising"
-    assert tail.slope.mean == pytest.approx(10 * np.mean(rising), rel=0.05)
-    assert set(tail.rising) == {"A", "B"} and tail.still_rising
-    since_halfway = [63 - 50, 63 - 52, 63.75 - 50, 50 - 45, 51 - 46, 50.2 - 45]  # the last ten begin before the middle
-    assert tail.gain.mean == pytest.approx(np.mean(since_halfway))
-
-
-def test_curves_without_a_round_in_the_middle_have_no_gain_and_the_same_runs_are_named_once(planted, tmp_path):
-    late = [[40, 50, 52, 54]] * 2
-    write_runs(tmp_path / "late", {("A", "X"): late, ("A", "Y"): late})
-    for run in (tmp_path / "late").iterdir():
-        untested = [{"round": number} | _SENT for number in range(1, 100)]
-        lines = [*untested, *(_line(100 + i, 50 + i) for i in range(4))]
-        (run / "metrics.jsonl").write_text("".join(dumps(line) + "\n" for line in lines))
-        timings = [{"round": line["round"], "seconds": 1.0} for line in lines]
-        (run / "timings.jsonl").write_text("".join(dumps(line) + "\n" for line in timings))
-        Run(run.parent, run.name).finish(len(lines))
-    _, table_ = experiments.find("qu2022/1")
-    found = list(curve_ends.tails(table_, "laptop", Store(tmp_path / "late")))
-    assert [tail.gain for tail in found] == [None, None] and not any(tail.gained for tail in found)
-    assert found[0].slope.mean == pytest.approx(10) and found[0].still_rising
-    assert len(curve_ends.distinct(found)) == 2
-    twice = curve_ends.distinct([found[0], replace(found[0], table="qu2022/9", column="elsewhere")])
-    assert [(tail.table, tail.column) for tail in twice] == [("qu2022/1, qu2022/9", "X / elsewhere")]
 
 
 def test_questions_of_the_ledger_are_counted_apart(store):
