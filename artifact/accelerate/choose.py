@@ -7,6 +7,7 @@ A run names its way as its backend:
 * ``fourier``: ``cropped``, and wide convolutions by their Fourier transforms (``cpu.fourier_convolutions``);
 * ``batched``: many clients in one call of ``torch.func.vmap``, which makes their convolutions grouped ones;
 * ``stacked``: the cohort as one network with as many times the channels (``stacked``), for a GPU;
+* ``kernels``: ``stacked`` with convolutions by kernels of our own (``convolution_kernels``), for a GPU; not timed yet;
 * ``explicit``: formulas for fully connected networks, many clients in one call (``cpu.fully_connected``);
 * ``onednn``: ``explicit`` with its large float32 products by oneDNN instead of torch's choice;
 * ``tiles``: formulas for narrow convolutional networks (``cpu.tiled_convolutions``).
@@ -31,7 +32,7 @@ from artifact.base.errors import UserError, first_fault
 from artifact.base.files import read_file
 from artifact.base.lazy import torch
 
-Backend = Literal["loop", "cropped", "fourier", "batched", "stacked", "explicit", "onednn", "tiles"]
+Backend = Literal["loop", "cropped", "fourier", "batched", "stacked", "kernels", "explicit", "onednn", "tiles"]
 BACKENDS: tuple[str, ...] = get_args(Backend)
 TABLE = Path(__file__).with_name("backends.toml")
 #: those that take one client at a time

@@ -1,4 +1,4 @@
-"""The networks of a cohort as one network with S times the channels: the backend ``stacked`` of a GPU.
+"""The networks of a cohort as one network with S times the channels: the backends ``stacked`` and ``kernels`` of a GPU.
 
 S clients with weights of their own on images [S, B, C, H, W] are one network on [B, S*C, H, W]: its convolutions and
 group norms have S times as many groups, and layers that act on each channel by itself stay as they are. ``torch.vmap``
@@ -6,12 +6,17 @@ comes to the same convolutions but moves the clients' axis before and behind eac
 
 Kernel entries that meet only padding are left out, as ``cpu.cropped_convolutions`` does: ResNet-18 behind the ImageNet
 stem has 4.2 million weights of 11.2 million that meet a pixel of a CIFAR image.
+
+``kernels`` differs in its convolutions alone: each is one kernel each way (``convolution_kernels``), and channels lie
+beside each other. Where there is no Triton, and in float64, its convolutions are products with copied windows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib import import_module
+from types import ModuleType
 
 import torch
 import torch.nn.functional as F
@@ -20,6 +25,7 @@ from torch import Tensor, nn
 from artifact.accelerate.cpu.cropped_convolutions import convolutions, fitted
 from artifact.base.cache import cache
 from artifact.base.flat import Layout
+from artifact.models.activations import mean_square
 from artifact.models.networks import Block, Chain, Model, plain_convolution
 
 #: pixels along a side of images whose convolutions are products; strided ones are in any case. In groups
@@ -48,29 +54,42 @@ class Stacked:
 
     bfloat16: weights, images and activations; norms and the loss are computed in float32.
     crops: by name of a convolution's weight, the entries [..., k, k] that meet a pixel.  padding: of each convolution.
-    by_products: convolutions that are products of matrices.
+    by_products: convolutions that are products of matrices.  kernels: whether kernels of our own compute these.
+    zeta, watched: MAN's coefficient, and the layers whose mean squared activation it weighs.
     """
 
     model: Model
     layout: Layout
     bfloat16: bool = False
+    kernels: bool = False
+    zeta: float = 0.0
+    watched: tuple[str, ...] = ()
     crops: dict[str, tuple] = field(default_factory=dict)
     padding: dict[str, tuple[int, ...]] = field(default_factory=dict)
     by_products: set[str] = field(default_factory=set)
 
     @classmethod
-    def of(cls, model: nn.Module, layout: Layout, bfloat16: bool = False) -> Stacked | None:
-        """None for a model that has other layers, or no convolution."""
+    def of(
+        cls,
+        model: nn.Module,
+        layout: Layout,
+        bfloat16: bool = False,
+        kernels: bool = False,
+        zeta: float = 0.0,
+        watched: tuple[str, ...] = (),
+    ) -> Stacked | None:
+        """None for a model that has other layers, or no convolution, and for a penalty on a norm."""
         layers = list(model.modules())
+        if any(isinstance(layer, (nn.GroupNorm, Block)) for name, layer in model.named_modules() if name in watched):
+            return None
         convolves = any(isinstance(layer, nn.Conv2d) for layer in layers)
         if not (isinstance(model, Chain) and convolves and all(map(_known, layers))):
             return None
-        found = cls(model, layout, bfloat16)
+        found = cls(model, layout, bfloat16, kernels, zeta, watched if zeta else ())
         for name, layer, image in convolutions(model):
             kept, found.padding[name] = fitted(layer, image)
             found.crops[f"{name}.weight"] = (..., *kept)
-            plain = layer.bias is None and max(layer.dilation) == 1
-            if plain and (max(image) <= FEW_PIXELS or max(layer.stride) > 1):
+            if max(layer.dilation) == 1 and (kernels or max(image) <= FEW_PIXELS or max(layer.stride) > 1):
                 found.by_products.add(name)
         return found
 
@@ -79,10 +98,16 @@ class Stacked:
         dtype = torch.bfloat16 if self.bfloat16 else W.dtype
         weights = {name: w.to(dtype).contiguous().requires_grad_() for name, w in self._used(W).items()}
         with torch.enable_grad():
-            logits = self._logits(weights, x.to(dtype))
+            squares: list[Tensor] = []  # over all clients, of one number of units each: S times the mean is their sum
+            logits = self._logits(weights, x.to(dtype), squares)
             loss = F.cross_entropy(logits.to(W.dtype).flatten(0, 1), y.flatten(), reduction="sum") / y.shape[1]
+            for square in squares:
+                loss = loss + self.zeta * len(W) * square.to(W.dtype)
         found = torch.autograd.grad(loss, list(weights.values()))
-        out = torch.zeros_like(W)
+        out = torch.empty_like(W)
+        for name, whole in self.layout.views(out).items():
+            if name in self.crops and weights[name].numel() < whole.numel():
+                whole.zero_()
         for part, gradient in zip(self._used(out).values(), found, strict=True):
             part.copy_(gradient)
         return out
@@ -91,18 +116,27 @@ class Stacked:
         """Views [S, *shape] of the weights that meet a pixel, by name."""
         return {name: v[self.crops[name]] if name in self.crops else v for name, v in self.layout.views(W).items()}
 
-    def _logits(self, weights: dict[str, Tensor], x: Tensor) -> Tensor:
-        """x: [S, B, C, H, W] -> [S, B, classes]."""
-        return self._run(self.model, "", x.transpose(0, 1).flatten(1, 2), weights)
+    def _logits(self, weights: dict[str, Tensor], x: Tensor, squares: list[Tensor]) -> Tensor:
+        """x: [S, B, C, H, W] -> [S, B, classes]; ``squares`` takes the mean squared activations of watched layers."""
+        x = x.transpose(0, 1).flatten(1, 2)
+        x = x.contiguous(memory_format=torch.channels_last) if self.kernels else x
+        return self._run(self.model, "", x, weights, squares)
 
-    def _run(self, layer: nn.Module, name: str, x: Tensor, weights: dict[str, Tensor]) -> Tensor:
+    def _seen(self, name: str, x: Tensor, squares: list[Tensor]) -> Tensor:
+        """The output of a layer, whose mean square is noted where MAN watches the layer."""
+        if name in self.watched:
+            squares.append(mean_square(x.float() if self.bfloat16 else x))
+        return x
+
+    def _run(self, layer: nn.Module, name: str, x: Tensor, weights: dict[str, Tensor], squares: list[Tensor]) -> Tensor:
         """x: [B, S*C, H, W], behind ``Flatten`` [S, B, features]."""
         if isinstance(layer, Block):
-            out = self._run(layer.conv1, f"{name}.conv1", x, weights)
+            out = self._run(layer.conv1, f"{name}.conv1", x, weights, squares)
             out = self._normalised(layer.norm1, f"{name}.norm1", out, weights, relu=True)
-            out = self._run(layer.conv2, f"{name}.conv2", out, weights)
-            shortcut = self._run(layer.shortcut, f"{name}.shortcut", x, weights)
-            return self._normalised(layer.norm2, f"{name}.norm2", out, weights, relu=True, beside=shortcut)
+            out = self._run(layer.conv2, f"{name}.conv2", self._seen(f"{name}.relu1", out, squares), weights, squares)
+            shortcut = self._run(layer.shortcut, f"{name}.shortcut", x, weights, squares)
+            out = self._normalised(layer.norm2, f"{name}.norm2", out, weights, relu=True, beside=shortcut)
+            return self._seen(f"{name}.relu2", out, squares)
         if isinstance(layer, (Chain, nn.Sequential)):
             children = list(layer.named_children())
             kinds = [None, *(type(inner) for _, inner in children), None]
@@ -110,14 +144,19 @@ class Stacked:
                 own = f"{name}.{child}" if name else child
                 if isinstance(inner, nn.GroupNorm):
                     x = self._normalised(inner, own, x, weights, relu=behind is nn.ReLU)
-                elif (before, type(inner)) != (nn.GroupNorm, nn.ReLU):
-                    x = self._run(inner, own, x, weights)
+                elif (before, type(inner)) == (nn.GroupNorm, nn.ReLU):  # the norm's kernel has done it
+                    x = self._seen(own, x, squares)
+                elif isinstance(inner, (Chain, nn.Sequential, Block)):
+                    x = self._run(inner, own, x, weights, squares)
+                else:
+                    x = self._seen(own, self._run(inner, own, x, weights, squares), squares)
             return x
         if isinstance(layer, nn.Conv2d):
             bias = weights[f"{name}.bias"].flatten() if layer.bias is not None else None
             w, padding = weights[f"{name}.weight"], self.padding[name]
             if name in self.by_products:
-                return convolved(x, w, layer.stride, padding)
+                out = self._convolution(x)(x, w, layer.stride, padding)
+                return out if bias is None else out + bias[:, None, None]
             return F.conv2d(x, w.flatten(0, 1), bias, layer.stride, padding, layer.dilation, len(w))
         if isinstance(layer, nn.Flatten):
             clients = len(next(iter(weights.values())))
@@ -126,6 +165,11 @@ class Stacked:
             product = x @ weights[f"{name}.weight"].mT
             return product if layer.bias is None else product + weights[f"{name}.bias"][:, None]
         return layer(x)
+
+    def _convolution(self, x: Tensor) -> Callable[..., Tensor]:
+        """What convolves such images: the kernels where they can run, else a product with copied windows."""
+        module = _own_kernels() if self.kernels and x.dtype in (torch.float32, torch.bfloat16) else None
+        return module.convolved if module is not None and (x.is_cuda or module.INTERPRETED) else convolved
 
     def _normalised(
         self,
@@ -158,6 +202,15 @@ def _norm_add_relu(
     out = F.group_norm(x, groups, scale, shift, eps)
     out = out if beside is None else out + beside
     return F.relu(out) if relu else out
+
+
+@cache
+def _own_kernels() -> ModuleType | None:
+    """The module of the kernels; None where Triton is not there."""
+    try:
+        return import_module("artifact.accelerate.convolution_kernels")
+    except ImportError:
+        return None
 
 
 @cache

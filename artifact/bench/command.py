@@ -44,8 +44,8 @@ BACKENDS_OF: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "cuda": {
         "mlp": ("batched", "explicit", "loop"),
-        "resnet18": ("stacked", "batched", "loop", "cropped"),
-        "*": ("stacked", "batched", "loop"),
+        "resnet18": ("stacked", "kernels", "batched", "loop", "cropped"),
+        "*": ("stacked", "kernels", "batched", "loop"),
     },
 }
 

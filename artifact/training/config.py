@@ -77,7 +77,7 @@ class RunConfig(BaseModel):
     dtype: type of the numbers; tf32 is float32 whose products round their inputs to ten bits, as CUDA devices can.
     backend: how gradients are computed; auto takes what was measured as the fastest for the model on this machine.
     device: processor: auto, cpu, cuda or cuda:N; auto takes a CUDA device where there is one.
-    cuda_graphs: replay gradients as CUDA graphs, on a CUDA device; the backend stacked does so unasked.
+    cuda_graphs: replay gradients as CUDA graphs, on a CUDA device; the backends stacked and kernels do so unasked.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -161,8 +161,9 @@ class RunConfig(BaseModel):
 
     @property
     def records_graphs(self) -> bool:
-        """Whether gradients are CUDA graphs: where they are asked for, and by ``stacked``."""
-        return self.cuda_graphs or (self.resolved_device.type == "cuda" and self.resolved_backend == "stacked")
+        """Whether gradients are CUDA graphs: where they are asked for, and by ``stacked`` and ``kernels``."""
+        stacked = self.resolved_backend in ("stacked", "kernels")
+        return self.cuda_graphs or (self.resolved_device.type == "cuda" and stacked)
 
     def canonical(self) -> dict[str, Any]:
         """The whole config as it is used: ``settings``, with the device and backend that this machine takes."""

@@ -37,7 +37,13 @@ from artifact.models.activations import hidden_layers, mean_square_activations
 from artifact.training.worker_model import WorkerModel, Workers
 
 #: what computes the gradients of a network that no formula knows
-_WITHOUT_FORMULA = {"stacked": "batched", "explicit": "batched", "onednn": "batched", "tiles": "loop"}
+_WITHOUT_FORMULA = {
+    "stacked": "batched",
+    "kernels": "batched",
+    "explicit": "batched",
+    "onednn": "batched",
+    "tiles": "loop",
+}
 
 
 @dataclass(frozen=True)
@@ -112,8 +118,10 @@ class Oracle:
 
     def _formula_of_backend(self) -> Perceptron | TiledNetwork | Stacked | None:
         """The formulas that the backend names, if they know this network, penalty and precision."""
-        if self.backend == "stacked" and self.penalty.zeta == 0 and self.loss is F.cross_entropy:
-            return Stacked.of(self.model, self.layout, self.bfloat16)
+        if self.backend in ("stacked", "kernels") and not self.penalty.variances and self.loss is F.cross_entropy:
+            watched = hidden_layers(self.model) if self.penalty.layers is None else self.penalty.layers
+            own = self.backend == "kernels"
+            return Stacked.of(self.model, self.layout, self.bfloat16, own, self.penalty.zeta, watched)
         if self.bfloat16 or self.penalty.variances or self.loss is not F.cross_entropy:
             return None
         zeta, watched = self.penalty.zeta, self.penalty.layers

@@ -1,6 +1,6 @@
 """``python docs/performance/gpu_gradient.py``: what a cohort's gradient of ResNet-18-GN takes a GPU, by every backend.
 
-Ten clients with 50 images each. Each convolution forward and backward, in groups and as products of matrices, by the
+Ten clients with 50 images each. Each convolution forward and backward, in groups, as products of matrices and by own kernels, by the
 device's own clock (torch's profiler); the whole gradient by every backend, precision and with or without a CUDA graph;
 and the local step. Without a GPU it says so.
 """
@@ -18,6 +18,7 @@ import torch.nn.functional as F
 from checkout import HERE
 from torch.profiler import ProfilerActivity, profile
 
+from artifact.accelerate import convolution_kernels
 from artifact.accelerate.cpu.cropped_convolutions import convolutions
 from artifact.accelerate.sgd_step import sgd_step
 from artifact.accelerate.stacked import Stacked, convolved
@@ -77,7 +78,10 @@ def of_convolutions(model: Any, formula: Stacked, device: torch.device) -> Itera
         def product() -> torch.Tensor:
             return convolved(x, w, stride, padding)  # noqa: B023
 
-        ways = {"grouped": grouped, "product": product}
+        def kernel() -> torch.Tensor:
+            return convolution_kernels.convolved(x, w, stride, padding)  # noqa: B023
+
+        ways = {"grouped": grouped, "product": product, "kernel": kernel}
         d = torch.ones_like(grouped())
         spent = {
             way: on_the_device(lambda f=f: torch.autograd.grad(f(), wanted, d))  # noqa: B023
@@ -110,7 +114,7 @@ def main(out: Path) -> None:
     found: dict[str, Any] = {"environment": environment(device), "clients": CLIENTS, "batch": BATCH}
     found["convolutions_ms"] = list(of_convolutions(model, oracle._formula, device))
     gradients = found["gradient_ms"] = {}
-    for backend in ("loop", "batched", "stacked"):
+    for backend in ("loop", "batched", "stacked", "kernels"):
         for dtype in ("float32", "tf32", "bfloat16"):
             for graphs in (False, True):
                 set_precision(dtype)

@@ -167,7 +167,7 @@ def test_other_models_fall_back_on_the_batched_backend(name):
 
 @pytest.mark.parametrize(
     ("name", "size", "products"),
-    [("resnet18-gn", 32, 16), ("resnet18-cifar", 16, 12), ("convnet-tiny", 8, 0), ("lenet", 32, 0)],
+    [("resnet18-gn", 32, 16), ("resnet18-cifar", 16, 12), ("convnet-tiny", 8, 2), ("lenet", 32, 0)],
 )
 def test_stacked_networks_have_the_gradients_of_the_loop(name, size, products):
     """With convolutions of strided or small images as products of matrices, and with all of them in groups."""
@@ -191,11 +191,28 @@ def test_stacked_networks_in_bfloat16_are_no_further_from_float64_than_the_loop(
     assert 0 < stacked <= 1.5 * loop
 
 
-@pytest.mark.parametrize("options", [{"backend": "stacked", "penalty": Penalty(0.1)}, {"backend": "stacked"}])
-def test_what_cannot_be_stacked_is_batched(options):
-    """MAN's penalty, and norms with running statistics."""
-    name = "convnet-tiny" if "penalty" in options else "resnet18"
-    assert Oracle(networks.build(name, (3, 32, 32), 4, 0), **options).backend == "batched"
+@pytest.mark.parametrize("penalty", [Penalty(), Penalty(0.3), Penalty(0.3, ("relu1", "fc1", "relu_fc2"))])
+@pytest.mark.parametrize("backend", ["stacked", "kernels"])
+@pytest.mark.parametrize(("name", "size"), [("resnet18-gn", 32), ("convnet-tiny", 8), ("lenet", 16), ("cnn-cifar", 16)])
+def test_stacked_networks_know_biases_and_mans_penalty(name, size, backend, penalty):
+    """Every convolution as a product in ``kernels``, strided and small ones in ``stacked``, the others in groups."""
+    model, W, group = problem(name, shape=(3, size, size))
+    if penalty.layers is not None and name == "resnet18-gn":
+        penalty = Penalty(0.3, ("relu1", "layer1.0.relu1", "layer4.1.relu2", "fc"))
+    loop, ours = Oracle(model, penalty, "loop"), Oracle(model, penalty, backend)
+    assert ours.backend == backend
+    expected = loop.gradients(W, None, group)
+    assert (ours.gradients(W, None, group) - expected).abs().max() <= 1e-12 * expected.abs().max()
+
+
+@pytest.mark.parametrize("backend", ["stacked", "kernels"])
+@pytest.mark.parametrize(
+    ("name", "penalty"),
+    [("resnet18", Penalty()), ("cnn-emnist", Penalty()), ("convnet-tiny", Penalty(0.1, None, ("relu_fc2",)))],
+    ids=["running statistics", "dropout", "variances"],
+)
+def test_what_cannot_be_stacked_is_batched(name, penalty, backend):
+    assert Oracle(networks.build(name, (3, 32, 32), 4, 0), penalty, backend).backend == "batched"
 
 
 def test_bfloat16_is_left_to_autocast():

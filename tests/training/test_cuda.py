@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is 
 #: oneDNN is a library for CPUs; the backend is `explicit` here
 ON_GPU = [backend for backend in BACKENDS if backend != "onednn"]
 #: a network with running statistics for all, and one that can be stacked
-KINDS = [*((backend, "cnn-fmnist") for backend in ON_GPU), ("stacked", "resnet18-gn")]
+KINDS = [*((backend, "cnn-fmnist") for backend in ON_GPU), ("stacked", "resnet18-gn"), ("kernels", "resnet18-gn")]
 SMALL = {
     "dataset": "digits",
     "train_size": 90,

@@ -113,9 +113,12 @@ def test_no_backend_makes_the_host_wait(backend, model, zeta, on_meta):
     assert trainer.oracle.backend in (backend, "loop" if backend == "tiles" and zeta else "batched")
 
 
-def test_no_stacked_network_makes_the_host_wait(on_meta):
-    trainer = play(on_meta, backend="stacked", model="convnet-tiny", sizes="lognormal:0.6", algorithm="fedsam")
-    assert on_meta.found == [] and trainer.oracle.backend == "stacked"
+@pytest.mark.parametrize("zeta", [0.0, 0.1])
+@pytest.mark.parametrize("backend", ["stacked", "kernels"])
+def test_no_stacked_network_makes_the_host_wait(backend, zeta, on_meta):
+    options = {"model": "convnet-tiny", "sizes": "lognormal:0.6", "algorithm": "fedsam", "man_zeta": zeta}
+    trainer = play(on_meta, backend=backend, **options)
+    assert on_meta.found == [] and trainer.oracle.backend == backend
 
 
 def test_the_watch_sees_a_crossing_and_a_number_read_back(on_meta):
