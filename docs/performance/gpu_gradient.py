@@ -1,8 +1,8 @@
 """``python docs/performance/gpu_gradient.py``: what a cohort's gradient of ResNet-18-GN takes a GPU, by every backend.
 
-Ten clients with 50 images each. Each convolution forward and backward, in groups, as products of matrices and by own kernels, by the
-device's own clock (torch's profiler); the whole gradient by every backend, precision and with or without a CUDA graph;
-and the local step. Without a GPU it says so.
+Ten clients with 50 images each. Each convolution forward and backward, in groups, as products of matrices and by own
+kernels, by the device's own clock (torch's profiler); the whole gradient by every backend, precision and with or
+without a CUDA graph; and the local step. Without a GPU it says so.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import torch.nn.functional as F
 from checkout import HERE
 from torch.profiler import ProfilerActivity, profile
 
-from artifact.accelerate import convolution_kernels
 from artifact.accelerate.cpu.cropped_convolutions import convolutions
 from artifact.accelerate.sgd_step import sgd_step
 from artifact.accelerate.stacked import Stacked, convolved
@@ -61,6 +60,8 @@ def milliseconds(work: Callable[[], object], turns: int = TURNS) -> float:
 
 def of_convolutions(model: Any, formula: Stacked, device: torch.device) -> Iterator[dict[str, Any]]:
     """Each kind of convolution once: its shape, how often the network has it, and both ways in milliseconds."""
+    from artifact.accelerate.convolution_kernels import convolved as own_kernels  # Triton comes with a GPU
+
     kinds: dict[tuple, int] = {}
     for name, layer, image in convolutions(model):
         kernel = tuple(part.stop - part.start for part in formula.crops[f"{name}.weight"][1:])
@@ -79,7 +80,7 @@ def of_convolutions(model: Any, formula: Stacked, device: torch.device) -> Itera
             return convolved(x, w, stride, padding)  # noqa: B023
 
         def kernel() -> torch.Tensor:
-            return convolution_kernels.convolved(x, w, stride, padding)  # noqa: B023
+            return own_kernels(x, w, stride, padding)  # noqa: B023
 
         ways = {"grouped": grouped, "product": product, "kernel": kernel}
         d = torch.ones_like(grouped())

@@ -191,14 +191,21 @@ def test_stacked_networks_in_bfloat16_are_no_further_from_float64_than_the_loop(
     assert 0 < stacked <= 1.5 * loop
 
 
-@pytest.mark.parametrize("penalty", [Penalty(), Penalty(0.3), Penalty(0.3, ("relu1", "fc1", "relu_fc2"))])
+STACKED = [
+    ("convnet-tiny", 8, Penalty()),
+    ("convnet-tiny", 8, Penalty(0.3)),
+    ("convnet-tiny", 8, Penalty(0.3, ("relu1", "fc1", "relu_fc2"))),
+    ("lenet", 16, Penalty(0.3)),
+    ("cnn-cifar", 16, Penalty()),
+    ("resnet18-gn", 32, Penalty(0.3, ("relu1", "layer1.0.relu1", "layer4.1.relu2", "fc"))),
+]
+
+
 @pytest.mark.parametrize("backend", ["stacked", "kernels"])
-@pytest.mark.parametrize(("name", "size"), [("resnet18-gn", 32), ("convnet-tiny", 8), ("lenet", 16), ("cnn-cifar", 16)])
-def test_stacked_networks_know_biases_and_mans_penalty(name, size, backend, penalty):
+@pytest.mark.parametrize(("name", "size", "penalty"), STACKED)
+def test_stacked_networks_know_biases_and_mans_penalty(name, size, penalty, backend):
     """Every convolution as a product in ``kernels``, strided and small ones in ``stacked``, the others in groups."""
     model, W, group = problem(name, shape=(3, size, size))
-    if penalty.layers is not None and name == "resnet18-gn":
-        penalty = Penalty(0.3, ("relu1", "layer1.0.relu1", "layer4.1.relu2", "fc"))
     loop, ours = Oracle(model, penalty, "loop"), Oracle(model, penalty, backend)
     assert ours.backend == backend
     expected = loop.gradients(W, None, group)
