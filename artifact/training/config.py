@@ -77,7 +77,7 @@ class RunConfig(BaseModel):
     dtype: type of the numbers; tf32 is float32 whose products round their inputs to ten bits, as CUDA devices can.
     backend: how gradients are computed; auto takes what was measured as the fastest for the model on this machine.
     device: processor: auto, cpu, cuda or cuda:N; auto takes a CUDA device where there is one.
-    cuda_graphs: replay gradients as CUDA graphs, on a CUDA device; the backends stacked and kernels do so unasked.
+    cuda_graphs: replay gradients as CUDA graphs, on a CUDA device; the backend stacked does so unasked.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
