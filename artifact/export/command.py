@@ -11,7 +11,7 @@ from artifact import algorithms
 from artifact.base.errors import UserError
 from artifact.base.files import replacing
 from artifact.base.options import ADD_ONLY, Finite, Place
-from artifact.export.write import exported
+from artifact.export.write import exported, require_running
 
 
 @click.command("export", help="Write a method as one PyTorch file that runs alone.")
@@ -29,6 +29,7 @@ def export_command(
     if target is not None and target.suffix != ".py":
         raise UserError("out", str(target), "a file that ends in .py")
     text = exported(algorithms.build(method, variant, source, switches), man)
+    require_running(text, method)
     if target is None:
         click.echo(text, nl=False)
         return

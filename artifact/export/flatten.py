@@ -179,10 +179,28 @@ class _Expressions(ast.NodeTransformer):
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         """``W if e is None else W + e``, once it is known whether the method has a perturbation."""
         if ast.unparse(node.test) == "e is None":
-            without = next(cls for cls in self.flat.order if "perturbation" in vars(cls)) is FedAvg
-            return self.visit(node.body if without else node.orelse)
+            first = next(cls for cls in self.flat.order if "perturbation" in vars(cls))
+            if first is not FedAvg and _may_be_none(first.perturbation):
+                self.generic_visit(node)
+                return node
+            return self.visit(node.body if first is FedAvg else node.orelse)
         self.generic_visit(node)
         return node.body if isinstance(node.test, ast.Constant) and node.test.value else node
+
+
+def _may_be_none(function: Callable[..., Any]) -> bool:
+    """Whether a function can return None: by its name, in a branch, or by its end."""
+    tree = _parsed(function)
+    returns = [node.value for node in ast.walk(tree) if isinstance(node, ast.Return)]
+    values = [inner for value in returns if value is not None for inner in _branches(value)]
+    says_none = None in returns or any(isinstance(v, ast.Constant) and v.value is None for v in values)
+    return says_none or not isinstance(tree.body[-1], ast.Return)
+
+
+def _branches(value: ast.expr) -> list[ast.expr]:
+    if isinstance(value, ast.IfExp):
+        return [*_branches(value.body), *_branches(value.orelse)]
+    return [value]
 
 
 def _is_zero(node: ast.expr) -> bool:

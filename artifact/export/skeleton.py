@@ -158,7 +158,8 @@ def train(method, model, data, setting, cohorts=None, shuffle=True):
             own = {name: v[s : s + 1] if getattr(v, "ndim", 0) >= 2 else v for name, v in vars(c).items()}
             v, part = w[None], Context(**own)
             steps = C.K_mean if EQUAL_STEPS else setting.steps(len(data[i][1]))
-            for x, y in minibatches(*data[i], steps, setting.batch, generator if shuffle else None):
+            for k, (x, y) in enumerate(minibatches(*data[i], steps, setting.batch, generator if shuffle else None)):
+                part.k = k
                 v = method.step(v, Gradient(model, x, y), part)
             W, parts = [*W, v], [*parts, vars(part)]
         rows_left = [name for name, v in parts[0].items() if getattr(v, "ndim", 0) >= 2]

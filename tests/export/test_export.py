@@ -6,6 +6,7 @@ import ast
 import itertools
 import json
 import os
+import runpy
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -149,6 +150,42 @@ def test_a_method_of_ones_own(tmp_path, capsys):
     text = capsys.readouterr().out
     assert "sign = g.sign() * g.abs().mean(-1, keepdim=True)" in text
     compile(text, "fedsign.py", "exec")
+
+
+OWN = """
+from dataclasses import dataclass
+
+from artifact.algorithms.base import FedAvg
+
+
+@dataclass(frozen=True)
+class FedOwnStep(FedAvg):
+    '''No perturbation in the first step; a gradient that is scaled by the number of the step.'''
+
+    def perturbation(self, W, G, c):
+        return None if c.k == 0 else 0.1 * G(W)
+
+    def direction(self, g, c):
+        {direction}
+"""
+
+
+@pytest.mark.parametrize(
+    ("direction", "code", "told"), [("return g / (1 + c.k)", 0, "round 20: "), ("return c.nothing + g", 2, "c.nothing")]
+)
+def test_a_written_file_has_run_before(direction, code, told, tmp_path, capsys):
+    added, out = tmp_path / "own.py", tmp_path / "alone.py"
+    added.write_text(OWN.replace("{direction}", direction))
+    try:
+        assert main(["export", "fedownstep", "--add", str(added), "--out", str(out)]) == code
+    finally:
+        ALGORITHMS.pop("fedownstep", None)
+    said = capsys.readouterr()
+    assert out.exists() == (code == 0)
+    if code == 0:
+        runpy.run_path(str(out), run_name="__main__")
+        said = capsys.readouterr()
+    assert told in said.out + said.err
 
 
 def test_what_is_not_possible_is_told(tmp_path, capsys):
