@@ -29,7 +29,7 @@ from artifact.verdicts.scales import scale
 #: training accuracy in per cent from which a network is said to interpolate its training data
 FITS = 95.0
 #: of the chart, in pixels: width, height of a row, left end of the axes, right end, room above a panel
-WIDTH, ROW, LEFT, RIGHT, HEAD, FOOT = 720, 22, 170, 560, 56, 30
+WIDTH, ROW, LEFT, RIGHT, HEAD, FOOT = 780, 22, 200, 580, 56, 30
 
 
 @dataclass(frozen=True)
@@ -249,8 +249,9 @@ def _panel(scene: Scene, top: float) -> list[str]:
         return float(LEFT + (RIGHT - LEFT) * (value - low) / (high - low))
 
     bottom = top + HEAD + ROW * len(scene.pairs)
-    body = [_text(10, top + 20, f"{scene.scale}: {scene.words}", 'font-weight="600"')]
-    body.append(_text(10, top + 40, f"training accuracy of the bases: {scene.fits}", 'class="quiet"'))
+    runs, _, where = f"{scene.scale}: {scene.words}".partition("; ")
+    trained = f"{where}; training accuracy of the bases: {scene.fits}"
+    body = [_text(10, top + 20, runs, 'font-weight="600"'), _text(10, top + 40, trained, 'class="quiet"')]
     for tick in np.linspace(low, high, 5):
         body.append(f'<line class="grid" x1="{at(tick):.1f}" x2="{at(tick):.1f}" y1="{top + HEAD - 6}" y2="{bottom}"/>')
         body.append(_text(at(tick), bottom + 16, f"{tick:.4g}", 'text-anchor="middle" class="quiet"'))

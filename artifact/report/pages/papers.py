@@ -38,6 +38,7 @@ def build(site: Site) -> Iterator[Page]:
             "contents": contents,
             "counted": counted,
             "own": sum(record.claim.reading for record in records),
+            "author": _for_the_author(records),
             "tables_page": f"tables-{paper}.html" if site.numbers.of_paper(paper) else "",
             "figures_page": f"figures-{paper}.html" if any(name.startswith(f"{paper}/fig") for name in places) else "",
             "notebooks": [
@@ -64,6 +65,36 @@ def build(site: Site) -> Iterator[Page]:
                 ],
             }
             yield Page(section.page, "section.html", context)
+
+
+#: what a changed sentence changes in its paper, by the weight that two readings set
+CHANGES = {
+    "conclusion": "a rate, a term or a statement of the paper changes",
+    "proof": "a step of a proof fails; the conclusion may stand",
+    "constant": "a constant or a condition changes",
+    "slip": "an index, a sign or a factor",
+}
+CONFIRMED = ("reproduced", "seen", "mostly-seen")
+AGAINST = ("reversed", "contradicted", "no-difference")
+
+
+def _for_the_author(records: list[Record]) -> dict[str, Any]:
+    """What an author reads first: confirmed, not seen and at which scale, what changes by weight."""
+    own = [record for record in records if not record.claim.reading and record.claim.weight != "reading"]
+    changed = [r for r in own if r.on_paper in ("refuted", "repaired", "inconsistent")]
+    trained = [r for r in own if r.in_training and r.experiment]
+    return {
+        "confirmed": [r for r in own if r.on_paper in ("proved", "holds", "consistent")],
+        "seen": [r for r in trained if r.in_training in CONFIRMED],
+        "against": [r for r in trained if r.in_training in AGAINST],
+        "open": [r for r in trained if r.in_training in ("undecided", "untuned")],
+        "not_run": [r for r in trained if r.in_training == "not-run"],
+        "changes": [
+            (weight, said, [r for r in changed if r.claim.weight == weight]) for weight, said in CHANGES.items()
+        ],
+        "numbers": [r for r in changed if not r.claim.weight],
+        "readings": sum(record.claim.weight == "reading" for record in records),
+    }
 
 
 def statement_parts(statement: str) -> tuple[str, str]:
