@@ -267,7 +267,11 @@ def over_rounds(store: Store, rung: Rung, draws: int = DRAWS) -> list[Fidelity]:
 
 def at_the_end(store: Store) -> dict[str, tuple[Fidelity, ...]]:
     """Table -> its fidelity with all of its rounds, computed once for a store."""
-    return store.once(("fidelity",), lambda: {rung.table: tuple(fidelity(store, rung)) for rung in rungs()})
+    return {rung.table: _at_the_end(store, rung) for rung in rungs()}
+
+
+def _at_the_end(store: Store, rung: Rung) -> tuple[Fidelity, ...]:
+    return store.once(("fidelity", rung.table), lambda: tuple(fidelity(store, rung)))
 
 
 def predicts(store: Store, tables: Sequence[str], scale: str) -> bool | None:
@@ -287,7 +291,7 @@ def _predicts(store: Store, table: str) -> bool | None:
     rung = rung_of("/".join(table.split("/")[:2]))
     if rung is None:
         return None
-    known = [one for one in at_the_end(store)[rung.table] if math.isfinite(one.low)]
+    known = [one for one in _at_the_end(store, rung) if math.isfinite(one.low)]
     return known[0].predicts if known else None
 
 

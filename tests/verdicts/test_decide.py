@@ -16,7 +16,7 @@ from artifact.base.stats import Crossing, paired_difference, t_interval
 from artifact.papers import experiments, predicates
 from artifact.papers.comparisons import Spent, at_point
 from artifact.papers.hypotheses import ALPHA
-from artifact.verdicts import command, ledger
+from artifact.verdicts import command, fidelity, ledger
 from artifact.verdicts.decide import decide, decide_all
 from artifact.verdicts.ledger import Claim
 from artifact.verdicts.lookup import MEASURES, Store, open_store, reader
@@ -66,6 +66,7 @@ def planted(tmp_path, monkeypatch):
     (tmp_path / "experiments").mkdir()
     (tmp_path / "experiments" / "qu2022.toml").write_text(TOML, encoding="utf-8")
     monkeypatch.setattr(experiments, "EXPERIMENTS", tmp_path / "experiments")
+    monkeypatch.setattr(fidelity, "rung_of", lambda table: None)  # whose larger tables are not planted
 
 
 def claim(**predicate):
