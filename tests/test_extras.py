@@ -38,6 +38,7 @@ LINES = {
     "replay": "replay --help",
     "bench": "bench --help",
     "sharpness": "sharpness --help",
+    "density": "density --help",
     "store": "store --help",
     "table": "table sun2023/1 --lookup --profile laptop",
     "verdicts": "verdicts --claim sun23-tab2",

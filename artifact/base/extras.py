@@ -34,6 +34,7 @@ COMMANDS_NEED: dict[str, tuple[str, ...]] = {
     "doctor": (),
     "bench": (),
     "sharpness": (),
+    "density": (),
     "bounds": (),
     "rate": (),
     "audit": (),

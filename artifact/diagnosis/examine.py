@@ -257,10 +257,11 @@ def _driven(optimiser: Any, model: nn.Module, batches: Iterable[Pair], loss: Los
     if hasattr(optimiser, "receive"):
         optimiser.receive()
         two = None
+    cleared = optimiser if hasattr(optimiser, "zero_grad") else model
     for x, y in batches:
 
         def closure(x: Tensor = x, y: Tensor = y) -> Tensor:
-            optimiser.zero_grad()
+            cleared.zero_grad()
             value = loss(model(x), y)
             value.backward()
             return value

@@ -60,7 +60,7 @@ def resnet():
     torchvision = pytest.importorskip("torchvision")
     model = torchvision.models.resnet.ResNet(torchvision.models.resnet.BasicBlock, [1, 1, 1, 1], num_classes=3)
     model.layer3, model.layer4, model.fc = nn.Identity(), nn.Identity(), nn.Linear(128, 3)  # 0.3 of 4.9 million numbers
-    return model, *images(16)
+    return model, *images(8)
 
 
 class Last(nn.Module):
