@@ -125,6 +125,14 @@ def test_sign_flip_without_evidence():
     assert sign_flip_p([0.0, 0.0, 0.0]) == 1.0
 
 
+def test_sign_flip_of_many_differences_draws_signs_and_stays_near_the_normal_law():
+    """For 40 differences of equal size the sum of signs is binomial; its two-sided tail is known."""
+    differences = [1.0] * 26 + [-1.0] * 14  # a sum of 12: at least 26 equal signs
+    exact = 2 * sum(math.comb(40, up) for up in range(26, 41)) / 2**40
+    assert sign_flip_p(differences) == pytest.approx(exact, abs=0.002)
+    assert sign_flip_p([1.0] * 40) < 1e-5
+
+
 def test_holm_by_hand():
     """Sorted 0.005, 0.01, 0.03, 0.04 times 4, 3, 2, 1: 0.02, 0.03, 0.06, 0.04; monotone: 0.02, 0.03, 0.06, 0.06."""
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02], abs=1e-15)
