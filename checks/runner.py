@@ -14,6 +14,7 @@ import math
 import multiprocessing
 import os
 import platform
+import re
 import signal
 import sys
 import time
@@ -32,6 +33,7 @@ from typing import Any
 
 from artifact.accelerate import choose
 from artifact.base import family
+from artifact.base.errors import UserError
 from artifact.base.files import write_atomic
 from artifact.base.own_code import guarded, line_of
 from artifact.papers import folders
@@ -524,6 +526,38 @@ def registered_in(file: Path) -> dict[str, int]:
     codes = {name: check.function.__code__ for name, check in registry.checks.items()}
     own = str(file.absolute())
     return {name: code.co_firstlineno for name, code in codes.items() if code.co_filename == own}
+
+
+#: processor seconds of a trial
+TRIAL_SECONDS = 20.0
+
+
+def tried(claim: str) -> tuple[str, UserError | None, int | None]:
+    """The verdict of the claim's check, tried in this process on a few problems; what it raised, and the file's line.
+
+    A check that a few problems are too few for is tried on all of them. One that takes longer is left to ``run_jobs``.
+    """
+    from theory.kit import effort
+
+    job = Job((claim,))
+    with effort.at_most(effort.FEW):
+        result = execute(job, TRIAL_SECONDS)
+    if result.get("raised"):
+        result = execute(job, TRIAL_SECONDS)
+    if not result.get("raised"):
+        return result["verdict"], None, None
+    error = " ".join(str(result["evidence"]["error"]).split())
+    fault = UserError("statements", claim, f"a check that returns a verdict: {error}")
+    return "error", fault, _last_line(claim, result)
+
+
+def _last_line(claim: str, result: Mapping[str, Any]) -> int | None:
+    """The line of the check's own file that an error came through."""
+    from theory.kit.verdict import registry
+
+    file = registry.checks[claim].function.__code__.co_filename
+    lines = re.findall(rf'File "{re.escape(file)}", line (\d+)', str(result["evidence"].get("traceback", "")))
+    return int(lines[-1]) if lines else None
 
 
 def versions() -> dict[str, str]:

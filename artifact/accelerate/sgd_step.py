@@ -16,13 +16,17 @@ from artifact.base.lazy import Tensor, torch
 _KERNEL = "template <typename T> T step(T w, T d, T omega, T lr) { return w - lr * (d + omega * w); }"
 
 
-def sgd_step(W: Tensor, d: Tensor, omega: Tensor | float, lr: float) -> Tensor:
-    """W - lr (d + omega W), [S, P]; omega: a number or [S, 1]. Raises ValueError for a direction of another shape."""
+def sgd_step(W: Tensor, d: Tensor, omega: Tensor | float, lr: Tensor | float) -> Tensor:
+    """W - lr (d + omega W), [S, P]; omega, lr: a number or [S, 1].
+
+    Raises ValueError for a direction of another shape.
+    """
     if d.shape != W.shape:  # compiled loops would read whatever lies behind it
         raise ValueError(f"the direction of a step is {[*d.shape]}, the models are {[*W.shape]}")
-    if W.is_cuda and not torch.is_tensor(omega):
+    own_rates = torch.is_tensor(lr)
+    if W.is_cuda and not torch.is_tensor(omega) and not own_rates:
         return _kernel()(W, d, omega=omega, lr=lr)
-    loops, moved = loops_for(W, d), torch.empty_like(W)
+    loops, moved = None if own_rates else loops_for(W, d), torch.empty_like(W)
     if loops is not None:
         decay = torch.as_tensor(omega, dtype=W.dtype).expand(len(W), 1)[:, 0].contiguous()
         loops.descend(W.numpy(), d.numpy(), decay.numpy(), torch.tensor(lr, dtype=W.dtype).numpy()[()], moved.numpy())

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
+    from pydantic_core import ErrorDetails
 
 
 class UserError(ValueError):
@@ -57,17 +58,43 @@ def first_fault(error: ValidationError, owner: str = "", fields: Collection[str]
 
     owner: before the field's name.  fields: of the record, shown where a field is none of them.
     """
-    unknown = ("extra_forbidden", "unexpected_keyword_argument")
-    first = min(error.errors(), key=lambda one: one["type"] not in unknown)  # what is misspelt is missing, too
-    cause = first.get("ctx", {}).get("error")
+    return faults(error, owner, fields)[0]
+
+
+def faults(error: ValidationError, owner: str = "", fields: Collection[str] = ()) -> list[UserError]:
+    """Every fault that pydantic has found in a record, each as one line, the misspelt fields first.
+
+    A field that is missing because it was misspelt is told once, as the misspelt one. Arguments as ``first_fault``.
+    """
+    found = sorted(error.errors(), key=lambda one: one["type"] not in _UNKNOWN)
+    missing = [str(one["loc"][-1]) for one in found if one["type"] in _MISSING]
+    for one in found:
+        if one["type"] in _UNKNOWN and missing:
+            missing.remove(next(iter(get_close_matches(str(one["loc"][-1]), missing, 1, 0.0)), missing[0]))
+    kept = [one for one in found if one["type"] not in _MISSING or str(one["loc"][-1]) in missing]
+    return [_fault(one, owner, fields) for one in kept]
+
+
+_UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
+_MISSING = ("missing", "missing_argument")
+
+
+def _fault(one: ErrorDetails, owner: str, fields: Collection[str]) -> UserError:
+    cause = one.get("ctx", {}).get("error")
     if isinstance(cause, UserError):
         return cause
-    field = owner + ".".join(map(str, first["loc"]))
-    if first["type"] in unknown:
-        near = "".join(f"{one}, which is nearest, or " for one in get_close_matches(str(first["loc"][-1]), fields, 1))
-        return UserError(field, first["input"], f"{near}one of {', '.join(fields)}")
-    value = None if first["type"] in ("missing", "missing_argument") else first["input"]
-    return UserError(field, value, allowed_by(first))
+    field = owner + ".".join(map(str, one["loc"]))
+    if one["type"] in _UNKNOWN:
+        return unknown(field, one["input"], fields)
+    value = None if one["type"] in _MISSING else one["input"]
+    return UserError(field, value, allowed_by(one))
+
+
+def unknown(field: str, value: object, fields: Collection[str]) -> UserError:
+    """A field that a record does not have. fields: those that it has, of which the nearest is named first."""
+    close = get_close_matches(field.split(" ")[-1].split(".")[-1], fields, 1)
+    near = "".join(f"{name}, which is nearest, or " for name in close)
+    return UserError(field, value, f"{near}one of {', '.join(fields)}")
 
 
 def allowed_by(fault: Mapping[str, Any]) -> str:

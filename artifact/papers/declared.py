@@ -365,14 +365,28 @@ def expand(raw: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises UserError for a name that is not there.
     """
-    shared = {kind: dict(raw.get(kind, {})) for kind in ("row", "column", "metric")}
-    defaults = {"settings": raw.get("settings", {}), "profiles": raw.get("profiles", {})}
-    tables = {table["id"]: table for table in raw.get("table", [])}
-    _references(shared["row"], tables.values())
-    resolved = [_inherit(table, tables, defaults) | {"paper": raw["paper"]} for table in raw.get("table", [])]
-    figures = [_figure(figure, raw, shared) for figure in raw.get("figure", [])]
+    _references(dict(raw.get("row", {})), raw.get("table", []))
+    tables = [table_of(raw, table) for table in raw.get("table", [])]
+    figures = [figure_of(raw, figure) for figure in raw.get("figure", [])]
     known = {name: raw[name] for name in ("paper", "title") if name in raw}
-    return known | {"table": [_table(table, shared) for table in resolved], "figure": figures}
+    return known | {"table": tables, "figure": figures}
+
+
+def table_of(raw: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, Any]:
+    """One table of the file, resolved as ``expand`` does. Raises UserError for a name that is not there."""
+    defaults = {"settings": raw.get("settings", {}), "profiles": raw.get("profiles", {})}
+    tables = {one["id"]: one for one in raw.get("table", []) if "id" in one}
+    return _table(_inherit(table, tables, defaults) | {"paper": raw["paper"]}, _shared(raw))
+
+
+def figure_of(raw: Mapping[str, Any], figure: Mapping[str, Any]) -> dict[str, Any]:
+    """One figure of the file, resolved as ``expand`` does. Raises UserError for a name that is not there."""
+    return _figure(figure, raw, _shared(raw))
+
+
+def _shared(raw: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Rows, columns and metrics that tables and panels have by name."""
+    return {kind: dict(raw.get(kind, {})) for kind in ("row", "column", "metric")}
 
 
 def _references(rows: Mapping[str, Any], tables: Iterable[Mapping[str, Any]]) -> None:

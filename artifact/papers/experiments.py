@@ -183,7 +183,13 @@ class Cell:
 def configs_of(
     table: Table, row: Line, column: Line, profile: str, probes: tuple[str, ...] = ()
 ) -> tuple[RunConfig, ...]:
-    """The runs of a row and column, one per seed of the profile.
+    """The runs of a row and column, one per seed of the profile."""
+    values = settings_of(table, row, column, profile)
+    return seeded(values | ({"probes": probes} if probes else {}), table.profiles[profile].seeds)
+
+
+def settings_of(table: Table, row: Line, column: Line, profile: str) -> Settings:
+    """The flat settings of a row and column.
 
     Later settings replace earlier ones: table, column, row, profile, column and row at that profile, exceptions.
     """
@@ -193,7 +199,7 @@ def configs_of(
     for exception in table.exceptions:
         if profile in exception.profiles and fnmatch.fnmatchcase(f"{row.id}/{column.id}", exception.cells):
             values |= exception.settings
-    return seeded(values | ({"probes": probes} if probes else {}), declared.seeds)
+    return values
 
 
 def seeded(values: Settings, seeds: tuple[int, ...]) -> tuple[RunConfig, ...]:
@@ -381,7 +387,8 @@ def _named(lines: Sequence[Named], kind: str, wanted: str | None) -> list[Named]
 
 def transcription(table: Table) -> list[dict[str, str]]:
     """The lines of the table's CSV, in their order."""
-    return _lines_of(_transcribed(table))
+    path = _transcribed(table)
+    return _lines_of(path, path.stat().st_mtime_ns if path.is_file() else 0)
 
 
 def _transcribed(table: Table) -> Path:
@@ -390,7 +397,7 @@ def _transcribed(table: Table) -> Path:
 
 
 @cache
-def _lines_of(path: Path) -> list[dict[str, str]]:
+def _lines_of(path: Path, _changed: int) -> list[dict[str, str]]:
     return read_csv(path)
 
 

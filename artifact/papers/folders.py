@@ -141,7 +141,6 @@ def open_audit(folder: Path) -> Audit:
     Raises UserError, with file and line, for a folder without ``claims.toml`` and for what cannot be entered.
     """
     from artifact.interface.added import register_file
-    from artifact.runs import lookup
 
     folder = Path(folder)
     for audit in AUDITS.values():
@@ -158,9 +157,17 @@ def open_audit(folder: Path) -> Audit:
         key = enter(entry if isinstance(entry, dict) else {})
     except UserError as error:
         raise located(error, folder / "claims.toml", ("paper", error.field.split(": ")[-1])) from None
-    audit = AUDITS[key] = Audit(key, folder)
+    audit = add_audit(key, folder)
     if audit.method.is_file():
         register_file(audit.method)
+    return audit
+
+
+def add_audit(key: str, folder: Path) -> Audit:
+    """The audit of a paper that has been entered under the key; commands find its runs from now on."""
+    from artifact.runs import lookup
+
+    audit = AUDITS[key] = Audit(key, folder)
     lookup.ALSO.append(audit.results)
     return audit
 

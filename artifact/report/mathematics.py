@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import latex2mathml.converter
@@ -26,6 +27,8 @@ MENDED = (
     (re.compile(r"\\arg\s*\\(min|max)"), r"\\operatorname{arg\1}"),
     (re.compile(r"\\arg(?![a-zA-Z])"), r"\\operatorname{arg}"),
 )
+#: children of an element that has to have so many; the converter leaves one out where TeX lacks an argument
+PARTS = {"mfrac": 2, "msup": 2, "msub": 2, "munder": 2, "mover": 2, "mroot": 2, "msubsup": 3, "munderover": 3}
 #: sized delimiters come out of the converter as commands
 DELIMITERS = {"\\|": "‖", "\\Vert": "‖", "\\{": "{", "\\}": "}", "\\langle": "⟨", "\\rangle": "⟩", "⧹": "∖"}
 #: browsers ignore these variants; Unicode has the letters (first capital, first small), with gaps filled from below
@@ -153,9 +156,14 @@ def mathml(tex: str, display: bool = False) -> Markup:
     """
     if len(tex) > LONGEST:
         raise ValueError(f"at most {LONGEST} characters, not {len(tex)}")
+    require_balanced(tex)
     for pattern, replacement in MENDED:
         tex = pattern.sub(replacement, tex)
     root = ET.fromstring(latex2mathml.converter.convert(tex))
+    for element in root.iter():
+        name = element.tag.removeprefix(MATH)
+        if len(element) != PARTS.get(name, len(element)):
+            raise ValueError(f"{name} has {len(element)} of its {PARTS[name]} parts")
     for leaf in root.iter():
         leaf.text = DELIMITERS.get(leaf.text or "", leaf.text)
         variant = leaf.get("mathvariant", "normal")
@@ -183,6 +191,34 @@ def _require_formula(element: ET.Element) -> None:
             raise ValueError(f"no attribute {name} of <{element.tag}>")
         if not VALUES.fullmatch(value):
             raise ValueError(f"no value {value!r} of {name}")
+
+
+def require_balanced(tex: str) -> None:
+    """Raises ValueError for a brace without its other half, which the converter would show as some other formula."""
+    depth = 0
+    for sign in re.findall(r"\\.|[{}]", tex, re.S):
+        depth += {"{": 1, "}": -1}.get(sign, 0)
+        if depth < 0:
+            raise ValueError("a closing brace without an opening one")
+    if depth:
+        raise ValueError(f"{depth} opening brace{'s' * (depth > 1)} without a closing one")
+
+
+def faults(text: str) -> Iterator[tuple[str, str]]:
+    """(TeX, what is wrong) of every formula of a text that the report could not show, and of a dollar without its pair.
+
+    >>> list(faults(r"For $\frac{a$ and $b$"))
+    [('\\frac{a', '1 opening brace without a closing one')]
+    """
+    dollars = [found.start() for found in re.finditer(r"(?<!\\)\$", text)]
+    converter = Converter()
+    if len(dollars) % 2:
+        start = dollars[-1]
+        yield text[start : start + 40].split("\n")[0], "a dollar sign without its pair; text has it as \\$"
+        return
+    converter.inline(text)
+    for _, tex, reason in converter.failures:
+        yield tex, reason
 
 
 def _letter(character: str, variant: str) -> str:

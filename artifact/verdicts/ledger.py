@@ -21,7 +21,7 @@ from pydantic import ConfigDict, Field, ValidationError
 from pydantic.dataclasses import dataclass
 
 from artifact.base import paths
-from artifact.base.errors import UserError, first_fault
+from artifact.base.errors import UserError, faults
 from artifact.base.names import ClaimId, PaperKey
 from artifact.papers.declared import read_toml
 from artifact.papers.folders import PAPERS, TITLES, claims_file, line_of_entry, located
@@ -193,18 +193,32 @@ def _near(name: str, known: Sequence[str]) -> str:
 
 
 def _read(path: Path, paper: str) -> Iterator[Claim]:
-    entries = _content(path).get("claim", [])
-    if not (isinstance(entries, list) and all(isinstance(entry, dict) for entry in entries)):
+    for found in entries(path, paper):
+        if not isinstance(found, Claim):
+            raise found[0]
+        yield found
+
+
+def entries(path: Path, paper: str) -> Iterator[Claim | list[UserError]]:
+    """Each claim of a file, or all faults of its entry with file and line. Raises UserError for a file without claims.
+
+    A fault of a field that an entry lacks has the entry's line.
+    """
+    found = _content(path).get("claim", [])
+    if not (isinstance(found, list) and all(isinstance(entry, dict) for entry in found)):
         raise UserError("ledger", path.name, "a list of [[claim]]")
-    for number, entry in enumerate(entries):
-        try:
-            yield _claim(entry, paper)
-        except UserError as error:
-            predicate = entry.get("predicate")
-            no_key = ("field", predicate.get("type") if isinstance(predicate, dict) else None)  # the type is a tag
-            words = [word for part in error.field.split(": ")[1:] for word in re.split(r"[ .]", part)]
-            inner = [word for word in words if word not in no_key]
-            raise located(error, path, ("claim", number, *inner)) from None
+    for number, entry in enumerate(found):
+        claim = _claim(entry, paper)
+        yield claim if isinstance(claim, Claim) else [_at(error, path, number, entry) for error in claim]
+
+
+def _at(error: UserError, path: Path, number: int, entry: dict[str, Any]) -> UserError:
+    """The error with file and line of the field that it names."""
+    predicate = entry.get("predicate")
+    no_key = ("field", predicate.get("type") if isinstance(predicate, dict) else None)  # the type is a tag
+    words = [word for part in error.field.split(": ")[1:] for word in re.split(r"[ .]", part)]
+    inner = [word for word in words if word not in no_key]
+    return located(error, path, ("claim", number, *inner))
 
 
 def _content(path: Path) -> dict[str, Any]:
@@ -213,18 +227,32 @@ def _content(path: Path) -> dict[str, Any]:
     return read_toml(path, "ledger")
 
 
-def _claim(entry: dict[str, Any], paper: str) -> Claim:
+def _claim(entry: dict[str, Any], paper: str) -> Claim | list[UserError]:
+    """The claim of an entry, or everything that is wrong with it."""
     owner, fields = f"claim {entry.get('id')} of {paper}: field ", Claim.__dataclass_fields__.keys() - _ELSEWHERE
-    for name in sorted(_ELSEWHERE & entry.keys()):
-        raise UserError(owner + name, entry[name], ", ".join(sorted(fields)))
+    found = [
+        UserError(owner + name, entry[name], ", ".join(sorted(fields))) for name in sorted(_ELSEWHERE & entry.keys())
+    ]
+    own = {name: value for name, value in entry.items() if name not in _ELSEWHERE}
     if isinstance(predicate := entry.get("predicate"), dict):
-        entry = entry | {"predicate": (read := parse(predicate, f"{entry.get('id')} of {paper}"))}
-        if read.measure != "metric":
-            try:
-                reader(read.measure)
-            except UserError as error:
-                raise UserError(f"{owner}predicate.measure", error.value, error.allowed) from None
+        try:
+            own["predicate"] = _predicate(predicate, owner, f"{entry.get('id')} of {paper}")
+        except UserError as error:
+            found.append(error)
+            del own["predicate"]
     try:
-        return Claim(paper=paper, **entry)
+        claim = Claim(paper=paper, **own)
     except ValidationError as error:
-        raise first_fault(error, owner, sorted(fields)) from None
+        found += faults(error, owner, sorted(fields))
+    return found or claim
+
+
+def _predicate(entry: dict[str, Any], owner: str, claim: str) -> AnyPredicate:
+    """Raises UserError for an entry that is no predicate, and for a measure that no run has."""
+    found = parse(entry, claim)
+    if found.measure != "metric":
+        try:
+            reader(found.measure)
+        except UserError as error:
+            raise UserError(f"{owner}predicate.measure", error.value, error.allowed) from None
+    return found

@@ -14,7 +14,7 @@ import pytest
 
 from artifact.__main__ import main
 from artifact.algorithms import ALGORITHMS, HOME, RELEASED, SWITCHES
-from artifact.audit import folder as files
+from artifact.audit import check
 from artifact.papers import experiments, folders
 from artifact.runs import lookup
 from theory.kit.verdict import registry
@@ -180,8 +180,13 @@ def test_a_planted_false_claim_is_caught(folder, name, old, new, said, capsys):
         ("experiments.toml", 'against = "FedAvg"', 'against = "Mine"', "against: 'Mine'.*of table 1: FedAvg "),
         ("experiments.toml", "seeds = [0, 1, 2, 3]", "seeds = [0,0, 1, 1]", r"seeds: \[0, 0, 1, 1\].*that differ"),
         ("tables/table1.csv", "Mine,digits", "Yours,digits", "Yours"),
-        ("tables/table1.csv", "algorithm,", "method,", "header: 'method, split, value, std'.*algorithm, split, value "),
-        ("tables/table1.csv", ",value,", ",valu,", "header: 'algorithm, split, valu, std'.*algorithm, split, value "),
+        (
+            "tables/table1.csv",
+            "algorithm,",
+            "method,",
+            "header: 'method, split, value, std'.*algorithm, split, value; ",
+        ),
+        ("tables/table1.csv", ",value,", ",valu,", "header: 'algorithm, split, valu, std'.*split, value; "),
         ("tables/table1.csv", "algorithm,split,value,std\n", "", "header: 'FedAvg, digits, 41.2, 1.9'.*line 1"),
         ("tables/table1.csv", "63.5", "abc", "value: 'abc'.*from 0 to 100"),
         ("tables/table1.csv", "63.5", "nan", "value: 'nan'.*from 0 to 100"),
@@ -214,19 +219,16 @@ def test_a_fault_is_told_with_file_and_line(folder, name, old, new, said, capsys
     assert name.split("/")[-1] in error
 
 
-def test_an_id_or_a_printed_number_that_is_there_twice_is_told_with_both_lines(folder, capsys):
-    words = ["audit", "run", str(folder), "--no-report", "--lookup"]
-    table, claims = folder / "tables" / "table1.csv", folder / "claims.toml"
+def test_an_id_and_a_printed_number_that_are_there_twice_are_told_with_both_lines(folder, capsys):
+    table = folder / "tables" / "table1.csv"
     table.write_text(table.read_text(encoding="utf-8") + "Mine,digits,60.0,2.0\n", encoding="utf-8")
-    assert main(words) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    said = f"'Mine, digits, test accuracy' is not possible; allowed: one line, not also line 3 ({table}, line 4)"
-    assert line == f"error: printed number: {said}"
     first = edit(folder, "claims.toml", 'id = "half2025-step"', 'id = "half2025-better"')
-    second = 1 + claims.read_text(encoding="utf-8").rpartition('id = "half2025-better"')[0].count("\n")
-    assert main(words) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert re.search(rf"half2025-better.*claims\.toml, line {first} \(.*claims\.toml, line {second}\)$", line), line
+    second = 1 + (folder / "claims.toml").read_text().rpartition('id = "half2025-better"')[0].count("\n")
+    assert main(["audit", "run", str(folder), "--no-report", "--lookup"]) == 2
+    errors = capsys.readouterr().err.splitlines()
+    assert re.search(rf"half2025-better.*claims\.toml, line {first} \(.*claims\.toml, line {second}\)$", errors[0])
+    said = f"'Mine, digits, test accuracy' is not possible; allowed: one line, not also line 3 ({table}, line 4)"
+    assert errors[-1] == f"error: printed number: {said}"
 
 
 def test_a_typing_error_in_a_predicate_is_told_with_its_line_and_the_predicates_own_fields(folder, capsys):
@@ -241,17 +243,16 @@ def test_a_typing_error_in_a_predicate_is_told_with_its_line_and_the_predicates_
 @pytest.mark.slow
 def test_a_claim_without_enough_seeds_says_how_many_it_needs(folder, capsys):
     edit(folder, "experiments.toml", "seeds = [0, 1, 2, 3]", "seeds = [0]")
-    assert main(["audit", "run", str(folder), "--no-report", "--lookup"]) == 1
-    said = "runs: `seeds` of experiments.toml names one seed at the profile laptop, and the claim needs two"
-    assert said in capsys.readouterr().out
+    assert main(["audit", "run", str(folder), "--no-report", "--lookup"]) == 2
+    assert re.search(r"seeds: \[0\].*2 seeds at least at the profile laptop.*line \d+\)", capsys.readouterr().err)
 
 
 @pytest.mark.slow
 def test_a_claim_that_runs_decide_without_a_predicate_says_so(folder, capsys):
     text = (folder / "claims.toml").read_text(encoding="utf-8")
     (folder / "claims.toml").write_text(text[: text.index("[claim.predicate]")], encoding="utf-8")
-    assert main(["audit", "run", str(folder), "--no-report", "--lookup"]) == 1
-    assert "not-run: the claim has no predicate, which says what runs must show" in capsys.readouterr().err
+    assert main(["audit", "run", str(folder), "--no-report", "--lookup"]) == 2
+    assert "predicate: nothing is given; allowed: a [claim.predicate] that says" in capsys.readouterr().err
 
 
 @pytest.mark.slow
@@ -276,7 +277,8 @@ def test_every_table_of_the_ledger_passes_the_rule_for_printed_numbers():
     tables = [table for _, table in experiments.all_tables() if table.csv is not None]
     assert len(tables) > 25
     for table in tables:
-        files._check_numbers(folders.tables_folder(table.paper) / table.csv, table)
+        lines = list(enumerate(experiments.transcription(table), 2))
+        assert list(check.numbers(table, lines)) == []
 
 
 @pytest.mark.slow

@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from theory.kit import effort
+
 Vector = NDArray[np.float64]
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 #: (admissible evaluations, largest ratio) of the searches that this process has made
@@ -107,6 +109,7 @@ def worst_ratio(
     per ascent.
     """
     rng = np.random.default_rng(seed)
+    draws, restarts = effort.problems(draws), 0 if effort.tried() else restarts
     counter = _Counter(ratio)
     starts = [np.atleast_1d(np.asarray(sample(rng), dtype=float)) for _ in range(draws)]
     values = [counter(start) for start in starts]

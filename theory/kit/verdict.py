@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
 
+from theory.kit import effort
+
 HEADINGS = ("Statement:", "Assumptions:", "Method:", "Verdict:", "Reference:")
 
 #: verdict -> keys that its evidence must hold
@@ -79,7 +81,7 @@ class Verdict:
         if (self.verdict == "repaired") != (self.repaired is not None):
             raise ValueError("a corrected statement goes with the verdict 'repaired' and with no other")
         for backing in (self.evidence, self.evidence.get("repair", {})):
-            if backing.get("evaluations", MINIMUM_EVALUATIONS) < MINIMUM_EVALUATIONS:
+            if backing.get("evaluations", MINIMUM_EVALUATIONS) < effort.problems(MINIMUM_EVALUATIONS):
                 raise ValueError(f"a search needs at least {MINIMUM_EVALUATIONS} evaluations")
 
 

@@ -113,7 +113,7 @@ class PanelAt:
     def values(self) -> tuple[float, ...]:
         """What the swept setting takes at this profile."""
         values = self.panel.values
-        return values[self.profile] if isinstance(values, Mapping) else values
+        return values.get(self.profile, ()) if isinstance(values, Mapping) else values
 
     def _settings_of(self, row: Line) -> dict[str, Any]:
         """The profile goes over the panel and the row, as in the tables."""
