@@ -45,7 +45,7 @@ setup(
         "artifact": ["py.typed"],
         "artifact.accelerate": ["*.toml"],
         "artifact.runs": ["*.toml"],
-        "artifact.audit": ["template/*", "template/*/*"],
+        "artifact.audit": ["publication/*", "template/*", "template/*/*"],
         "artifact.data": ["*.gz"],
         "artifact.proofs": ["*.json", "README.md"],
         "artifact.report": ["templates/*.html", "static/*", "text/*.toml"],

@@ -11,6 +11,7 @@ import csv
 import io
 import math
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,17 +19,17 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from artifact.audit import trial
+from artifact.audit import publication, trial
 from artifact.audit.faults import Fault, Faults
 from artifact.base import errors, names
 from artifact.base.errors import UserError
+from artifact.base.extras import how_to_install
 from artifact.base.files import inside, read_file
 from artifact.base.registered import registered
 from artifact.papers import experiments, folders
 from artifact.papers.declared import Figure, Line, Panel, Paper, Profile, Table, figure_of, read_toml, table_of
 from artifact.papers.folders import Audit, line_of_entry
 from artifact.papers.predicates import AnyPredicate, Difference, Trend, parse_sentence
-from artifact.report.mathematics import faults as faults_of_formulas
 from artifact.verdicts import ledger
 from artifact.verdicts.decide import PROFILE
 from artifact.verdicts.ledger import Claim
@@ -72,6 +73,9 @@ def check(folder: Path) -> tuple[Audit, list[Fault]]:
     faults = Faults()
     contents = {name: _toml(folder / name, faults) for name in ("claims.toml", "experiments.toml")}
     checked = Checked(_opened(folder, contents, faults), faults)
+    if isinstance(entry := (contents["claims.toml"] or {}).get("paper"), dict):
+        for error in publication.faults(entry):
+            faults.at(folder / "claims.toml", error, ("paper", error.field.split(": ")[-1]))
     _encodings(checked)
     _claims(checked)
     if contents["experiments.toml"] is not None:
@@ -670,6 +674,11 @@ def _flat(value: Any) -> Iterator[str]:
 
 def _formulas(checked: Checked, contents: Mapping[str, dict[str, Any] | None]) -> None:
     """The renderer can show every formula of every text; it would show some others wrongly and without a word."""
+    try:
+        from artifact.report.mathematics import faults as faults_of_formulas
+    except ImportError as error:
+        print(f"formulas are not checked: {how_to_install(error) or error}", file=sys.stderr)
+        return
     for name, content in contents.items():
         path = checked.audit.folder / name
         for where, text in _all_texts(content, ()) if content else ():

@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 from artifact.audit import folder as files
+from artifact.audit import publication
 from artifact.audit.check import check
 from artifact.base import paths
 from artifact.base.errors import UserError
@@ -40,10 +41,14 @@ def audit_group() -> None:
 @click.argument("folder", type=Place())
 @click.option("--key", help="Key of the paper, such as author2025.  [default: the folder's name]")
 @click.option("--title", default="My method (Author et al., VENUE 2025)", help="Name of the paper.")
-def init_command(folder: Path, key: str | None, title: str) -> None:
-    for path in files.write(
-        folder, key or re.sub(r"[^a-z0-9]", "", os.path.basename(os.path.realpath(folder)).lower()), title
-    ):
+@click.option("--publish", is_flag=True, help="Add a workflow, a lock, CITATION, LICENSE, codecheck.yml and badges.")
+def init_command(folder: Path, key: str | None, title: str, publish: bool) -> None:
+    written = []
+    if not (publish and (folder / "claims.toml").is_file()):
+        plain = re.sub(r"[^a-z0-9]", "", os.path.basename(os.path.realpath(folder)).lower())
+        written += files.write(folder, key or plain, title)
+    written += publication.publish(folder) if publish else []
+    for path in dict.fromkeys(written):
         click.echo(str(path))
     click.echo(f"next: python -m artifact audit run {folder}")
 
@@ -53,6 +58,7 @@ class Decided:
     """What came of a claim.  by: the check, or the runs at a profile.  held: whether it must be the expected one.
 
     declared: what the check itself declares for a constant that was multiplied; empty for the claim as it stands.
+    scale: of the runs, as toy or short; empty for a check.
     """
 
     claim: Claim
@@ -61,6 +67,7 @@ class Decided:
     text: str
     held: bool = True
     declared: str = ""
+    scale: str = ""
 
     @property
     def expected(self) -> str:
@@ -77,7 +84,7 @@ class Decided:
 
     @property
     def record(self) -> dict[str, Any]:
-        record = {"id": self.claim.id, "verdict": self.verdict, "by": self.by, "text": self.text}
+        record = {"id": self.claim.id, "verdict": self.verdict, "by": self.by, "text": self.text, "scale": self.scale}
         return record | {"expected": self.expected if self.held else None, "as_expected": self.as_expected}
 
 
@@ -150,6 +157,18 @@ def check_command(folder: Path, as_json: bool) -> None:
         click.echo("[]")
     else:
         click.echo(f"{audit.key}: {len(claims)} claims, no fault in {folder}")
+
+
+@audit_group.command("report", help="Write the page of this paper alone, from its checks and the runs that are there.")
+@click.argument("folder", type=Place())
+@click.option("--out", type=Place(), default=Path("site"), show_default=True, help="Folder of the page.")
+def report_command(folder: Path, out: Path) -> None:
+    from artifact.audit import site
+
+    audit = _without_faults(folder, as_json=False)
+    claims = tuple(claim for claim in ledger.load() if claim.paper == audit.key)
+    decided = _by_checks(claims, audit, store=False) + _by_runs(claims, audit, PROFILE)
+    click.echo(str(site.build(audit, claims, [one.record for one in decided if not one.declared], out)))
 
 
 def _without_faults(folder: Path, as_json: bool) -> Audit:
@@ -229,7 +248,8 @@ def _by_runs(claims: Sequence[Claim], audit: Audit, profile: str) -> list[Decide
         for claim in trained:
             verdict = decide(claim, name, store)
             final = "".join(f"; provisional: {reason}" for reason in verdict.provisional)
-            found.append(Decided(claim, verdict.verdict, f"{name} runs", verdict.text + final, held=name == PROFILE))
+            text, held = verdict.text + final, name == PROFILE
+            found.append(Decided(claim, verdict.verdict, f"{name} runs", text, held, scale=verdict.scale))
     return found
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from artifact.audit.publication import Publication
 from artifact.base import names
 from artifact.base.errors import UserError
 from artifact.papers.folders import PAPERS, Audit, line_of_entry
@@ -49,6 +50,7 @@ def schema_of_claims() -> dict[str, Any]:
         claim["required"] = [one for one in claim["required"] if one != name]
     text, number = {"type": "string"}, {"type": "object", "additionalProperties": {"type": "number"}}
     paper = {"key": text, "title": text, "models": {"type": "array", "items": text}, "smallest": number}
+    paper |= Publication.model_json_schema()["properties"]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$defs": shared,
