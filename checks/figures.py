@@ -29,6 +29,7 @@ from theory.kit.verdict import HEADINGS, Check, registry
 COLOURS = {
     "proved": "#1b7837",
     "holds": "#5aae61",
+    "agrees": "#5aae61",
     "consistent": "#5aae61",
     "refuted": "#b2182b",
     "inconsistent": "#b2182b",

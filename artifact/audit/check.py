@@ -591,9 +591,7 @@ def _profiles(checked: Checked, predicate: AnyPredicate, declared: Mapping[str, 
     held = [name for name in shared if name == PROFILE] or shared
     for name in held:
         if len(seeds := declared[name].seeds) < FEWEST_SEEDS:
-            allowed = (
-                f"{FEWEST_SEEDS} seeds at least, for the claim that {predicate.table} decides at the profile {name}"
-            )
+            allowed = f"{FEWEST_SEEDS} seeds at least at the profile {name}, for a claim about {predicate.table}"
             checked.faults.at(checked.audit.experiments, UserError("seeds", list(seeds), allowed))
 
 

@@ -18,6 +18,7 @@ from artifact.verdicts.printed_numbers import as_float, comparisons, labels
 SYMBOLS = {
     "proved": "∎",
     "holds": "○",
+    "agrees": "≡",
     "refuted": "✗",
     "repaired": "↻",
     "vacuous": "∅",
@@ -29,6 +30,7 @@ SYMBOLS = {
 MEANINGS = {
     "proved": "true: a symbolic identity, an exact computation or a solver certificate is stored",
     "holds": "tested, not proved: no violation in an adversarial search over the stated functions",
+    "agrees": "tested, not proved: two independent programs have the same trajectories on random problems",
     "refuted": "false: a counterexample satisfies every assumption",
     "repaired": "false as printed; a corrected statement is given and is itself proved or tested",
     "vacuous": "true but empty: its right side diverges, exceeds the trivial bound or is far too large",

@@ -43,7 +43,7 @@ Empirical = Literal[
     "untuned",
     "not-run",
 ]
-Decided = Literal["proved", "holds", "refuted", "repaired", "vacuous", "consistent", "inconsistent"]
+Decided = Literal["proved", "holds", "agrees", "refuted", "repaired", "vacuous", "consistent", "inconsistent"]
 Weight = Literal["conclusion", "proof", "constant", "slip", "reading"]
 Fit = Literal["same", "narrower", "wider", "another"]
 #: what a refuted claim changes in its paper, from the largest to the smallest

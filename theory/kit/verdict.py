@@ -23,6 +23,7 @@ HEADINGS = ("Statement:", "Assumptions:", "Method:", "Verdict:", "Reference:")
 VERDICTS: dict[str, tuple[str, ...]] = {
     "proved": ("certificate",),  # symbolic identity, exact arithmetic, solver certificate
     "holds": ("evaluations", "worst_ratio", "function_class", "seed"),  # adversarial search, never "proved"
+    "agrees": ("problems", "largest_gap"),  # two programs with the same trajectories, on so many problems
     "refuted": ("counterexample",),  # numbers that satisfy every assumption, replayed in high precision
     "repaired": ("counterexample", "repair"),  # refuted as printed; evidence["repair"] backs the corrected statement
     "vacuous": ("reason",),
