@@ -170,8 +170,8 @@ def _claims(checked: Checked) -> None:
     first: dict[str, int] = {}
     for number, claim in enumerate(found):
         if not isinstance(claim, Claim):
-            for error in claim:
-                faults.add(audit.claims, error)
+            for fault in claim:
+                faults.add(audit.claims, fault)
             continue
         line = line_of_entry(audit.claims, ("claim", number, "id"))
         if claim.id in first:
@@ -321,8 +321,8 @@ def _transcription(checked: Checked, number: int, table: Table) -> None:
         return
     if not path.is_file():
         there = ", ".join(sorted(one.name for one in audit.tables.glob("*.csv"))) or "no file there yet"
-        error = UserError("csv", table.csv, f"a file of {audit.tables}: {there}")
-        faults.at(audit.experiments, error, ("table", number, "csv"))
+        absent = UserError("csv", table.csv, f"a file of {audit.tables}: {there}")
+        faults.at(audit.experiments, absent, ("table", number, "csv"))
         return
     header, lines = _csv(path, faults)
     if table.given is not None or not header:
@@ -331,10 +331,8 @@ def _transcription(checked: Checked, number: int, table: Table) -> None:
         allowed = f"one with {', '.join(_wanted(table))}"
         faults.add(path, UserError("header", ", ".join(header), f"{allowed}; {', '.join(missing)} is missing"), 1)
         return
-    for error, line in numbers(table, lines):
-        faults.add(path, error, line)
-    for error, line in places(table, lines):
-        faults.add(path, error, line)
+    for wrong, line in (*numbers(table, lines), *places(table, lines)):
+        faults.add(path, wrong, line)
 
 
 Lines = Sequence[tuple[int, Mapping[str, str]]]
@@ -476,7 +474,7 @@ def _sweeps(checked: Checked, panel: Panel, where: tuple[str | int, ...]) -> boo
 def _points(checked: Checked, panel: Panel, where: tuple[str | int, ...]) -> None:
     for profile in panel.profiles:
         values = panel.values[profile] if isinstance(panel.values, Mapping) else panel.values
-        swept: Iterable[dict[str, Any]] = [{panel.x: value} for value in values] if panel.kind == "sweep" else [{}]
+        swept: Iterable[dict[str, Any]] = [{str(panel.x): value} for value in values] if panel.kind == "sweep" else [{}]
         for line, own in [(row, own) for row in panel.rows for own in swept] + [(row, {}) for row in panel.levels]:
             values_of = _settings(panel, line, profile) | own
             _settings_possible(checked, values_of, panel.profiles[profile].seeds, where)

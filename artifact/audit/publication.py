@@ -127,7 +127,7 @@ BADGES = (
 def lock() -> str:
     """Fedsharp's version and those of the libraries that it needs, as they are installed here, in pip's own form."""
     pinned: dict[str, str] = {}
-    queue = [("fedsharp", EXTRAS)]
+    queue: list[tuple[str, tuple[str, ...]]] = [("fedsharp", EXTRAS)]
     while queue:
         name, extras = queue.pop()
         plain = re.sub(r"[-_.]+", "-", name).lower()

@@ -243,7 +243,7 @@ def _claim(entry: dict[str, Any], paper: str) -> Claim | list[UserError]:
     try:
         claim = Claim(paper=paper, **own)
     except ValidationError as error:
-        found += faults(error, owner, sorted(fields))
+        return found + faults(error, owner, sorted(fields))
     return found or claim
 
 
