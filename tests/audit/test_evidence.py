@@ -49,9 +49,9 @@ def test_a_refutation_keeps_instance_and_sides():
 
 
 def test_a_method_agrees_with_its_formulas_and_with_no_other_ones():
-    same = evidence.same_program(build("fedprox", mu=0.5), lambda problem: prox(problem, 0.5), problems=20)
+    same = evidence.same_program(build("fedprox", lam=0.5), lambda problem: prox(problem, 0.5), problems=20)
     assert same.verdict == "agrees" and same.evidence["problems"] == 20 and same.evidence["largest_gap"] < 1e-12
-    other = evidence.same_program(build("fedprox", mu=0.5), lambda problem: prox(problem, 0.6), problems=20)
+    other = evidence.same_program(build("fedprox", lam=0.5), lambda problem: prox(problem, 0.6), problems=20)
     told = other.evidence["counterexample"]
     problem = evidence.drawn(told["problem"])
     assert other.verdict == "refuted" and told["round"] >= 1
