@@ -18,13 +18,19 @@ COUNT, SEED = int(os.environ.get("FEDSHARP_EDITS", "4")), 0
 
 
 def test_edited_numbers_are_noticed(tmp_path):
-    """In a process of its own, which forks a child for every edit; a folder of kept verdicts changes nothing."""
+    """An edited number of an expression fails the check or changes its evidence; pages show fewer digits and parts.
+
+    In a process of its own, which forks a child for every edit; a folder of kept verdicts changes nothing.
+    """
     command = [sys.executable, "-W", "ignore", "-m", "checks.edits", str(COUNT), str(SEED)]
     kept = os.environ | {runner.KEPT_VARIABLE: os.environ.get(runner.KEPT_VARIABLE, str(tmp_path))}
     done = subprocess.run(command, capture_output=True, text=True, env=kept, timeout=60 * COUNT)
     lines = done.stdout.splitlines()
     assert done.returncode == 0 and len(lines) == COUNT, done.stderr[-2000:]
-    assert [line for line in lines if line.split()[0] not in ("fails", "changes")] == []
+    unseen = [line for line in lines if line.startswith("unnoticed by evidence")]
+    texts = {" ".join(str(site).split()) for site in edits.sites() if site.text}
+    assert [line for line in unseen if not any(" ".join(line.split()).endswith(text) for text in texts)] == []
+    assert all(line.split()[0] in ("fails", "changes", "unnoticed") for line in lines)
 
 
 @pytest.mark.slow

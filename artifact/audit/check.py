@@ -67,9 +67,7 @@ def check(folder: Path) -> tuple[Audit, list[Fault]]:
     Raises UserError for a folder that is no audit at all.
     """
     folder = Path(folder)
-    if not (folder / "claims.toml").is_file():
-        allowed = "a folder with claims.toml, such as `python -m artifact audit init FOLDER` writes"
-        raise UserError("audit", str(folder), allowed)
+    folders.require_audit(folder)
     faults = Faults()
     contents = {name: _toml(folder / name, faults) for name in ("claims.toml", "experiments.toml")}
     checked = Checked(_opened(folder, contents, faults), faults)

@@ -50,10 +50,13 @@ def descendants(pid: int) -> set[int]:
 def end_descendants(pid: int, spared: Collection[int] = ()) -> None:
     """Kill all that a process has started but for the spared ones; those that start meanwhile, too."""
     start = time.monotonic()
-    while (left := descendants(pid) - set(spared)) and time.monotonic() - start < PATIENCE:
+    empty = 0  # one look may fall between the end of a parent and the adoption of its children
+    while empty < 3 and time.monotonic() - start < PATIENCE:
+        left = descendants(pid) - set(spared)
         for one in left:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(one, signal.SIGKILL)
+        empty = 0 if left else empty + 1
         time.sleep(0.02)
 
 

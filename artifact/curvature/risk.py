@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatch
 from functools import partial
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -358,7 +359,7 @@ class EmpiricalRisk(Risk):
             self.batch = int(min(most, max(1, self.memory // self._bytes_per_sample(x))))
         for start in range(0, len(y), self.batch):
             part = slice(start, start + self.batch)
-            yield len(y[part]), mapped(lambda leaf, part=part: leaf[part], x), y[part]
+            yield len(y[part]), mapped(itemgetter(part), x), y[part]
 
     def weighed(self) -> Iterator[tuple[float, Any, Tensor]]:
         """Yields (mass, inputs, targets): what a batch counts in the mean, see ``curvature.masses``."""

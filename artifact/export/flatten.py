@@ -179,7 +179,7 @@ class _Expressions(ast.NodeTransformer):
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         """``W if e is None else W + e``, once it is known whether the method has a perturbation."""
         if ast.unparse(node.test) == "e is None":
-            first = next(cls for cls in self.flat.order if "perturbation" in vars(cls))
+            first: Any = next(cls for cls in self.flat.order if "perturbation" in vars(cls))
             if first is not FedAvg and _may_be_none(first.perturbation):
                 self.generic_visit(node)
                 return node

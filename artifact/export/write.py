@@ -76,8 +76,10 @@ def require_running(text: str, name: str) -> None:
             module.main()
     except Exception as error:  # the method's own code may raise anything
         frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == module.__name__]
-        lines = text.splitlines()
-        where = f" in line {frames[-1].lineno} of the file, {lines[frames[-1].lineno - 1].strip()!r}" if frames else ""
+        where = ""
+        if frames and frames[-1].lineno:
+            line = text.splitlines()[frames[-1].lineno - 1]
+            where = f" in line {frames[-1].lineno} of the file, {line.strip()!r}"
         allowed = f"a method whose file runs alone ({type(error).__name__}: {error}{where})"
         raise UserError("method", name, allowed) from error
     finally:
@@ -139,11 +141,13 @@ class _Uncounted(ast.NodeTransformer):
 
     def visit_For(self, node: ast.For) -> ast.AST:
         self.generic_visit(node)
-        numbered = isinstance(node.iter, ast.Call) and ast.unparse(node.iter.func) == "enumerate"
-        if numbered and isinstance(node.target, ast.Tuple) and isinstance(node.target.elts[0], ast.Name):
+        numbering = node.iter
+        if not isinstance(numbering, ast.Call) or ast.unparse(numbering.func) != "enumerate":
+            return node
+        if isinstance(node.target, ast.Tuple) and isinstance(node.target.elts[0], ast.Name):
             counter = node.target.elts[0].id
-            if counter != "_" and counter not in _loaded(node.body) and len(node.iter.args) == 1:
-                node.target, node.iter = node.target.elts[1], node.iter.args[0]
+            if counter != "_" and counter not in _loaded(node.body) and len(numbering.args) == 1:
+                node.target, node.iter = node.target.elts[1], numbering.args[0]
         return node
 
 

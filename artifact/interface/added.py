@@ -73,7 +73,8 @@ def register_file(path: str | Path) -> list[str]:
     path = Path(path)
     content = path.read_bytes() if path.is_file() else b""
     digest = hashlib.sha256(content.replace(b"\r\n", b"\n")).hexdigest()[:16]
-    torch.get_num_threads()  # imported now, so that it is not the file's time that this takes
+    if content:
+        torch.get_num_threads()  # imported now, so that it is not the file's time that this takes
     module = run_file(path, "add", name := f"added {digest}")
     own = [v for v in vars(module).values() if getattr(v, "__module__", "") == name]
     switches = [one for group in SWITCHES.values() for one in group if one.mixin.__module__ == name]

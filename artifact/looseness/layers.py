@@ -25,6 +25,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from artifact.base.errors import UserError
@@ -344,9 +345,7 @@ class _Inputs:
             step = max(1, self._chunk(x, z))
             for start in range(0, count, step):
                 part = slice(start, start + step)
-                self._take(
-                    at, mapped(lambda leaf, part=part: leaf[part], x), len(y[part]), None if H is None else H[part]
-                )
+                self._take(at, mapped(itemgetter(part), x), len(y[part]), None if H is None else H[part])
         self.samples = len(risk)
         self.squared = {name: [v / self.samples for v in values] for name, values in self.squared.items()}
         self.sample = {name: value / self.samples for name, value in self.sample.items()}

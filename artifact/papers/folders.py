@@ -146,11 +146,7 @@ def open_audit(folder: Path) -> Audit:
     for audit in AUDITS.values():
         if os.path.realpath(audit.folder) == os.path.realpath(folder):
             return audit
-    if not (folder / "claims.toml").is_file():
-        allowed = "a folder with claims.toml, such as `python -m artifact audit init FOLDER` writes"
-        raise UserError("audit", str(folder), allowed)
-    for name in ("claims.toml", "experiments.toml", "statements.py", "method.py", "tables", "results/checks"):
-        inside(folder, name, "audit")
+    require_audit(folder)
     content = read_toml(folder / "claims.toml", "claims")
     entry = content.get("paper")
     try:
@@ -161,6 +157,15 @@ def open_audit(folder: Path) -> Audit:
     if audit.method.is_file():
         register_file(audit.method)
     return audit
+
+
+def require_audit(folder: Path) -> None:
+    """Raises UserError for a folder without ``claims.toml``, or whose files are links that lead out of it."""
+    if not (folder / "claims.toml").is_file():
+        allowed = "a folder with claims.toml, such as `python -m artifact audit init FOLDER` writes"
+        raise UserError("audit", str(folder), allowed)
+    for name in ("claims.toml", "experiments.toml", "statements.py", "method.py", "tables", "results/checks"):
+        inside(folder, name, "audit")
 
 
 def add_audit(key: str, folder: Path) -> Audit:

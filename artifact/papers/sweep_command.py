@@ -101,7 +101,11 @@ def sweep_command(
         pool = RayPool(address, settings, cpus, gpus, nodes_data)
         workers = pool.slots()
     workers = max(1, min(workers, len(planned.jobs)))
-    outlook = {"finished": planned.finished, "to_make": len(planned.jobs), "estimate": planned.seconds(workers)}
+    outlook: dict[str, Any] = {
+        "finished": planned.finished,
+        "to_make": len(planned.jobs),
+        "estimate": planned.seconds(workers),
+    }
     if machine is not None:
         outlook["on"] = hours_on(machine, [job.config for job in planned.jobs], store)
     if not as_json or not (planned.jobs and not dry_run):

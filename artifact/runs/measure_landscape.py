@@ -7,6 +7,7 @@ import shlex
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -172,9 +173,9 @@ def landscape_command(
         raise UserError("label", list(label), f"{stored + len(files)} labels, one per model")
     require_writable(folder, "folder")
     opened: list[Callable[[], tuple[str, str, EmpiricalRisk, Tensor]]] = [
-        lambda t=t: (t.name, t.describe(), t.trainer.risk(data_size), t.w) for t in targets
+        partial(_of_target, target, data_size) for target in targets
     ]
-    opened += [lambda file=file: _of_file(file, parameters, data_size) for file in files]
+    opened += [partial(_of_file, file, parameters, data_size) for file in files]
     for each, shown in zip(opened, labels, strict=True):
         start = time.perf_counter()
         key, described, risk, w = each()
@@ -196,6 +197,10 @@ def landscape_command(
     write_atomic(folder / f"{stem}.json", dumps(document) + "\n")
     files = [folder / f"{stem}.json", *draw(surfaces, plan, folder, stem, ceiling)]
     click.echo(dumps(document) if as_json else "\n".join(map(str, files)))
+
+
+def _of_target(target: Target, data_size: int) -> tuple[str, str, EmpiricalRisk, Tensor]:
+    return target.name, target.describe(), target.trainer.risk(data_size), target.w
 
 
 def _of_file(file: Path, parameters: str, data_size: int) -> tuple[str, str, EmpiricalRisk, Tensor]:

@@ -433,7 +433,7 @@ def command_line(target: Target, data_size: int | None, dtype: str, options: Opt
 @ADD_ONLY
 @AS_JSON
 @click.pass_context
-def density_command(ctx: click.Context, probes: int, **given: Any) -> None:
+def density_command(ctx: click.Context, /, probes: int, **given: Any) -> None:
     """``sharpness`` of the part ``density`` and the three largest eigenvalues."""
     options = {"where": (), "keep": False, "memory": 1024, "parts": "top,density", "k": 3, "tol": 1e-2}
     options |= {"samples": 200, "error": 0.02, "rho": 0.1, "m": 100, "probes": probes}

@@ -119,9 +119,9 @@ class Oracle:
     def _formula_of_backend(self) -> Perceptron | TiledNetwork | Stacked | None:
         """The formulas that the backend names, if they know this network, penalty and precision."""
         if self.backend in ("stacked", "kernels") and not self.penalty.variances and self.loss is F.cross_entropy:
-            watched = hidden_layers(self.model) if self.penalty.layers is None else self.penalty.layers
+            hidden = hidden_layers(self.model) if self.penalty.layers is None else self.penalty.layers
             own = self.backend == "kernels"
-            return Stacked.of(self.model, self.layout, self.bfloat16, own, self.penalty.zeta, watched)
+            return Stacked.of(self.model, self.layout, self.bfloat16, own, self.penalty.zeta, hidden)
         if self.bfloat16 or self.penalty.variances or self.loss is not F.cross_entropy:
             return None
         zeta, watched = self.penalty.zeta, self.penalty.layers

@@ -44,6 +44,10 @@ def folder(tmp_path):
     files.write(place, "odd2025", "Odd (Author et al., 2025)")
     for name in ("method.py", "statements.py"):
         (place / name).unlink()
+    to_check = 'expected = "proved"             # what the check must say; write it down before you run it'
+    _edit(
+        place, "claims.toml", to_check, 'decided_by = "experiments"\nundecided = "nobody ran it"\nexpected = "not-run"'
+    )
     _edit(place, "experiments.toml", 'algorithm = "mine", factor = 2.0', 'algorithm = "fedsam"')
     return place
 
@@ -59,12 +63,13 @@ def _everything(place):
 
 
 def _refused(place, root, capsys, *words):
-    """The one line with which a command that would write refuses the audit; everything is as before."""
+    """What a command that would write says when it refuses the audit, a line a fault; everything is as before."""
     before = _everything(root)
     code = main([*words] or ["audit", "run", str(place), "--lookup", "--no-report"])
     error = capsys.readouterr().err
-    assert code == 2 and error.startswith("error: ") and len(error.splitlines()) == 1, error
-    assert len(error) < 700 and error.strip().isprintable()
+    lines = error.splitlines()
+    assert code == 2 and lines and all(line.startswith("error: ") for line in lines), error
+    assert all(len(line) < 700 and line.isprintable() for line in lines)
     assert _everything(root) == before
     return error
 
@@ -89,7 +94,7 @@ def test_a_name_that_is_none_is_one_line_with_its_field(file, old, field, name, 
         pytest.skip("a file may be called so")
     _edit(folder, file, old, re.sub('"[^"]*"', lambda _: f'"{name}"', old))
     error = _refused(folder, tmp_path, capsys)
-    assert re.search(rf"\b{field}\b", error) and re.search(r"\.toml", error)
+    assert re.search(rf"\b({field}|paper)\b", error) and re.search(r"\.toml", error)
 
 
 def test_a_key_of_thousands_of_parts_is_one_line(folder, tmp_path, capsys):

@@ -244,7 +244,8 @@ def telescope(
 def begin(title: str, w: Weights) -> Proof:
     """A proof with the parameters of some weights declared and beta <= 1."""
     proof = Proof(title)
-    for symbol in set().union(*(sp.sympify(value).free_symbols for value in (*vars(w.names).values(), w.beta, w.y))):
+    parts = (*vars(w.names).values(), w.beta, w.y)
+    for symbol in sorted(set().union(*(sp.sympify(part).free_symbols for part in parts)), key=str):
         proof.scalar(symbol.name, "positive" if symbol.is_positive else "nonnegative")
     proof.hypothesis("beta <= 1", 1 - w.beta, "momentum")
     return proof

@@ -70,7 +70,7 @@ class Case:
     def declare(self, proof: Proof) -> None:
         """Declare the parameters' symbols with their own signs."""
         for name in vars(self.names):
-            for symbol in sp.sympify(getattr(self.names, name)).free_symbols:
+            for symbol in sorted(sp.sympify(getattr(self.names, name)).free_symbols, key=str):
                 proof.scalar(symbol.name, "positive" if symbol.is_positive else "nonnegative")
 
 
