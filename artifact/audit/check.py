@@ -539,7 +539,7 @@ Where = tuple[str | int, ...]
 
 
 def _elsewhere(checked: Checked, name: str, predicate: AnyPredicate, where: Where) -> None:
-    """A predicate may name a table of another paper of the project, which is right as it stands."""
+    """Tell a predicate that names another paper's table where that paper has no such table."""
     with checked.faults.told(checked.audit.claims, (*where, "table")):
         if not predicate.of_figure:
             experiments.find(name)

@@ -125,7 +125,7 @@ BADGES = (
 
 
 def lock() -> str:
-    """Fedsharp's version and those of the libraries that it needs, as they are installed here, in pip's own form."""
+    """Lines ``name==version`` for pip: fedsharp and every library that it needs, as installed here."""
     pinned: dict[str, str] = {}
     queue: list[tuple[str, tuple[str, ...]]] = [("fedsharp", EXTRAS)]
     while queue:

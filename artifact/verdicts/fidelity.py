@@ -75,7 +75,8 @@ class Fidelity:
 
     against: ``PAPER/TABLE`` of our own runs, or ``printed``.  methods: in common.  columns: their number.
     rank: Spearman's correlation of the methods' means, with its 95 % interval [low, high] over methods and seeds.
-    slope: least squares through zero of our gains over FedAvg on those of the larger setting, with its interval.
+    slope: of the line through zero that predicts a method's gain over FedAvg from its gain in the larger setting, with
+    its interval.
     Each is nan where there are too few methods. seeds: of the smaller and of the larger runs, 0 for printed numbers.
     """
 

@@ -33,13 +33,13 @@ def build(site: Site) -> Iterator[Page]:
     context["reasons"] = _reasons(r for r in records if r.asked == "by a paper")
     context["means"] = next(term["meaning"] for term in site.content.glossary if term["word"] == "Provisional")
     yield Page("training.html", "training.html", context)
-    firm = [row for row in rows if is_firm(row["record"])]
+    firm = [row for row in rows if _firm(row["record"])]
     own = {"title": "Firm verdicts", "rows": firm, "papers_shown": _on_paper(site)}
     yield Page("firm.html", "firm.html", own)
     yield _fidelity()
 
 
-def is_firm(record: Record) -> bool:
+def _firm(record: Record) -> bool:
     """Final, said by a setting that predicts a larger one, and neither open nor untuned."""
     says = record.in_training not in ("not-run", "undecided", "untuned")
     return says and not record.provisional and bool((record.experiment or {}).get("predicts"))
