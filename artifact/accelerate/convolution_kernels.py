@@ -18,13 +18,12 @@ import torch
 import triton
 import triton.language as tl
 from torch import Tensor
+from triton.language import constexpr
 
 #: rows of a tile (pixels or output channels), its columns, and how many products are summed at once
 ROWS, COLUMNS, SUMMED = 64, 64, 32
 #: whether a CPU runs the kernels; numpy, which multiplies there, knows no bfloat16
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
-
-constexpr = tl.constexpr
 
 
 @triton.jit
@@ -157,4 +156,4 @@ class _Convolution(torch.autograd.Function):
 
 def convolved(x: Tensor, w: Tensor, stride: tuple[int, ...], padding: tuple[int, ...]) -> Tensor:
     """The convolutions of x [B, S*C, H, W] with w [S, O, C, k, n], both of one type, [B, S*O, H', W']."""
-    return _Convolution.apply(x, w, stride, padding)  # type: ignore[no-untyped-call]  # of torch
+    return _Convolution.apply(x, w, stride, padding)

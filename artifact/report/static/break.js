@@ -75,7 +75,7 @@
     said.innerHTML = "At ρ = " + rho + " and T = " + T.toLocaleString("en") + " the mean gradient norm is <strong>" + digits(own.norm) + "</strong>, the printed bound <strong>" + (Number.isFinite(allowed) ? digits(allowed) : "infinite") + "</strong>: the bound " + (held ? "holds." : "is <strong>broken</strong>.");
     said.dataset.held = held;
     picture.innerHTML = '<figure class="chart"><svg class="plot one" viewBox="0 0 ' + W + " " + H + '" role="img" aria-label="Mean gradient norm of FedLESAM and SAM against rounds, beside the printed and the corrected bound, radius ' + rho + '">' + body + "</svg></figure>";
-    numbers.innerHTML = '<div class="scroll" data-csv tabindex="0" role="region" aria-label="Both sides"><table><thead><tr><th scope="col">quantity</th><th scope="col">measured</th><th scope="col">bound</th><th scope="col"></th></tr></thead><tbody>' +
+    numbers.innerHTML = '<div class="scroll" data-csv tabindex="0" role="region" aria-label="Both sides"><table><thead><tr><th scope="col">quantity</th><th scope="col">measured</th><th scope="col">bound</th><th scope="col">verdict</th></tr></thead><tbody>' +
       '<tr><th scope="row">mean norm, printed theorem</th><td class="num">' + digits(own.norm) + '</td><td class="num">' + (Number.isFinite(allowed) ? digits(allowed) : "infinite") + "</td><td>" + (held ? "holds" : "broken") + "</td></tr>" +
       '<tr><th scope="row">root of the mean squared norm, corrected theorem</th><td class="num">' + digits(own.square) + '</td><td class="num">' + digits(corrected(T, rho)) + "</td><td>" + (own.square <= corrected(T, rho) ? "holds" : "broken") + "</td></tr></tbody></table></div>";
   };
