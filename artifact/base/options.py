@@ -17,18 +17,19 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 class Place(click.Path):
-    """A file or folder. An empty word, mostly a shell variable that is not set, would be the current folder.
+    """A file or folder. An empty word, mostly a shell variable that is not set, would be the current folder, and no
+    name holds a zero byte.
 
-    Raises UserError for it.
+    Raises UserError for both.
     """
 
     def __init__(self, **rules: Any):
         super().__init__(path_type=Path, **rules)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if value == "":
+        if value == "" or (isinstance(value, str) and "\0" in value):
             name = param.opts[0].lstrip("-") if param else "path"
-            raise UserError(name, "", "the name of a file or folder")
+            raise UserError(name, value, "the name of a file or folder")
         return super().convert(value, param, ctx)
 
 
