@@ -13,8 +13,8 @@ import matplotlib.pyplot as plt
 from artifact.base.errors import UserError
 from artifact.base.files import write_atomic
 from artifact.base.tables_as_text import markdown_table
-from artifact.report.evidence import told
 from artifact.report.prose import paragraphs
+from artifact.report.values import told
 from artifact.verdicts import decide
 from artifact.verdicts.findings import PROFILE, Finding, load
 from artifact.verdicts.ledger import TITLES, Claim, select

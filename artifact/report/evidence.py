@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from artifact.base.stats import Interval
 from artifact.papers import table_results
-from artifact.report import charts
+from artifact.report import charts, remainder
 from artifact.report.content import Record
+from artifact.report.values import cut, exact, flat, number, value
 from artifact.verdicts.decide import level_text
-from artifact.verdicts.printed_numbers import as_float, comparisons, labels
+from artifact.verdicts.printed_numbers import as_float, compared_rows, comparisons, labels
 
 SYMBOLS = {
     "proved": "∎",
@@ -83,7 +83,9 @@ RELATIONS = {"<=": "at most", ">=": "at least", "==": "equal to", "<": "less tha
 SEARCH = ("evaluations", "worst_ratio", "function_class", "seed", "argument", "history", "quantiles")
 SAID = {"counterexample", "repair", "sides", "certificate", "reason", "printed", "derived", "rows", "disagreeing"}
 SAID |= {"label", "parts", "formulas", "refutation", "instance", "assumptions", *SEARCH, "constant_that_covers_it"}
-ROWS, LIST, LONG = 60, 12, 280
+ROWS, LONG = 60, 280
+#: entries of a theorem that have a place of their own
+LISTED = ("hypotheses", "constants")
 #: letters of a step of a certificate that are shown; the evidence file has all of it
 PIECE = 220
 
@@ -142,7 +144,35 @@ def parts(record: Record) -> list[Part]:
         head = tuple(str(name).replace("_", " ") for name in body[0])
         cells = tuple(tuple(value(cell) for cell in row.values()) for row in body[:ROWS])
         found.append(Part(key.replace("_", " ").capitalize(), head=head, rows=cells, folded=True))
+    if record.claim.decided_by == "checks":
+        found += _remainder(evidence, verdict)
     return found
+
+
+def _remainder(evidence: Mapping[str, Any], verdict: str) -> Iterator[Part]:
+    """One table, behind all others, of what they leave out, cut short or round."""
+    tables = {key for key, entry in evidence.items() if _is_table(entry) and key not in SAID} | {"counterexample"}
+    if "printed" in evidence and "derived" in evidence:
+        tables |= {"rows"} if compared_rows(evidence) else {"printed", "derived", labels(evidence)[0]}
+    rows = tuple(remainder.rows(evidence, tables, ROWS, PIECE, formulas=verdict != "repaired"))
+    if rows:
+        yield Part("Also stored, with every digit", head=("entry", "value"), rows=rows, folded=True)
+
+
+def _theorems(statements: Sequence[Mapping[str, Any]]) -> Iterator[Part]:
+    """Each theorem of a correction: what it says and assumes, its runs, and how loose each term of its bound is."""
+    for one in statements:
+        conditions = f" It holds if {'; '.join(one['conditions'])}." if one["conditions"] else ""
+        others = {name: entry for name, entry in one.items() if name not in ("name", "latex", "conditions", *LISTED)}
+        said = (f"{name}: {exact(entry)}" for name, entry in others.items())
+        yield Part(
+            f"The theorem {one['name']}",
+            f"${one['latex']}$.{conditions}",
+            code=(*said, *(f"hypothesis: {text}" for text in one["hypotheses"])),
+            head=("term", "factor proved", "factor that some run needs"),
+            rows=tuple(tuple(map(exact, row.values())) for row in one.get("constants", ())),
+            folded=True,
+        )
 
 
 def _is_table(entry: Any) -> bool:
@@ -251,7 +281,12 @@ def _decided(evidence: Mapping[str, Any]) -> Iterator[Part]:
     if said:
         both = f"correction {label}, counterexample {refutation}" if refutation and "repair" in evidence else label
         yield Part(f"How it was decided: {both}", " ".join(said))
-    if words := tuple(evidence.get("parts", {}).get("in_words", ())):
+    steps = evidence.get("parts", {})
+    counted = [f"{count} by {kind}" for kind, count in steps.get("by_program", {}).items()]
+    counted += [f"{steps['same']} with identical sides"] if steps.get("same") else []
+    if counted:
+        yield Part(text=f"Steps that a program decided: {', '.join(counted)}.")
+    if words := tuple(steps.get("in_words", ())):
         yield Part(f"Steps in words: {len(words)}", code=words, folded=True)
 
 
@@ -302,7 +337,7 @@ def _search(evidence: Mapping[str, Any], heading: str) -> Part:
 def _counterexample(evidence: Mapping[str, Any]) -> Iterator[Part]:
     example = evidence["counterexample"]
     pairs = example if isinstance(example, Mapping) else {"value": example}
-    rows = tuple(_flat(pairs))
+    rows = tuple(flat(pairs))
     yield Part("Counterexample", head=("quantity", "value"), rows=rows[:ROWS], folded=len(rows) > 14)
     if "instance" in evidence:
         yield Part("Losses, start and steps", str(evidence["instance"]))
@@ -324,11 +359,12 @@ def _repair(repair: Mapping[str, Any]) -> Iterator[Part]:
         yield _search(repair, f"The repaired statement {heading}")
     if "certificate" in repair:
         yield _certificate(repair["certificate"], "The repaired statement is proved")
+    yield from _theorems(repair.get("statements", ()))
 
 
 def _certificate(text: Any, heading: str) -> Part:
     pieces = [piece.strip() for piece in re.split(r";\s+|(?<=\))\.\s+", str(text)) if piece.strip()]
-    return Part(heading, code=tuple(_short(piece, PIECE) for piece in pieces), folded=len(str(text)) > LONG)
+    return Part(heading, code=tuple(cut(piece, PIECE) for piece in pieces), folded=len(str(text)) > LONG)
 
 
 # ---- printed against derived -----------------------------------------------------------------------------------------
@@ -350,52 +386,3 @@ def _comparison(evidence: Mapping[str, Any], verdict: str) -> Part:
     if not any(row[0] for row in cells):
         head, cells = head[1:], tuple(row[1:] for row in cells)
     return Part("Printed against derived", text, head=head, rows=cells, marks=marks, folded=len(shown) > 12)
-
-
-# ---- values ----------------------------------------------------------------------------------------------------------
-
-
-def number(value: Any) -> str:
-    """Six significant digits."""
-    as_number = as_float(value)
-    return str(value) if as_number is None else f"{as_number:.6g}"
-
-
-def value(entry: Any) -> str:
-    """A stored value for a table cell: short, exact fractions with their decimal beside them."""
-    if isinstance(entry, bool):
-        return "yes" if entry else "no"
-    if isinstance(entry, float):
-        return f"{entry:.6g}"
-    if isinstance(entry, str):
-        decimal = as_float(entry) if "/" in entry or len(entry) > 18 else None
-        if decimal is None:
-            return entry
-        exact = Fraction(f"{decimal:.6g}") == Fraction(entry)
-        return f"{_short(entry)} ({'=' if exact else 'about'} {decimal:.6g})"
-    if isinstance(entry, Mapping):
-        return "; ".join(f"{key}: {value(item)}" for key, item in entry.items())
-    if isinstance(entry, list | tuple):
-        between = "; " if any(isinstance(item, list | tuple) for item in entry) else ", "
-        shown = between.join(value(item) for item in entry[:LIST])
-        return f"{shown}, ... ({len(entry)} in all)" if len(entry) > LIST else shown
-    return "" if entry is None else str(entry)
-
-
-def told(entry: Any) -> str:
-    """A stored number of a finding: six digits, or a list of such."""
-    return ", ".join(map(number, entry)) if isinstance(entry, list | tuple) else number(entry)
-
-
-def _short(text: str, length: int = 40) -> str:
-    return text if len(text) <= length else text[: length - 4] + " ..."
-
-
-def _flat(entries: Mapping[str, Any], prefix: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
-    """(name, value) rows; mappings inside are opened up to three levels deep."""
-    for key, entry in entries.items():
-        name = f"{prefix}{key}".replace("_", " ")
-        if isinstance(entry, Mapping) and depth < 2:
-            yield from _flat(entry, f"{name}, ", depth + 1)
-        else:
-            yield name, value(entry)

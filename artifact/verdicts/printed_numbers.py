@@ -14,8 +14,7 @@ def comparisons(evidence: Mapping[str, Any], verdict: str = "") -> list[tuple[An
     disagree ("most of 16", "15 of 16") only the check knows: they do where its verdict is ``inconsistent``, else
     ``agrees`` is None, and so it is where one side has no entry.
     """
-    rows = evidence.get("rows")
-    if isinstance(rows, list) and rows and all(isinstance(row, Mapping) and "printed" in row for row in rows):
+    if rows := compared_rows(evidence):
         return [(r["printed"], r.get("derived"), r.get("where", ""), r.get("agrees")) for r in rows]
     printed, derived = evidence["printed"], evidence["derived"]
     if isinstance(printed, Mapping) and isinstance(derived, Mapping):
@@ -25,6 +24,14 @@ def comparisons(evidence: Mapping[str, Any], verdict: str = "") -> list[tuple[An
     else:
         found = [(printed, derived, "")]
     return [_row(*one, texts_decide=verdict == "inconsistent") for one in found]
+
+
+def compared_rows(evidence: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The rows of evidence that compares row by row; none where it holds parallel lists or single values."""
+    rows = evidence.get("rows")
+    if isinstance(rows, list) and all(isinstance(row, Mapping) and "printed" in row for row in rows):
+        return rows
+    return []
 
 
 def labels(evidence: Mapping[str, Any]) -> tuple[str, list[str]]:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import base64
+import copy
 import csv
 import dataclasses
+import functools
 import html
 import io
 import json
+import math
+import random
 import re
 import subprocess
 import sys
@@ -37,6 +41,7 @@ from artifact.report import (
     places,
     prose,
     settings,
+    values,
 )
 from artifact.report.build import build
 from artifact.report.command import report_command
@@ -209,9 +214,9 @@ def test_disagreements_come_first_and_are_marked():
 
 
 def test_exact_fractions_show_their_decimal():
-    assert evidence.value("1/10") == "1/10 (= 0.1)"
-    assert evidence.value("1/3") == "1/3 (about 0.333333)"
-    assert evidence.value([1, [2, 3]]) == "1; 2, 3"
+    assert values.value("1/10") == "1/10 (= 0.1)"
+    assert values.value("1/3") == "1/3 (about 0.333333)"
+    assert values.value([1, [2, 3]]) == "1; 2, 3"
 
 
 def test_both_sides_of_a_counterexample_are_drawn():
@@ -292,6 +297,47 @@ def test_a_card_says_in_which_arithmetic_a_counterexample_was_replayed(claim, ho
     (said,) = [p.text for p in evidence.parts(Record(entry, stored["verdict"], stored["evidence"])) if how in p.text]
     assert ("with 50 digits" in said) == (how == "replayed with 50 digits")
     assert {type(side) for side in stored["evidence"]["sides"].values()} <= {str, int, float}
+
+
+def _leaves(entry, place=()):
+    if isinstance(entry, dict | list):
+        for key, inner in entry.items() if isinstance(entry, dict) else enumerate(entry):
+            yield from _leaves(inner, (*place, key))
+    else:
+        yield place, entry
+
+
+def _slightly_other(entry):
+    """A number whose last digit differs; a text whose last digit does, or that is longer."""
+    if isinstance(entry, float):
+        return math.nextafter(entry, math.inf)
+    if not isinstance(entry, str):
+        return not entry if isinstance(entry, bool) else (entry or 0) + 1
+    digits = [at for at, letter in enumerate(entry) if letter in "0123456789"]
+    return (
+        entry[: digits[-1]] + str((int(entry[digits[-1]]) + 1) % 10) + entry[digits[-1] + 1 :]
+        if digits
+        else f"{entry}'"
+    )
+
+
+def test_a_page_shows_every_digit_of_what_a_check_stored(content):
+    """Any stored number or text that changes in its last digit changes what the claim's page shows."""
+    draw = random.Random(0)
+    for record in content.records.values():
+        if record.claim.decided_by != "checks":
+            continue
+        shown = evidence.parts(record)
+        places = [place for place, _ in _leaves(record.evidence) if place[0] not in ("label", "refutation")]
+        for *inside, last in draw.sample(places, min(len(places), 6)):
+            changed = copy.deepcopy(record.evidence)
+            spot = functools.reduce(lambda entry, key: entry[key], inside, changed)
+            spot[last] = _slightly_other(spot[last])
+            assert evidence.parts(dataclasses.replace(record, evidence=changed)) != shown, (
+                record.claim.id,
+                inside,
+                last,
+            )
 
 
 def test_every_stored_piece_of_evidence_is_put_into_words(content):

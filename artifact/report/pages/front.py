@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from artifact.report import evidence, headlines, what_sam_buys
+from artifact.report import headlines, values, what_sam_buys
 from artifact.report.content import Finding
 from artifact.report.mathematics import typeset
 from artifact.report.pages.papers import statement_parts
@@ -45,7 +45,7 @@ def _finding(site: Site, finding: Finding) -> dict[str, Any]:
         "records": finding.records,
         "trained": finding.trained,
         "verdicts": [r.in_training if finding.trained else r.on_paper for r in finding.records],
-        "numbers": [(typeset(label), evidence.told(value), record) for label, value, record in finding.numbers],
+        "numbers": [(typeset(label), values.told(value), record) for label, value, record in finding.numbers],
         "meaning": _linked(typeset(finding.meaning), site),
         "short": len(statement) <= SHORT,
         "statement": site.converter.html(statement, first.claim.id),

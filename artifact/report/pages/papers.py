@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from artifact.papers import experiments, folders
-from artifact.report import evidence, notebooks, places
+from artifact.report import evidence, notebooks, places, values
 from artifact.report.content import Record
 from artifact.report.numbers import page_of
 from artifact.report.site import Page, Site
@@ -175,6 +175,6 @@ def _article(site: Site, record: Record, settings: list[str]) -> dict[str, Any]:
         "picture": picture,
         "alt": f"Figure of the check of {claim.id}: {claim.title}. Verdict: {record.verdict}. "
         "The numbers are in the text above.",
-        "margin": "" if record.margin is None else evidence.number(record.margin),
+        "margin": "" if record.margin is None else values.number(record.margin),
         "notebook": site.notebook(claim.id),
     }
