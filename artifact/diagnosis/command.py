@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from artifact.base.errors import UserError
-from artifact.base.options import AS_JSON, Place
+from artifact.base.options import ADD_ONLY, AS_JSON, AUDIT_ONLY, Place
 from artifact.base.own_code import run_file, running
 
 #: what a file may define; its parameters are those of ``artifact.doctor``'s patients
@@ -18,10 +18,13 @@ PATIENTS = ("optimiser", "step", "client")
 
 @click.command("doctor", help="Watch a step, client or optimiser of your own train, and say what is wrong with it.")
 @click.argument("file", type=Place())
+@ADD_ONLY
+@AUDIT_ONLY
 @AS_JSON
 def doctor_command(file: Path, as_json: bool) -> None:
-    """FILE is Python. It defines optimiser(model), step(model, x, y) or client(model, batches, sent), and perhaps
-    ``options``, a dict of arguments of ``artifact.doctor`` such as method, rho and lr. Exit code 1 with an alarm.
+    """FILE is Python. It defines optimiser(model), step(model, x, y), client(model, batches, sent) or
+    client(model, batches, sent, client), and perhaps ``options``, a dict of arguments of ``artifact.doctor`` such as
+    method, rho and lr. With --add or --audit the method may be one of your own. Exit code 1 with an alarm.
     """
     from artifact.diagnosis.examine import doctor
 

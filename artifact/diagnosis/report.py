@@ -26,7 +26,8 @@ class Row:
 
     length, meant: norms of the perturbation over rho.  by_tensor: name -> the same two.  cosine: to the meant one.
     evaluations: gradients.  same: of one minibatch.  moved: how often running statistics changed.
-    error: the step minus the meant step, over the meant one.
+    error: the step minus the meant step, over the meant one.  limit: up to which that may be rounding.
+    client: 1 for the second of two.
     """
 
     round: int
@@ -39,13 +40,16 @@ class Row:
     same: bool
     moved: int
     error: float
+    limit: float = 1e-3
+    client: int = 0
 
 
 @dataclass
 class Report:
     """rows: one per step.  alarms: check -> sentence, empty for a healthy patient.  terms: term -> (weight, meant).
 
-    clip: what the clip was seen to act on, empty where it never acted.
+    clip: what the clip was seen to act on, empty where it never acted.  notes: what is worth knowing and no fault.
+    driven: the patient is an optimiser, around which the doctor writes the passes.
     """
 
     method: str
@@ -53,6 +57,8 @@ class Report:
     alarms: dict[str, str] = field(default_factory=dict)
     terms: dict[str, tuple[float, float]] = field(default_factory=dict)
     clip: str = ""
+    notes: dict[str, str] = field(default_factory=dict)
+    driven: bool = False
 
     @property
     def healthy(self) -> bool:
@@ -60,23 +66,36 @@ class Report:
 
     def alarm(self, check: str, text: str, row: Row | None = None) -> None:
         """Keep the first alarm of every check."""
-        place = f" (round {row.round}, step {row.step})" if row else ""
-        self.alarms.setdefault(check, text + place)
+        self.alarms.setdefault(check, text + _place(row))
+
+    def note(self, about: str, text: str, row: Row) -> None:
+        """Keep the first note about a thing."""
+        self.notes.setdefault(about, text + _place(row))
 
     def plain(self) -> dict[str, Any]:
         """Numbers and texts alone, for JSON."""
         rows = [vars(row) for row in self.rows]
-        return {"method": self.method, "alarms": self.alarms, "terms": self.terms, "clip": self.clip, "rows": rows}
+        said = {"alarms": self.alarms, "notes": self.notes, "terms": self.terms, "clip": self.clip}
+        return {"method": self.method} | said | {"rows": rows}
 
     def __str__(self) -> str:
+        two = any(row.client for row in self.rows)
         head = ["round", "step", "length/rho", "meant", "cosine", "gradients", "one minibatch", "statistics", "error"]
-        body = [_cells(row) for row in self.rows]
+        head = ["client"] * two + head
+        body = [[str(row.client)] * two + _cells(row) for row in self.rows]
         lines = [f"meant: {self.method}", "", *markdown_table(head, body), ""]
         lines += _tensors(self.rows[-1].by_tensor) if self.rows and "length" in self.alarms else []
         lines += [f"the clip acts on {self.clip}"] if self.clip else []
         lines += [f"{name}: weight {seen:.3f}, meant {meant:.3f}" for name, (seen, meant) in self.terms.items()]
+        lines += [f"note: {text}" for text in self.notes.values()]
         lines += [f"ALARM {check}: {text}" for check, text in self.alarms.items()] or ["no alarm"]
         return "\n".join(lines)
+
+
+def _place(row: Row | None) -> str:
+    if row is None:
+        return ""
+    return f" (round {row.round}, step {row.step}{', client 1' if row.client else ''})"
 
 
 def _cells(row: Row) -> list[str]:

@@ -117,7 +117,7 @@ def train(
     if resume and out is None:
         raise UserError("resume", True, "together with out=, the folder to go on in")
     if isinstance(method, type):
-        method = _registered(method)
+        method = registered(method)
     varying = {name: given for name, given in {"lr": lr, **options}.items() if schedules.varies(given)}
     first = {name: schedules.value(given, 0, rounds, name) for name, given in varying.items() if name in ("lr", "rho")}
     asked = {"rounds": rounds, "local_epochs": local_epochs, "batch_size": batch_size, "lr": lr, "seed": seed}
@@ -215,7 +215,7 @@ def partition(
     return list(made.indices)
 
 
-def _registered(method: type[algorithms.FedAvg]) -> str:
+def registered(method: type[algorithms.FedAvg]) -> str:
     """The name of a method's class. A class that replaces one of the user's own, as in a notebook, takes its name."""
     for name, known in algorithms.ALGORITHMS.items():
         if known is method:
