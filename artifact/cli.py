@@ -78,7 +78,10 @@ COMMANDS = {
         "artifact.papers.sweep_command:sweep_command",
         "Train all runs that a PAPER, PAPER/TABLE, PAPER/FIGURE or all need.",
     ),
-    "compare": ("artifact.papers.compare:compare_command", "Compare a method of your own with PAPER/TABLE."),
+    "compare": (
+        "artifact.papers.compare:compare_command",
+        "Compare a method of your own with PAPER/TABLE, or any methods on any network and data.",
+    ),
     "store": ("artifact.papers.pack_command:store_group", "Verify, seal, repair and pack stored records."),
     "audit": ("artifact.audit.command:audit_group", "Write a folder for a paper of your own, and check it."),
     "costs": ("artifact.papers.costs:costs_command", "Count gradients, traffic and client memory of every method."),

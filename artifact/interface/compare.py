@@ -7,7 +7,7 @@ import json
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +55,22 @@ class Comparison:
                 beside = [f"{row['difference']:+.4g} [{row['from']:+.4g}, {row['to']:+.4g}]", f"{row['p']:.3g}"]
             cells = [row["method"], mean, *beside, f"{row['gradients']:g}", f"{row['models']:g}"]
             lines.append("| " + " | ".join(cells) + " |")
-        return "\n".join(lines)
+        told = []
+        for name, tried in self.tuning.items():
+            axes = [key for key in self.chosen[name] if len({repr(options[key]) for options, _ in tried}) > 1]
+            if axes:
+                picked = ", ".join(f"{key}={self.chosen[name][key]}" for key in axes)
+                told.append(f"{name}: {picked}, the best of {len(tried)} choices on seeds that are not reported")
+        return "\n".join([*lines, *([""] if told else []), *told])
+
+    def csv(self) -> str:
+        """The table as CSV."""
+        return _csv(self.table)
+
+    def json(self) -> str:
+        """Table, choices and curves for other programs."""
+        told = {"metric": self.metric, "reference": self.reference, "chosen": self.chosen, "tuning": self.tuning}
+        return json.dumps(told | {"table": self.table, "curves": list(self.curves())}, indent=1, default=repr)
 
     def write(self, folder: str | Path) -> None:
         """``table.md``, ``table.csv``, ``curves.csv`` and the figure ``curves.png``."""
@@ -113,6 +128,34 @@ def compare(
         found = artifact.compare(methods, model, clients, test, seeds=5, rounds=20)
         print(found)
     """
+    reference = checked(methods, reference, seeds, tuning_seeds, workers)
+    data = [pair(one, f"clients[{i}]", setting.get("collate_fn")) for i, one in enumerate(clients)]
+    held, chosen_on = (pair(one, "test", setting.get("collate_fn")) for one in (test, validation or test))
+    job = _Job(model, data, held, setting, None if out is None else Path(out))
+    tuner = _Job(model, data, chosen_on, setting, job.out)
+
+    def play(asked: list[Asked]) -> list[Rows]:
+        given = [(tuner if one.tuning else job, one.name, one.options, one.seed) for one in asked]
+        return _played(given, workers)
+
+    result = compared(methods, play, seeds, tuning_seeds, metric, reference)
+    if out is not None:
+        result.write(out)
+    return result
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One run of a comparison.  tuning: it is for a choice and is not reported."""
+
+    name: str
+    options: dict[str, Any]
+    seed: int
+    tuning: bool
+
+
+def checked(methods: Mapping[str, Any], reference: str | None, seeds: int, tuning_seeds: int, workers: int) -> str:
+    """Whom the others are compared with. Raises UserError for a number or name that is not possible."""
     if not methods:
         raise UserError("methods", "none", "at least one method")
     reference = next(iter(methods)) if reference is None else reference
@@ -121,19 +164,30 @@ def compare(
     for name, value, least in (("seeds", seeds, 2), ("tuning_seeds", tuning_seeds, 1), ("workers", workers, 1)):
         if not isinstance(value, int) or value < least:
             raise UserError(name, value, f"a whole number from {least} on")
-    data = [pair(one, f"clients[{i}]", setting.get("collate_fn")) for i, one in enumerate(clients)]
-    held, chosen_on = (pair(one, "test", setting.get("collate_fn")) for one in (test, validation or test))
-    job = _Job(model, data, held, setting, None if out is None else Path(out))
-    tuner = _Job(model, data, chosen_on, setting, job.out)
+    return reference
+
+
+def compared(
+    methods: Mapping[str, Mapping[str, Any]],
+    play: Callable[[list[Asked]], list[Rows]],
+    seeds: int,
+    tuning_seeds: int,
+    metric: str,
+    reference: str,
+) -> Comparison:
+    """The comparison whose runs ``play`` makes: first those of all choices, then the reported ones."""
     choices = {name: _choices(name, options) for name, options in methods.items()}
-    asked = [
-        (tuner, name, options, TUNING + seed)
-        for name, given in choices.items()
-        if len(given) > 1
-        for options in given
-        for seed in range(tuning_seeds)
-    ]
-    found = iter(_played(asked, workers))
+    found = iter(
+        play(
+            [
+                Asked(name, options, TUNING + seed, True)
+                for name, given in choices.items()
+                if len(given) > 1
+                for options in given
+                for seed in range(tuning_seeds)
+            ]
+        )
+    )
     chosen: dict[str, Any] = {}
     tuning: dict[str, Any] = {}
     for name, given in choices.items():
@@ -144,12 +198,9 @@ def compare(
                 tuning[name].append((options, sum(last) / len(last)))
         sign = -1 if "loss" in metric else 1
         chosen[name] = max(tuning[name], key=lambda one: sign * one[1])[0] if tuning[name] else given[0]
-    finals = iter(_played([(job, n, o, seed) for n, o in chosen.items() for seed in range(seeds)], workers))
+    finals = iter(play([Asked(n, o, seed, False) for n, o in chosen.items() for seed in range(seeds)]))
     runs = {name: [next(finals) for _ in range(seeds)] for name in chosen}
-    result = Comparison(metric, reference, chosen, tuning, runs, _table(runs, reference, metric))
-    if out is not None:
-        result.write(out)
-    return result
+    return Comparison(metric, reference, chosen, tuning, runs, _table(runs, reference, metric))
 
 
 @dataclass(frozen=True)
@@ -210,9 +261,12 @@ def _last(rows: Rows, metric: str) -> float:
 
 
 def _cost(rows: Rows) -> dict[str, float]:
+    """A row stands for the rounds since the row before it, of which the costs are the same."""
+    ends = [0, *(row["round"] for row in rows)]
+    lengths = [end - start for start, end in pairwise(ends)]
     return {
-        "gradients": sum(row["gradients_per_step"] for row in rows),
-        "models": sum(row["down"] + row["up"] for row in rows),
+        "gradients": sum(n * row["gradients_per_step"] for n, row in zip(lengths, rows, strict=True)),
+        "models": sum(n * (row["down"] + row["up"]) for n, row in zip(lengths, rows, strict=True)),
     }
 
 

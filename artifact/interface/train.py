@@ -150,7 +150,7 @@ def train(
                 break
             if not undefined and (undefined := remarks.not_finite([metrics])):
                 warnings.warn(undefined, stacklevel=2)
-            told_row = _row(metrics)
+            told_row = flat_row(metrics)
             if own_tests and "server" in metrics:
                 told_row["per_client"] = [trainer.tested(trainer.w, x, y) for x, y in own_tests]
             if "server" in metrics or metrics.get("diverged"):
@@ -251,7 +251,7 @@ def _config(method: str, clients: int, cohort: int | None, options: Mapping[str,
     )
 
 
-def _row(metrics: dict[str, Any]) -> dict[str, Any]:
+def flat_row(metrics: dict[str, Any]) -> dict[str, Any]:
     """The engine's metrics of a round as one flat row."""
     nested = {"server", "cost"}
     plain = {name: value for name, value in metrics.items() if name not in nested}

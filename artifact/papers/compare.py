@@ -1,4 +1,4 @@
-"""``artifact compare``: an author's own method beside all methods of a paper's table, paired by seed.
+"""``artifact compare``: an author's own method beside all methods of a paper's table, or any methods, paired by seed.
 
 Initial weights, partitions, cohorts and batches are functions of the seed alone, so the own method meets what every
 other method met, and differences are paired. Only what is missing is run.
@@ -20,15 +20,17 @@ from artifact.base import plots
 from artifact.base.errors import UserError
 from artifact.base.files import write_atomic
 from artifact.base.lazy import pyplot as plt
-from artifact.base.options import DATA_ROOT, QUIET, STORE, Place, jobs_option, profile_option
+from artifact.base.options import DATA_ROOT, QUIET, STORE, Place, jobs_option, profile_option, refuse_given
 from artifact.base.tables_as_text import csv_table, markdown_table
 from artifact.papers import charts, experiments, table_results, tables
 from artifact.papers.declared import Except, Line, Paper, Table, slug
 from artifact.papers.table_results import Comparison, Entry
+from artifact.runs.command import config_options
 from artifact.runs.lookup import finished_runs
 from artifact.runs.store import finite
 from artifact.runs.sweep import sweep
 from artifact.runs.sweep.workers import Settings
+from artifact.training.config import RunConfig
 
 #: settings beside the method's own hyper-parameters that ``--hyper`` may change; no other one keeps the runs paired
 TUNABLE = ("lr", "lr_decay", "weight_decay", "clip", "local_epochs")
@@ -293,37 +295,139 @@ def forest(found: list[Beside], title: str, folder: Path, stem: str) -> list[Pat
 # ---- command ---------------------------------------------------------------------------------------------------------
 
 
-@click.command("compare", help="Compare a method of your own with PAPER/TABLE.")
-@click.argument("name")
-@click.option("--add", required=True, type=Place(), help="Python file that defines the method.")
-@click.option("--algorithm", help="Which method of the file, where it defines several.")
+#: options of a run that are named otherwise here, or are no option of a comparison
+_NOT_HERE = ("algorithm", "seed", "dataset", "model", "switches", "variant", "source")
+#: options that belong to one of the two forms of the command alone
+_OF_TABLE = ("algorithm", "hyper", "columns", "profile", "style", "lookup", "as_json_too")
+_OF_METHODS = ("dataset", "model", "methods", "seeds", "tuning_seeds", "metric", "reference")
+
+
+@click.command("compare", help="Compare a method of your own with PAPER/TABLE, or any methods on any network and data.")
+@click.argument("name", required=False)
+@click.option("--add", multiple=True, help="Python file with methods, networks or data sets of your own.")
+@click.option("--algorithm", help="With PAPER/TABLE: which method of the file, where it defines several.")
 @click.option(
-    "--hyper", multiple=True, metavar="NAME=VALUE", help="Of the own method; also " + ", ".join(TUNABLE) + "."
+    "--hyper",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="With PAPER/TABLE: of the own method; also " + ", ".join(TUNABLE) + ".",
 )
-@click.option("--column", "columns", multiple=True, help="Column by id or label; default: all that the profile runs.")
+@click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    help="With PAPER/TABLE: column by id or label; default: all that the profile runs.",
+)
 @profile_option("quick")
 @tables.FORMAT
 @click.option("--figures", "folder", type=Place(), help="Draw curves and differences into it.")
-@click.option("--lookup", is_flag=True, help="Show what is in the stores, run nothing.")
+@click.option("--lookup", is_flag=True, help="With PAPER/TABLE: show what is in the stores, run nothing.")
+@click.option("--dataset", help="Without PAPER/TABLE: a data set, of the project or of the file.")
+@click.option("--model", help="Without PAPER/TABLE: a network, of the project or of the file.")
+@click.option(
+    "--method",
+    "methods",
+    multiple=True,
+    metavar="TEXT",
+    help='Such as "fedsam rho=0.05,0.1 lr=0.1" or "plain=fedavg"; several values are chosen from on other seeds.',
+)
+@click.option("--seeds", type=click.IntRange(2), default=5, show_default=True, help="Reported seeds, from 0 on.")
+@click.option("--tuning-seeds", type=click.IntRange(1), default=2, show_default=True, help="Seeds for choices alone.")
+@click.option("--metric", default="accuracy", show_default=True, help="accuracy or loss of the server's model.")
+@click.option("--reference", help="Label of the method that the others are compared with.  [default: the first]")
 @jobs_option("jobs")
+@click.option("--workers", type=click.IntRange(1, 1000), help="The same as --jobs.")
 @STORE
 @DATA_ROOT
 @QUIET
 @click.option("--json", "as_json_too", is_flag=True, help="The same as --format json.")
 def compare_command(
+    name: str | None,
+    add: tuple[str, ...],
+    folder: Path | None,
+    jobs: int,
+    workers: int | None,
+    out: Path | None,
+    data_root: Path | None,
+    quiet: bool,
+    **given: Any,
+) -> None:
+    jobs = workers or jobs
+    if name is None:
+        _methods_on_one_setting(add, folder, jobs, out, data_root, quiet, given)
+        return
+    refuse_given("no PAPER/TABLE, which has its own setting", *_OF_METHODS, *_run_options())
+    if len(add) != 1:
+        raise UserError("add", ", ".join(add) or None, "one Python file, which defines the method")
+    _beside_table(name, Path(add[0]), folder, jobs, out, data_root, quiet, **{one: given[one] for one in _OF_TABLE})
+
+
+def _run_options() -> list[str]:
+    return [name for name in RunConfig.model_fields if name not in (*_NOT_HERE, "hyper")]
+
+
+compare_command.params += [option for option in config_options() if option.name in _run_options()]
+
+
+def _methods_on_one_setting(
+    add: tuple[str, ...],
+    folder: Path | None,
+    jobs: int,
+    out: Path | None,
+    data_root: Path | None,
+    quiet: bool,
+    given: dict[str, Any],
+) -> None:
+    refuse_given("a PAPER/TABLE, to which it belongs", "algorithm", "hyper", "columns", "profile", "lookup")
+    from artifact.data import DATASETS
+    from artifact.models.registry import MODELS
+    from artifact.runs.compare_methods import FORM, compare_methods, methods_of
+
+    for field, known in (("dataset", DATASETS), ("model", MODELS)):
+        if given[field] is None:
+            raise UserError(field, None, f"PAPER/TABLE, or one of {', '.join(known)}")
+    if not given["methods"]:
+        raise UserError("method", None, f"a method, several times: {FORM}")
+    setting = {name: given[name] for name in (*_run_options(), "dataset", "model") if given[name] not in (None, ())}
+    for several in ("evaluate", "probes"):
+        if isinstance(setting.get(several), str):
+            setting[several] = setting[several].split(",")
+    found = compare_methods(
+        methods_of(given["methods"]),
+        setting,
+        out or Path("out/compare"),
+        seeds=given["seeds"],
+        tuning_seeds=given["tuning_seeds"],
+        metric=given["metric"],
+        reference=given["reference"],
+        workers=jobs,
+        data_root=data_root,
+        add=add,
+        quiet=quiet,
+    )
+    style = "json" if given["as_json_too"] else given["style"]
+    if style == "latex":
+        raise UserError("format", style, "markdown, csv, json")
+    click.echo({"markdown": str, "csv": lambda one: one.csv(), "json": lambda one: one.json()}[style](found).rstrip())
+    if folder is not None:
+        found.write(folder)
+        click.echo(f"table, curves and figure: {folder}", err=True)
+
+
+def _beside_table(
     name: str,
     add: Path,
+    folder: Path | None,
+    jobs: int,
+    out: Path | None,
+    data_root: Path | None,
+    quiet: bool,
     algorithm: str | None,
     hyper: tuple[str, ...],
     columns: tuple[str, ...],
     profile: str,
     style: str,
-    folder: Path | None,
     lookup: bool,
-    jobs: int,
-    out: Path | None,
-    data_root: Path | None,
-    quiet: bool,
     as_json_too: bool,
 ) -> None:
     paper, whole = experiments.find(name)

@@ -64,7 +64,7 @@ def _shown(value: Any) -> str:
     return (",".join(value) or "none") if isinstance(value, (list, tuple)) else str(value)
 
 
-def _config_options() -> list[click.Parameter]:
+def config_options() -> list[click.Parameter]:
     """One option per field of ``RunConfig``, which checks the values itself."""
     texts, schemas = described(RunConfig), RunConfig.model_json_schema()["properties"]
     options: list[click.Parameter] = []
@@ -128,7 +128,7 @@ def _by_method(texts: Mapping[str, str]) -> str:
 def run_command() -> click.Command:
     """``run`` with one option per config field and per hyper-parameter of any method; the config checks the values."""
     text = "Train one configuration; a finished one is looked up."
-    command = click.Command("run", callback=_run, params=_config_options(), help=text)
+    command = click.Command("run", callback=_run, params=config_options(), help=text)
     for shared in (OWN_STORE, DATA_ROOT, ADD, RESUME, CHECKPOINTS, QUIET, AS_JSON):
         shared(command)
     command.params += _method_options({flag for option in command.params for flag in option.opts} | {"--help"})
