@@ -95,7 +95,7 @@ def doctor(
     kind = _kind(patient)
     title = " ".join([method, variant, *sorted(meant.switches)]) + (f", momentum {momentum:g}" if momentum else "")
     report, watch = Report(title, driven="model" not in kind), Watch(model, loss)
-    settings = {"lr": lr, "weight_decay": weight_decay, "clip": clip, "clip_total": meant.clip_total}
+    settings: dict[str, Any] = {"lr": lr, "weight_decay": weight_decay, "clip": clip, "clip_total": meant.clip_total}
     if momentum:
         settings["optimiser"] = _Momentum("momentum", momentum)
     examined = _Examined(

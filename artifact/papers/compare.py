@@ -408,7 +408,8 @@ def _methods_on_one_setting(
     style = "json" if given["as_json_too"] else given["style"]
     if style == "latex":
         raise UserError("format", style, "markdown, csv, json")
-    click.echo({"markdown": str, "csv": lambda one: one.csv(), "json": lambda one: one.json()}[style](found).rstrip())
+    text = str(found) if style == "markdown" else found.csv() if style == "csv" else found.json()
+    click.echo(text.rstrip())
     if folder is not None:
         found.write(folder)
         click.echo(f"table, curves and figure: {folder}", err=True)
