@@ -116,7 +116,7 @@ def page(findings: Sequence[Finding], claims: Mapping[str, Claim], stored: Mappi
     parts.append("## The counter-example losses\n")
     for name, build in SCENARIOS.items():
         scenario = build()
-        parts.append(f"**{scenario.name}**: {scenario.shows}.\n\n![{scenario.name}](findings/loss-{name}.png)\n")
+        parts.append(f"**{scenario.name}**: {scenario.shows}.\n\n![Its losses](findings/loss-{name}.png)\n")
     return "\n".join(parts)
 
 
@@ -150,15 +150,15 @@ def _section(number: int, finding: Finding, claims: Mapping[str, Claim], stored:
         "",
     ]
     if trained:
-        lines += _place(finding, stored)
+        lines += _place(number, finding, stored)
         return "\n".join(lines)
     if first["repaired"]:
         lines += _broken(f"Corrected statement: {tight(first['repaired'])}")
     lines += [f"{label}: {text}\n" for label, text in _backing(first["evidence"])]
-    return "\n".join([*lines, *_place(finding, stored)])
+    return "\n".join([*lines, *_place(number, finding, stored)])
 
 
-def _place(finding: Finding, stored: Mapping[str, Any]) -> list[str]:
+def _place(number: int, finding: Finding, stored: Mapping[str, Any]) -> list[str]:
     """What it means for a user, the numbers below, and the picture."""
     picture = f"loss-{finding.figure}" if finding.figure in SCENARIOS else finding.picture
     own = finding.picture in registry.checks or finding.figure in SCENARIOS or finding.picture.startswith(DRAWN)
@@ -168,7 +168,7 @@ def _place(finding: Finding, stored: Mapping[str, Any]) -> list[str]:
     if finding.numbers:
         table = markdown_table([f"number, profile {PROFILE}", "value"], list(map(list, finding.measured())))
     meaning = _broken(f"What it means for a user: {finding.meaning}")
-    return [*meaning, *table, "", f"![{finding.title}]({folder}/{picture}.png)\n"]
+    return [*meaning, *table, "", f"![Picture of finding {number}]({folder}/{picture}.png)\n"]
 
 
 def _broken(text: str) -> Iterator[str]:
@@ -210,9 +210,6 @@ def _backing(evidence: Mapping[str, Any]) -> list[tuple[str, str]]:
     if "disagreeing" in evidence:
         rows = [f"{r['where']}: printed {r['printed']}, derived {r['derived']:.6g}" for r in evidence["disagreeing"]]
         found.append(("Disagreeing", _fit("; ".join(rows))))
-    for key in ("reason", "certificate"):
-        if key in evidence:
-            found.append((key.capitalize(), "`" + _fit(str(evidence[key])) + "`"))
     return found
 
 
