@@ -70,8 +70,14 @@ def _silence(stream: TextIO) -> None:
 
 
 def invoked(command: click.Command, arguments: Sequence[str] | None, name: str | None) -> object:
-    """As ``command.main``, which would turn a closed pipe into exit code 1 before it is seen here."""
+    """As ``command.main``, which would turn a closed pipe into exit code 1 before it is seen here.
+
+    Raises UserError for a word with a zero byte.
+    """
     arguments = sys.argv[1:] if arguments is None else list(arguments)
+    for word in arguments:
+        if "\0" in word:  # of a caller in Python: no shell passes one, and no file has such a name
+            raise UserError("argument", word, "words without a zero byte")
     try:
         with command.make_context(name, arguments) as context:
             return command.invoke(context)

@@ -17,19 +17,18 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 class Place(click.Path):
-    """A file or folder. An empty word, mostly a shell variable that is not set, would be the current folder, and no
-    name holds a zero byte.
+    """A file or folder. An empty word, mostly a shell variable that is not set, would be the current folder.
 
-    Raises UserError for both.
+    Raises UserError for it.
     """
 
     def __init__(self, **rules: Any):
         super().__init__(path_type=Path, **rules)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if value == "" or (isinstance(value, str) and "\0" in value):
+        if value == "":
             name = param.opts[0].lstrip("-") if param else "path"
-            raise UserError(name, value, "the name of a file or folder")
+            raise UserError(name, "", "the name of a file or folder")
         return super().convert(value, param, ctx)
 
 
