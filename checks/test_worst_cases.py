@@ -12,6 +12,8 @@ from theory.inexact import runs
 from theory.worst_cases import YARDSTICKS, Case, bound, inexact, smoo, strongly, with_momentum
 
 STORED = worst_cases.stored()
+#: how exact the solver is: the largest distance of its dual from its primal value, as a share
+ACCURACY = max(row["gap"] for rows in STORED.values() for row in rows)
 EXACT = {"Delta": 1.0, "rho": 0.0, "sigma_g": 0.0, "A": 1.0}
 
 
@@ -37,7 +39,7 @@ def test_stored_worst_cases_are_below_the_proved_bound_and_recomputed(name):
     make, worst, cases = YARDSTICKS[name]
     statement, rows = make(), STORED[name]
     assert [worst_cases.case_of(row) for row in rows] == cases
-    assert all(0 < row["worst"] <= row["proved"] * (1 + 1e-6) for row in rows)
+    assert all(0 < row["worst"] <= row["proved"] * (1 + ACCURACY) for row in rows)
     for row in (rows[0], rows[-1]):
         assert row["proved"] == pytest.approx(bound(statement, worst_cases.case_of(row)), rel=1e-9)
         assert row["worst"] == pytest.approx(worst(worst_cases.case_of(row)).bound, rel=1e-3)

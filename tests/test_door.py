@@ -3,96 +3,88 @@
 from __future__ import annotations
 
 import ast
+import json
 import subprocess
 import sys
-
-import pytest
 
 from artifact.base import paths
 from artifact.cli import COMMANDS, LISTS
 
 #: what only training, measuring, drawing, downloading or proving needs
 HEAVY = ("torch", "matplotlib", "sympy", "plotly", "sklearn", "ray", "torchvision", "numba", "triton")
-#: prints what a command line has left imported, on the last line of standard error
+#: runs command lines one after the other in one process; prints of each, as JSON, its exit code, the heavy libraries
+#: that are imported after it, and what it has printed. What one has imported the later ones show too.
 PROBE = f"""
-import sys
+import contextlib, io, json, sys
 from artifact.__main__ import main
-code = main(sys.argv[1:])
-print(code, *(name for name in {HEAVY!r} if name in sys.modules), file=sys.stderr)
+for line in sys.argv[1:]:
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        code = main(line.split())
+    print(json.dumps([code, [name for name in {HEAVY!r} if name in sys.modules], said.getvalue()]))
 """
 UNTRAINED = "run --algorithm fedavg"
 
 
-def left_imported(line: str, cwd=paths.ROOT) -> tuple[int, list[str], str]:
-    """(exit code, heavy libraries, what was printed) of a command line in a process of its own."""
-    done = subprocess.run(
-        [sys.executable, "-c", PROBE, *line.split()], capture_output=True, text=True, cwd=cwd, check=False
-    )
-    code, *found = done.stderr.splitlines()[-1].split()
-    return int(code), found, done.stdout + done.stderr
+def left_imported(*lines: str, probe: str = PROBE) -> dict[str, tuple[int, list[str], str]]:
+    """line -> (exit code, heavy libraries that are imported after it, what was printed)."""
+    command = [sys.executable, "-c", probe, *lines]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=paths.ROOT, check=True)
+    return {line: tuple(json.loads(found)) for line, found in zip(lines, done.stdout.splitlines(), strict=True)}
 
 
-@pytest.mark.parametrize("line", ["--help", *(f"{name} --help" for name in COMMANDS), "data split --help"])
-def test_help_imports_nothing_heavy(line):
-    assert left_imported(line)[:2] == (0, [])
+def test_help_imports_nothing_heavy():
+    found = left_imported("--help", *(f"{name} --help" for name in COMMANDS), "data split --help")
+    assert {line: one[:2] for line, one in found.items() if one[:2] != (0, [])} == {}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "line",
-    [
+def test_reading_imports_nothing_heavy():
+    found = left_imported(
         *(f"list {what}" for what in (*LISTS, "cells")),
         "data status",
         "table sun2023/1 --lookup",
         "variants --lookup",
-        "verdicts",
         "verdicts --counts",
-    ],
-)
-def test_reading_imports_nothing_heavy(line):
-    assert left_imported(line)[:2] == (0, [])
+    )
+    assert {line: one[:2] for line, one in found.items() if one[:2] != (0, [])} == {}
 
 
-@pytest.mark.parametrize(
-    ("line", "named"),
-    [
-        ("fly", "No such command"),
-        (f"{UNTRAINED} --momentumm 1", "--momentumm"),
-        (f"{UNTRAINED} --lr 0", "greater than 0"),
-        (f"{UNTRAINED} --switch NOPE-1", "NOPE-1"),
-        ("run --algorithm fedfoo", "fedsmoo"),
-        ("run --algorithm fedavg --add nowhere.py", "an existing Python file"),
-        ("replay", "CASE"),
-        ("table sun2023/99 --lookup", "sun2023/99"),
-        ("verdicts --claim nothing", "nothing"),
-        ("verdicts --claim fan24-thm1", "python -m checks --claim fan24-thm1"),
-        ("run --rounds 3", "algorithm: nothing is given; allowed: fedavg"),
-        ("sweep --jobs 0", "jobs"),
-        ("figure sun2023/fig99 --lookup", "fig99"),
-        ("sharpness --samples none", "samples"),
-    ],
-)
-def test_an_error_is_told_without_anything_heavy(line, named):
-    code, found, text = left_imported(line)
-    assert (code, found) == (2, [])
-    assert named in text
+#: a wrong line -> a word of its error
+WRONG = {
+    "fly": "No such command",
+    f"{UNTRAINED} --momentumm 1": "--momentumm",
+    f"{UNTRAINED} --lr 0": "greater than 0",
+    f"{UNTRAINED} --switch NOPE-1": "NOPE-1",
+    "run --algorithm fedfoo": "fedsmoo",
+    "run --algorithm fedavg --add nowhere.py": "an existing Python file",
+    "replay": "CASE",
+    "table sun2023/99 --lookup": "sun2023/99",
+    "verdicts --claim nothing": "nothing",
+    "verdicts --claim fan24-thm1": "python -m checks --claim fan24-thm1",
+    "run --rounds 3": "algorithm: nothing is given; allowed: fedavg",
+    "sweep --jobs 0": "jobs",
+    "figure sun2023/fig99 --lookup": "fig99",
+    "sharpness --samples none": "samples",
+}
+
+
+def test_an_error_is_told_without_anything_heavy():
+    for line, (code, found, text) in left_imported(*WRONG).items():
+        assert (code, found) == (2, []), line
+        assert WRONG[line] in text, line
 
 
 def test_the_list_of_methods_needs_no_arrays():
-    probe = "import sys; from artifact.__main__ import main; main(sys.argv[1:]); assert 'numpy' not in sys.modules"
-    subprocess.run(
-        [sys.executable, "-c", probe, "list", "algorithms"], stdout=subprocess.DEVNULL, cwd=paths.ROOT, check=True
-    )
+    probe = PROBE.replace(repr(HEAVY), repr((*HEAVY, "numpy")))
+    assert left_imported("list algorithms", probe=probe)["list algorithms"][:2] == (0, [])
 
 
-@pytest.mark.slow
 def test_a_replay_needs_no_compiler(tmp_path):
     """``torch.func`` would import one, for seconds, with its first gradient."""
     case = next((paths.ROOT / "tests" / "vectors").glob("fedsam*.npz"))
-    probe = PROBE.replace("'triton'", "'torch._dynamo'")
-    command = [sys.executable, "-c", probe, "replay", str(case), "--out", str(tmp_path / "t.npz")]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=paths.ROOT, check=False)
-    assert done.stderr.splitlines()[-1] == "0 torch"
+    line = f"replay {case} --out {tmp_path / 't.npz'}"
+    found = left_imported(line, probe=PROBE.replace("'triton'", "'torch._dynamo'"))
+    assert found[line][:2] == (0, ["torch"])
 
 
 def _outside_annotations(tree: ast.AST, names: set[str]) -> set[str]:

@@ -58,13 +58,24 @@ LINES = {
 }
 
 
-def answer(tmp_path, module: str, line: str, extras: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
+#: runs command lines one after the other; ends with the first exit code that is not 0, and names its line
+PROBE = """
+import sys
+from artifact.__main__ import main
+for line in sys.argv[1:]:
+    if code := main(line.split()):
+        sys.exit(f"{line}: {code}")
+"""
+
+
+def answer(tmp_path, extras: tuple[str, ...], *words: str) -> subprocess.CompletedProcess[str]:
+    """Python with these words in a process that has the libraries of these extras alone."""
     (tmp_path / "sitecustomize.py").write_text(BLOCKER, encoding="utf-8")
     there = {module for extra in extras for module in (*EXTRAS[extra], *SHARED.get(extra, ()))}
     blocked = ",".join(sorted(EXTRA_OF.keys() - there))
     path = os.pathsep.join([str(tmp_path), str(paths.ROOT)])
     return subprocess.run(
-        [sys.executable, "-m", module, *line.replace("OUT", str(tmp_path)).split()],
+        [sys.executable, *(word.replace("OUT", str(tmp_path)) for word in words)],
         cwd=paths.ROOT,
         env=os.environ | {"BLOCKED": blocked, "PYTHONPATH": path},
         capture_output=True,
@@ -78,17 +89,17 @@ def test_every_command_stands_in_the_table():
     assert {extra for needed in COMMANDS_NEED.values() for extra in needed} <= EXTRAS.keys()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in LINES if name != "report"])
-def test_a_command_works_with_its_extras_alone(tmp_path, name):
-    done = answer(tmp_path, "artifact", LINES[name], COMMANDS_NEED[name])
+@pytest.mark.parametrize("extras", sorted({COMMANDS_NEED[name] for name in LINES if name != "report"}), ids="-".join)
+def test_commands_work_with_their_extras_alone(tmp_path, extras):
+    """The report is built whole by its own tests."""
+    lines = [line for name, line in LINES.items() if COMMANDS_NEED[name] == extras]
+    done = answer(tmp_path, extras, "-c", PROBE, *lines)
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["figure", "report", "table", "verdicts"])
 def test_without_its_extra_a_command_ends_in_one_line_that_names_it(tmp_path, name):
-    done = answer(tmp_path, "artifact", LINES[name], ())
+    done = answer(tmp_path, (), "-m", "artifact", *LINES[name].split())
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done.stderr
     needed = {*COMMANDS_NEED[name], "results"}  # which the report's extra brings, too
     assert any(f'pip install "fedsharp[{extra}]"' in done.stderr for extra in needed), done.stderr
@@ -98,12 +109,11 @@ def test_without_its_extra_a_command_ends_in_one_line_that_names_it(tmp_path, na
     ("module", "line", "extra"), [("notebooks", "--help", "lab"), ("checks", "--draw --figures OUT/figures", "report")]
 )
 def test_programs_of_a_checkout_say_which_extra_they_lack(tmp_path, module, line, extra):
-    done = answer(tmp_path, module, line, ())
+    done = answer(tmp_path, (), "-m", module, *line.split())
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done.stderr
     assert f'pip install "fedsharp[{extra}]"' in done.stderr
 
 
-@pytest.mark.slow
 def test_a_claim_is_decided_with_the_extra_for_theory_alone(tmp_path):
-    done = answer(tmp_path, "checks", "--claim thesis-fig3.1-concl --no-store", ("theory",))
+    done = answer(tmp_path, ("theory",), "-m", "checks", "--claim", "thesis-fig3.1-concl", "--no-store")
     assert done.returncode == 0, done.stderr
