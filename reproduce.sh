@@ -131,7 +131,7 @@ usage: ./reproduce.sh [setup | quick | laptop | paper | smoke | test]
   laptop  MNIST and Fashion-MNIST at the thesis' scale, CIFAR-10 for the others; hours, goes on where it was stopped
   paper   the papers' settings as declared in experiments/; needs a GPU or weeks
   smoke   does it work here? one run, two claims and the tests of the foundations; under a minute
-  test    ruff, mypy and pytest, with an eighth of the slow tests; all with FEDSHARP_NIGHTLY=1
+  test    ruff, mypy and pytest; with FEDSHARP_NIGHTLY=1 also the few tests that wait for the night
 USAGE
 }
 

@@ -15,7 +15,6 @@ STORED = runner.stored()
 REPLAYED = [name for name, check in registry.checks.items() if check.replay and "sides" in STORED[name]["evidence"]]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("claim_id", REPLAYED)
 def test_an_assumption_that_is_called_tested_can_fail(claim_id):
     assert never_broken(registry.checks[claim_id], STORED[claim_id]["evidence"]) == set()

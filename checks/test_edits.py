@@ -8,13 +8,14 @@ import subprocess
 import sys
 
 import pytest
+from nightly import nightly
 
 from checks import edits, runner
 from theory.inexact import theorem
 from theory.kit.verdict import registry
 
 #: FEDSHARP_EDITS=30 draws thirty, in some minutes
-COUNT, SEED = int(os.environ.get("FEDSHARP_EDITS", "4")), 0
+COUNT, SEED = int(os.environ.get("FEDSHARP_EDITS", "2")), 0
 
 
 def test_edited_numbers_are_noticed(tmp_path):
@@ -34,7 +35,7 @@ def test_edited_numbers_are_noticed(tmp_path):
     assert [line for line in unseen if not " ".join(line.split()).endswith(texts)] == []
 
 
-@pytest.mark.slow
+@nightly
 @pytest.mark.parametrize("claim", ["sun23-eq8", "qu22-lemA.5", "qu22-lemB.5-id"])
 def test_no_number_of_these_checks_is_decoration(claim, monkeypatch):
     """Each had one that could be edited without a trace."""

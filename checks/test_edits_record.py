@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from nightly import nightly
 
 from checks import edits, edits_record
 from checks.edits_record import digest, owners, stale, stored, word
@@ -22,12 +23,24 @@ def test_the_word_follows_from_both_edits(found, expected):
     assert word(found) == expected
 
 
-@pytest.mark.slow
-def test_every_number_of_a_check_gets_a_word():
-    sites = owners()["fan24-alg1-fedavg"]
-    found = edits_record.tried("fan24-alg1-fedavg", sites)
-    assert sum(found[kind] for kind in edits_record.WORDS) == len(sites) == 3
-    assert len(found["places"]) == found["unnoticed"] == 0 and found["digest"] == digest(sites)
+def test_every_number_gets_a_word_and_an_unnoticed_one_its_place(monkeypatch):
+    """Three numbers, each edited up and down: refused, shown, and one whose edits nothing shows."""
+    sites = [edits.Site("a", "checks.edits", at, at + 1, str(at), 1) for at in range(3)]
+    outcomes = {(0, 1): "fails", (0, -1): "fails", (1, 1): "changes", (1, -1): "changes"}
+    monkeypatch.setattr(edits, "in_child", lambda call: call())
+    monkeypatch.setattr(edits, "seen", lambda owner, shown: {"fails": ""})
+    monkeypatch.setattr(edits, "after_edit", lambda site, shown, by: outcomes.get((site.start, by), "unnoticed"))
+    monkeypatch.setattr(edits, "outcome", lambda before, after: after)
+    monkeypatch.setattr(edits, "reached", lambda site: {"reached": True})
+    found = edits_record.tried("a", sites)
+    assert [found[kind] for kind in edits_record.WORDS] == [1, 0, 1, 1, 0] and found["digest"] == digest(sites)
+    assert len(found["places"]) == 1 and found["places"][0].startswith("a: 2 in ")
+
+
+@nightly
+def test_the_record_of_a_check_is_made_again():
+    found = edits_record.tried("fan24-alg1-fedavg", owners()["fan24-alg1-fedavg"])
+    assert found == stored()["fan24-alg1-fedavg"]
 
 
 def test_a_changed_line_makes_a_record_stale(monkeypatch):

@@ -203,7 +203,6 @@ def test_figures_of_checks_are_drawn_once_and_again_when_their_evidence_changes(
     assert list(drawings.draw_missing(tmp_path)) == [few[0].name]
 
 
-@pytest.mark.slow
 def test_a_process_that_has_registered_no_check_draws_a_claim(tmp_path):
     one = next(one for one in drawings.drawings() if one.stored is not None)
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as fresh:

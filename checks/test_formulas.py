@@ -56,7 +56,6 @@ def test_the_check_in_progress_gets_the_changed_sides(monkeypatch):
     assert formula(drift, "<=", 4 * rho).right == 2 * rho and len(kit.MADE) == 2  # made again: the same one
 
 
-@pytest.mark.slow
 def test_a_check_notices_every_mutation_of_its_formula(monkeypatch, tmp_path):
     """Also where the tests share the verdicts that they have reached."""
     monkeypatch.setenv(runner.KEPT_VARIABLE, str(tmp_path))

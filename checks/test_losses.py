@@ -191,7 +191,6 @@ def test_the_flat_minimum_is_stable_for_plain_descent_and_unstable_for_local_sam
     assert scenario.clients[1].exact([Fraction(-3, 10), Fraction(0)])[2][0][0] < 0
 
 
-@pytest.mark.slow
 def test_figure_draws(scenario):
     figure, axes = plt.subplots()
     plot_scenario(axes, scenario)

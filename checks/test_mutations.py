@@ -11,7 +11,6 @@ MUTATIONS = mutations(registry.checks)
 MUTATED = [check for check in registry.checks.values() if check.mutations]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("mutation", list(MUTATIONS), ids=lambda job: f"{job.claims[0]} x {job.scale:g}")
 def test_mutation_gives_the_declared_verdict(mutation, results):
     result = results.mutated(mutation)

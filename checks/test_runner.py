@@ -246,7 +246,6 @@ def dead_worker():
     return worker
 
 
-@pytest.mark.slow
 def test_a_killed_worker_costs_its_own_job_alone(monkeypatch):
     """It is replaced, and the jobs behind it are run."""
     jobs, begin = [runner.Job((name,)) for name in ("man-eq6", "man-eq7")], runner._Worker.begin

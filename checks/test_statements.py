@@ -50,7 +50,6 @@ def test_no_mutation_of_the_rate_survives():
     assert len(outcomes) >= 12 and {o.result for o in outcomes} <= {"rejected", "unproved"}
 
 
-@pytest.mark.slow
 def test_a_weakened_statement_has_survivors():
     statement = replace(statements.exact(), **FEW)
     weak = replace(statement, right=tuple(4 * term for term in statement.right))
@@ -106,7 +105,6 @@ def test_every_term_has_the_unit_of_the_left_side():
 CONVEX = strongly_convex.sides()[1]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "right",
     [
@@ -122,7 +120,6 @@ def test_the_strongly_convex_theorem_needs_every_term_constant_and_exponent(righ
     assert Prover(statement.proof, []).broken(statement.prove(statement.left, right))[0]
 
 
-@pytest.mark.slow
 def test_the_strongly_convex_theorem_with_other_multipliers_proves_weaker_bounds_alone():
     """At the edge of its conditions a quarter of the noise does not follow, twice every term does."""
     statement = strongly_convex.statement()

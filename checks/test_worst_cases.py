@@ -33,7 +33,6 @@ def test_identical_clients_are_one_client():
     assert one == pytest.approx(two, rel=1e-4)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", YARDSTICKS)
 def test_stored_worst_cases_are_below_the_proved_bound_and_recomputed(name):
     make, worst, cases = YARDSTICKS[name]
@@ -51,7 +50,6 @@ def test_a_bound_that_is_halved_is_violated(name):
     assert max(row["worst"] / row["proved"] for row in STORED[name]) > 0.5
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("method", "worst"), [("fedsam", inexact), ("fedlesam", inexact), ("mofedsam", with_momentum)])
 def test_runs_of_the_class_stay_below_the_worst_case(method, worst):
     """The package's own class, two rounds, with its own decrease and heterogeneity put into the program."""

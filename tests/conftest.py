@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from slow import PARTS, everything, part, waits
 from stored import stores_now
 
 import artifact.cli  # noqa: F401  registers the theory's schematics
@@ -17,23 +16,6 @@ from artifact.report.content import Content
 # processes share the cores: OpenMP's teams of two threads would wait for each other's turns
 if "PYTEST_XDIST_WORKER" in os.environ:
     torch.set_num_threads(1)
-
-
-def pytest_collection_modifyitems(config, items):
-    if not everything(config):
-        return
-    played, playing, waiting = part(), [], []
-    for item in items:
-        (waiting if waits(item, played) else playing).append(item)
-    items[:] = playing
-    config.hook.pytest_deselected(items=waiting)
-
-
-def pytest_report_header(config):
-    played = part()
-    if played is None or not everything(config):
-        return "slow tests: all"
-    return f"slow tests: part {played + 1} of {PARTS}, by the number of commits; FEDSHARP_NIGHTLY=1 plays all"
 
 
 #: beginnings of files that share what takes minutes to make, or that must not look at a store while the others fill it

@@ -298,7 +298,6 @@ IN_A_PROCESS = [
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("line", "named"), IN_A_PROCESS, ids=[line[-40:] for line, _ in IN_A_PROCESS])
 def test_bad_line_in_a_process_of_its_own(line, named, places, tmp_path):
     out = tmp_path / "out"
@@ -354,7 +353,6 @@ def test_what_the_terminal_cannot_show_is_escaped(encoding, words, printed, tmp_
     assert printed in sys.stdout.buffer.getvalue()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("words", ["artifact list claims", "artifact --help", "checks --readme", "notebooks --help"])
 def test_a_reader_that_has_seen_enough_ends_it_quietly(words):
     read, write = os.pipe()

@@ -24,7 +24,6 @@ def shop(tmp_path_factory):
     os.environ.update(before)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("sort", ["line", "file"])
 def test_forty_hostile_attempts_break_no_rule(sort, shop):
     found = []

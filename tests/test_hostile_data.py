@@ -65,7 +65,6 @@ READERS: dict[str, Reader] = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("make", NO_FILES)
 @pytest.mark.parametrize("name", READERS)
 def test_what_is_no_file_of_its_kind_is_one_line(name, make, tmp_path, monkeypatch):

@@ -101,7 +101,6 @@ def test_commands_work_without_docstrings_and_assertions(line):
     assert done.returncode == 0 and done.stdout and not done.stderr, done.stderr
 
 
-@pytest.mark.slow
 def test_training_without_docstrings_and_assertions_makes_the_same_run(tmp_path):
     files = []
     for words in ([], ["-OO"]):

@@ -109,7 +109,6 @@ def undisturbed(tmp_path_factory) -> Path:
     return _only(out)
 
 
-@pytest.mark.slow
 def test_ten_kills_and_the_same_bits(undisturbed, tmp_path, capsys):
     """SIGKILL at ten random moments; checkpoints come after every round or every few, so that work is lost and redone.
 
@@ -124,7 +123,6 @@ def test_ten_kills_and_the_same_bits(undisturbed, tmp_path, capsys):
     capsys.readouterr()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("signal_name", ["SIGINT", "SIGTERM"])
 def test_interruption_leaves_a_checkpoint(signal_name, undisturbed, tmp_path, capsys):
     """With the default pause of twenty seconds, the checkpoint can only come from the interruption."""
@@ -177,7 +175,6 @@ def test_a_diverged_run_ends_there_also_when_interrupted(tmp_path):
     _assert_same_run(expected.run.folder, run.folder)
 
 
-@pytest.mark.slow
 def test_second_process_on_a_run_is_refused(undisturbed, tmp_path, capsys):
     words = [*LINE.split(), "--out", str(tmp_path), "--resume", "--checkpoint-seconds", "0"]
     first = _start(words)
@@ -206,7 +203,6 @@ def _idle(_trainer, _metrics) -> None:
     """Nothing after a round."""
 
 
-@pytest.mark.slow
 def test_two_processes_may_start_the_same_new_run(tmp_path):
     """One makes it; the other finds it or is told that it is being made."""
     context = multiprocessing.get_context("forkserver")

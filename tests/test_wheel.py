@@ -15,7 +15,6 @@ import pytest
 
 from artifact.base import paths
 
-pytestmark = pytest.mark.slow(whole_file=True)
 #: what a wheel is built from
 SOURCES = ("artifact", "fedsharp", "checks", "claims", "docs/proofs", "experiments", "theory")
 SOURCES += ("pyproject.toml", "setup.py", "README.md", "LICENSE", "LICENSES")

@@ -468,7 +468,6 @@ def test_entries_that_meet_pixels_are_all_that_the_outputs_and_gradients_need(n,
     assert not smaller or [*narrow] == [*range(k)[kept]], "cropped to exactly the entries that meet a pixel"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("backend", "tolerance"), [("cropped", 1e-12), ("fourier", 1e-11)])
 @pytest.mark.parametrize("name", ["resnet18-gn", "resnet18", "lenet"])
 def test_convolutions_fitted_to_their_images_give_the_gradients_of_plain_ones(name, backend, tolerance):
@@ -502,7 +501,6 @@ def test_only_the_last_stage_of_a_resnet_on_small_images_is_cropped():
     assert not WorkerModel(large, oracle.layout, oracle.buffer_layout, watched=True, backend="cropped").crops
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "backend"), [("resnet18-gn", "cropped"), ("lenet", "fourier"), ("cnn-cifar", "tiles")]
 )
@@ -595,7 +593,6 @@ def test_spectra_are_not_for_bfloat16(monkeypatch):
 # ---- convolutions by tiles ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "shape"),
     [

@@ -43,7 +43,6 @@ def test_a_forced_kind_chooses_its_section_and_changes_no_record(unit):
     assert measured_for(CPU) == f"cpu {vector_unit().lower()}", "what is measured here goes to this machine's section"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS)
 def test_every_kinds_default_gives_the_gradients_of_the_loop(unit, model):
     shape = MODELS[model][1]

@@ -121,7 +121,6 @@ def test_the_released_form_of_the_folders_method_is_a_variant(folder, capsys):
     assert row["released"] == ["MINE-1"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "old", "new", "said"),
     [
@@ -240,14 +239,12 @@ def test_a_typing_error_in_a_predicate_is_told_with_its_line_and_the_predicates_
     assert "decided_by" not in error  # which is a field of the claim
 
 
-@pytest.mark.slow
 def test_a_claim_without_enough_seeds_says_how_many_it_needs(folder, capsys):
     edit(folder, "experiments.toml", "seeds = [0, 1, 2, 3]", "seeds = [0]")
     assert main(["audit", "run", str(folder), "--no-report", "--lookup"]) == 2
     assert re.search(r"seeds: \[0\].*2 seeds at least at the profile laptop.*line \d+\)", capsys.readouterr().err)
 
 
-@pytest.mark.slow
 def test_a_claim_that_runs_decide_without_a_predicate_says_so(folder, capsys):
     text = (folder / "claims.toml").read_text(encoding="utf-8")
     (folder / "claims.toml").write_text(text[: text.index("[claim.predicate]")], encoding="utf-8")
@@ -255,7 +252,6 @@ def test_a_claim_that_runs_decide_without_a_predicate_says_so(folder, capsys):
     assert "predicate: nothing is given; allowed: a [claim.predicate] that says" in capsys.readouterr().err
 
 
-@pytest.mark.slow
 def test_a_verdict_of_a_claim_says_whether_it_is_provisional_or_only_expected(folder, capsys):
     assert main(["audit", "run", str(folder), "--no-report", "--lookup"]) == 0
     (line,) = [line for line in capsys.readouterr().out.splitlines() if "half2025-better" in line]
@@ -281,13 +277,11 @@ def test_every_table_of_the_ledger_passes_the_rule_for_printed_numbers():
         assert list(check.numbers(table, lines)) == []
 
 
-@pytest.mark.slow
 def test_a_dash_of_the_paper_is_an_empty_field(folder):
     edit(folder, "tables/table1.csv", "63.5,2.4", ",")
     assert main(["audit", "run", str(folder), "--no-report", "--lookup"]) == 0
 
 
-@pytest.mark.slow
 def test_a_check_that_looks_at_nothing_is_caught_by_its_mutation(folder, capsys):
     path = folder / "statements.py"
     text = path.read_text(encoding="utf-8").replace("(3.0,", "(2.0,")
@@ -332,7 +326,6 @@ def refuted(folder):
     return folder
 
 
-@pytest.mark.slow
 def test_a_refutation_says_whether_a_replay_confirms_it(refuted, capsys):
     assert main(["audit", "run", str(refuted), "--no-report", "--lookup"]) == 0
     assert "no replay" not in capsys.readouterr().out
@@ -345,7 +338,6 @@ def test_a_refutation_says_whether_a_replay_confirms_it(refuted, capsys):
     assert stored["evidence"]["label"] == "tested"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
@@ -387,7 +379,6 @@ for page in [*papers.build(site), *tables.build(site)]:
 """
 
 
-@pytest.mark.slow
 def test_the_reports_commands_and_files_of_a_folders_claims_are_the_folders(made, monkeypatch):
     """Each command on its pages names the folder; those that train nothing run as they stand."""
     monkeypatch.chdir(made[0].parent)

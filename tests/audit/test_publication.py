@@ -61,7 +61,6 @@ def test_what_is_there_stays(folder):
     assert (folder / "README.md").read_text(encoding="utf-8").count("badge.svg") == 1
 
 
-@pytest.mark.slow
 def test_the_steps_of_the_workflow_pass_and_write_the_papers_own_page(folder):
     steps = yaml.safe_load((folder / ".github/workflows/audit.yml").read_text())["jobs"]["audit"]["steps"]
     commands = [shlex.split(step["run"]) for step in steps if "run" in step]

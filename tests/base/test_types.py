@@ -9,8 +9,6 @@ import sys
 import tomllib
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parents[2]
 CACHED = """
 from artifact.base.cache import cache
@@ -45,7 +43,6 @@ def changed(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new), encoding="utf-8")
 
 
-@pytest.mark.slow
 def test_a_call_that_was_missed_and_a_name_without_a_value_are_found(tmp_path):
     room = tmp_path / "artifact" / "base"
     shutil.copytree(ROOT / "artifact" / "base", room, ignore=shutil.ignore_patterns("__pycache__"))

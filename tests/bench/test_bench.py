@@ -33,7 +33,6 @@ from artifact.training.config import make
 from artifact.training.trainer import Trainer
 
 
-@pytest.mark.slow
 def test_contenders_take_turns_and_report(digits):
     asked = [cases.contender("mlp-200", "fedsam", kind) for kind in ("explicit", "loop")]
     played = interleave([a | {"cores": 1} for a in asked], 2)
@@ -77,7 +76,6 @@ def test_spread_and_busy_seconds():
     assert busy_seconds() >= 0
 
 
-@pytest.mark.slow
 def test_command(digits, tmp_path, capsys):
     out = tmp_path / "bench.json"
     words = ["bench", "--model", "mlp-200", "--algorithm", "fedavg", "--rounds", "1", "--out", str(out), "--json"]
@@ -88,7 +86,6 @@ def test_command(digits, tmp_path, capsys):
     assert stored["environment"]["torch"] and stored["limits"]["limit"] > 0
 
 
-@pytest.mark.slow
 def test_a_contender_that_ends_early_is_one_line():
     with pytest.raises(UserError, match="it ended before it did"):
         Contender(cases.contender("mlp-200", "no such method", "auto"))
@@ -109,7 +106,6 @@ def test_every_case_is_a_valid_config(model):
             assert (run.clients, run.cohort, run.batch_size) == (100, 10, 50)
 
 
-@pytest.mark.slow
 def test_uncompiled_is_the_same_training_in_turns_of_several_rounds(digits, tmp_path):
     """The same bits without compiled loops, so a difference in time is theirs alone."""
     kinds, warm = ("auto", cases.UNCOMPILED), []

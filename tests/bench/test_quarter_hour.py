@@ -44,7 +44,6 @@ def go(folder, seconds):
     return json.loads((folder / "results" / "report.json").read_text()), found.stdout
 
 
-@pytest.mark.slow
 def test_the_rehearsal_from_packing_to_unpacking(tmp_path):
     """Two calls; the first is cut off in the middle of the second run, with which the second call goes on."""
     pieces = quarter_hour.write_package(tmp_path / "home", [item(SHORT), item(ENDLESS)], tmp_path, size=100_000)
@@ -108,7 +107,6 @@ def test_a_file_of_something_else_is_one_line(tmp_path):
         quarter_hour.take_home([tmp_path / "results-00.tar.xz"], tmp_path / "store", print)
 
 
-@pytest.mark.slow
 def test_the_numbers_of_this_device_are_checked(capsys):
     quarter_hour.check("cpu", quarter_hour.Clock(10, 0))
     assert "float64 on cpu differs" in capsys.readouterr().out

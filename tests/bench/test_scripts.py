@@ -146,7 +146,6 @@ def test_uneven_batches_are_not_exported(digits, monkeypatch, tmp_path):
         frameworks.export("mlp-200", 1, tmp_path)
 
 
-@pytest.mark.slow
 def test_our_side_of_the_comparison_and_a_driver_that_follows_the_protocol(digits, monkeypatch, tmp_path):
     """In the place of a framework: a driver that does the exported work with the shared parts alone."""
     driver = tmp_path / "driver.py"
@@ -299,7 +298,6 @@ def test_the_door_is_measured_against_bare_imports(monkeypatch, tmp_path, capsys
     assert shown.strip() in tables.section(tmp_path / "door.json")
 
 
-@pytest.mark.slow
 def test_a_gradient_in_bfloat16_is_taken_apart(tmp_path, capsys):
     assert exit_code(bfloat16, "--turns", "1", "--out", str(tmp_path / "bfloat16.json")) == 0
     stored = json.loads((tmp_path / "bfloat16.json").read_text())

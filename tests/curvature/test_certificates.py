@@ -75,7 +75,6 @@ def test_a_start_that_hardly_touches_the_top_is_the_stated_risk():
     assert missed <= eps + 3.3 * (eps * (1 - eps) / 4000) ** 0.5
 
 
-@pytest.mark.slow
 def test_a_gap_makes_the_certificate_cheap_and_it_holds():
     wrong = 0
     for seed in range(200):

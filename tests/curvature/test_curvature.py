@@ -459,7 +459,6 @@ def smoothed(eigenvalues, grid, sigma):
     return torch.exp(-0.5 * z**2).mean(1) / (sigma * math.sqrt(2 * math.pi))
 
 
-@pytest.mark.slow
 def test_density_intervals_cover_at_their_level():
     """Pointwise 95% intervals over 60 repetitions; neighbouring grid points are dependent, hence the allowance."""
     _, w, truth, H = quadratic(np.linspace(-1, 5, 40))

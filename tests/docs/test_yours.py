@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tempfile
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -28,18 +30,22 @@ def run(code: str, cwd: Path) -> str:
     return done.stdout
 
 
+@cache
+def printed(name: str) -> str:
+    """What an example prints. One of statements finds ``theory`` as ``audit run`` in a checkout does, from its root."""
+    with tempfile.TemporaryDirectory() as folder:
+        return run(EXAMPLES[name], paths.ROOT if name == "statements.py" else Path(folder))
+
+
 def test_no_example_is_left_out():
     assert len(EXAMPLES) + len(FILES) == PAGE.count("```python") > 1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_an_example_runs(name, tmp_path):
-    """A file of statements finds ``theory`` as ``audit run`` in a checkout does, from its root."""
-    assert run(EXAMPLES[name], paths.ROOT if name == "statements.py" else tmp_path)
+def test_an_example_runs(name):
+    assert printed(name)
 
 
-@pytest.mark.slow
 def test_the_commands_run_in_their_order(tmp_path):
     for name, text in FILES.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
@@ -50,12 +56,11 @@ def test_the_commands_run_in_their_order(tmp_path):
     assert len(COMMANDS) == PAGE.count("<!-- commands -->") > 0
 
 
-@pytest.mark.slow
-def test_training_helps_in_the_examples(tmp_path):
-    accuracies = re.findall(r"accuracy ([\d.]+)", run(EXAMPLES["train.py"], tmp_path))
+def test_training_helps_in_the_examples():
+    accuracies = re.findall(r"accuracy ([\d.]+)", printed("train.py"))
     assert len(accuracies) == 3
     assert min(map(float, accuracies)) > 0.6
-    first, last = map(float, re.findall(r"([\d.]+) in round", run(EXAMPLES["regression.py"], tmp_path)))
+    first, last = map(float, re.findall(r"([\d.]+) in round", printed("regression.py")))
     assert last < first / 2
 
 
@@ -64,10 +69,10 @@ def test_the_table_of_alarms_is_that_of_the_doctor():
     assert table.splitlines() == [f"| `{check}` | {meaning} |" for check, meaning in CHECKS.items()]
 
 
-def test_the_report_shown_is_the_one_that_the_doctor_prints(tmp_path):
+def test_the_report_shown_is_the_one_that_the_doctor_prints():
     """But for the last column of the steps, which is rounding."""
     shown = PAGE.split("This is the whole report on the example:\n\n```\n")[1].split("```")[0]
-    one, other = (re.sub(r"\d\.\de[+-]\d+ \|", "", text) for text in (shown, run(EXAMPLES["doctor.py"], tmp_path)))
+    one, other = (re.sub(r"\d\.\de[+-]\d+ \|", "", text) for text in (shown, printed("doctor.py")))
     assert one == other
 
 

@@ -123,7 +123,6 @@ for file in sorted(pathlib.Path().glob("*.py")):
 """
 
 
-@pytest.mark.slow
 def test_files_run_alone(tmp_path):
     for name in ALGORITHMS:
         assert main(["export", name, "--out", str(tmp_path / f"{name}.py")]) == 0

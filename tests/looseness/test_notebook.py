@@ -41,7 +41,6 @@ def test_it_is_valid_and_holds_no_output():
     assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in code)
 
 
-@pytest.mark.slow
 def test_it_runs_in_a_kernel_as_it_stands():
     client = NotebookClient(notebook(), timeout=300, resources={"metadata": {"path": str(FILE.parent)}})
     done = {cell["id"]: cell for cell in client.execute()["cells"]}

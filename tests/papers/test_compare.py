@@ -111,7 +111,6 @@ def _own_store(place: Path) -> Path:
     return max((place / "store" / "added").iterdir(), key=lambda folder: folder.stat().st_mtime_ns)
 
 
-@pytest.mark.slow
 def test_statistics_are_those_of_the_paired_runs(compare, place):
     code, text, _ = compare("--json")
     assert code == 0
@@ -138,7 +137,6 @@ def test_statistics_are_those_of_the_paired_runs(compare, place):
         assert record["holm_t"] == pytest.approx(max(steps))
 
 
-@pytest.mark.slow
 def test_own_method_meets_the_same_cohorts_partitions_and_weights(compare, place):
     """With mix = 0 the example is FedAvg: the differences are exactly 0 in every round, so nothing else differed."""
     code, text, _ = compare("--json", "--hyper", "mix=0")
@@ -154,7 +152,6 @@ def test_own_method_meets_the_same_cohorts_partitions_and_weights(compare, place
         assert run.metrics() == _of(place / "store", "fedavg", config["split"])[config["seed"]]
 
 
-@pytest.mark.slow
 def test_only_what_is_missing_is_run(compare, place):
     compare("--hyper", "mix=0")
     before = {path: path.stat().st_mtime_ns for path in (place / "store").rglob("metrics.jsonl")}
@@ -167,7 +164,6 @@ def test_only_what_is_missing_is_run(compare, place):
     assert all(_own_store(place) in path.parents for path in set(after) - set(before))
 
 
-@pytest.mark.slow
 def test_edited_source_is_another_method(compare, place, tmp_path):
     """Runs are looked up by the method's name; the results of an earlier version of the file must not be found."""
     compare("--column", "even", "--hyper", "mix=0")

@@ -165,7 +165,6 @@ def test_a_swept_value_replaces_every_other_setting_and_is_divided_for_the_axis(
 # ---- drawing ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", FIGURES)
 def test_the_picture_shows_the_record_and_nothing_else(name, store, invented):
     records = _records(name, store)

@@ -56,7 +56,6 @@ def conjunction(generator, n, effects, noise=1.0):
     return every([Comparison(f"{i}", tuple(e + own - generator.normal(0, noise, n))) for i, e in enumerate(effects)])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("n", [3, 5])
 @pytest.mark.parametrize("effects", [(0, 0, 0, 0), (50, 50, 0, 50)])
 def test_a_conjunction_that_is_false_somewhere_is_reproduced_at_most_at_its_level(n, effects):
@@ -67,7 +66,6 @@ def test_a_conjunction_that_is_false_somewhere_is_reproduced_at_most_at_its_leve
         assert found["reproduced"] > ALPHA - error(ALPHA)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("n", [3, 5])
 def test_a_conjunction_at_its_boundary_is_contradicted_at_most_at_its_level(n):
     found = rates(lambda g: conjunction(g, n, (0,) * 6))
@@ -80,7 +78,6 @@ def test_conjunctions_find_large_effects_and_large_failures(n):
     assert rates(lambda g: conjunction(g, n, (200, 200, -200)), 200)["contradicted"] > 0.95
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("needed", "effects"), [(1, (0, 0, 0)), (2, (60, 0, 0)), (3, (60, 60, 0, 0))])
 @pytest.mark.parametrize("n", [3, 5])
 def test_at_least_u_of_k_keeps_its_level_with_u_minus_one_true_parts(n, needed, effects):
@@ -126,7 +123,6 @@ def test_no_tree_is_both_established_and_refuted(n):
         assert not (node.established(ALPHA) and node.refuted(ALPHA))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("n", [3, 5])
 def test_equivalence_keeps_its_level_at_the_border_and_finds_equal_methods(n):
     found = rates(lambda g: equivalent("a - b", g.normal(1.0, 0.2, size=n), within=1.0))
@@ -139,7 +135,6 @@ def test_equivalence_keeps_its_level_at_the_border_and_finds_equal_methods(n):
 LEVELS = ["0.1", "0.2", "0.5", "0.8", "1"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("n", [3, 5])
 def test_shapes_of_a_sweep_keep_their_level_on_noise(n):
     """A flat sweep has no interior maximum, no lowest level and never falls; the search over levels is paid for."""

@@ -331,7 +331,6 @@ def test_what_the_profile_does_not_run_is_run_only_when_asked_for(trained, tmp_p
     assert len(trained) == 27
 
 
-@pytest.mark.slow
 def test_curvature_that_is_not_on_record_is_measured_once(tmp_path, monkeypatch):
     (tmp_path / "small.toml").write_text(CURVED, encoding="utf-8")
     monkeypatch.setattr(experiments, "EXPERIMENTS", tmp_path)

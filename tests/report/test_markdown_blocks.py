@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 import re
 import runpy
@@ -83,12 +84,37 @@ def test_commands_are_found():
     assert "./reproduce.sh test" in ci and "./reproduce.sh quick" in ci
 
 
-@pytest.mark.parametrize("command", OTHERS)
-def test_a_newcomers_command_runs(command, tmp_path):
-    words = [sys.executable, *shlex.split(command)[1:]]
+#: plays command lines of ``artifact`` one after the other in one process; prints of each, as JSON, code and output
+PLAYED = """
+import contextlib, io, json, sys
+from artifact.__main__ import main
+for words in json.loads(sys.argv[1]):
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        code = main(words)
+    print(json.dumps([code, said.getvalue()]))
+"""
+
+
+def _process(*words: str, cwd: Path) -> str:
+    """What Python prints with these words in a process of its own."""
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    words = (sys.executable, *words)
+    done = subprocess.run(words, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0 and done.stdout.strip(), done.stderr
+    return done.stdout
+
+
+def test_a_newcomers_commands_run(tmp_path):
+    """Those of ``artifact`` in one process, which reads the stores once."""
+    ours = [shlex.split(command)[3:] for command in OTHERS if command.startswith("python -m artifact ")]
+    said = _process("-c", PLAYED, json.dumps(ours), cwd=tmp_path).splitlines()
+    for words, line in zip(ours, said, strict=True):
+        code, printed = json.loads(line)
+        assert code == 0 and printed.strip(), words
+    for command in OTHERS:
+        if not command.startswith("python -m artifact "):
+            _process(*shlex.split(command)[1:], cwd=tmp_path)
 
 
 @pytest.mark.parametrize("line", COMMANDS)
@@ -125,10 +151,7 @@ def test_example_is_the_file_that_is_shown():
 def _run(command: str, folder: Path) -> str:
     """Run a command of the README in a folder of its own; returns what it prints."""
     (folder / "examples").symlink_to(ROOT / "examples")
-    words = [sys.executable, *shlex.split(command)[1:]]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(words, cwd=folder, env=environment, check=True, capture_output=True, text=True)
-    return done.stdout
+    return _process(*shlex.split(command)[1:], cwd=folder)
 
 
 def test_command_of_the_example_trains_the_method(tmp_path):

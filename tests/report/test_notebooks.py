@@ -215,7 +215,6 @@ def test_a_page_is_made_again_only_when_its_inputs_have_changed(tmp_path, monkey
     assert CliRunner().invoke(main, words).exit_code == 0 and len(executed) == 4
 
 
-@pytest.mark.slow
 def test_a_cell_that_raises_fails_the_command(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     claims = [LEDGER["qu22-lemA.1-1"], LEDGER["qu22-lemA.2"]]

@@ -61,7 +61,6 @@ def test_there_is_one_for_each_paper_and_no_output_in_it():
     assert [name for name in NAMES if f"(../notebooks/try/{name}.ipynb)" not in listed] == []
 
 
-@pytest.mark.slow
 def test_they_run_as_they_stand(tmp_path):
     done = CliRunner().invoke(main, ["--folder", str(FOLDER), "--out", str(tmp_path), "--jobs", "1"])
     assert done.exit_code == 0, done.output

@@ -1197,7 +1197,6 @@ def test_firm_verdicts_are_those_that_are_decided_and_not_provisional(site, cont
     assert shown == {id for id in speak if final[id]["verdict"] not in ("not-run", "undecided", "untuned")} != set()
 
 
-@pytest.mark.slow
 def test_a_second_build_gives_the_same_bytes(content, stored, site, tmp_path):
     again = tmp_path / "again"
     again.mkdir()
@@ -1248,7 +1247,6 @@ def test_the_page_of_faults_names_every_repository_with_its_lines(site):
     assert f" repositories were {'executed' if all(row['measured'] for row in rows) else 'looked at, '}" in page
 
 
-@pytest.mark.slow
 def test_the_page_of_faults_shows_each_effect_as_the_tables_do():
     """Eight pairs of the paper in its own folder."""
     words = [sys.executable, "-c", WITH_AUDIT]

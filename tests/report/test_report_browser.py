@@ -7,8 +7,8 @@ import shutil
 from itertools import combinations
 
 import pytest
+from nightly import NIGHTLY, nightly
 from seen_colours import apart
-from slow import belongs, part
 
 from artifact.report.mathematics import Converter
 from artifact.verdicts import ledger
@@ -142,7 +142,6 @@ def violations(page) -> list[tuple[str, str]]:
     return [(v["id"], v["nodes"][0]["html"][:200]) for v in axe.run(page).response["violations"]]
 
 
-@pytest.mark.slow
 @needs_browser
 @BOTH
 def test_no_accessibility_rule_is_broken(kind):
@@ -150,7 +149,7 @@ def test_no_accessibility_rule_is_broken(kind):
 
 
 @needs_browser
-@pytest.mark.skipif(part() is not None, reason="five minutes; FEDSHARP_NIGHTLY=1 plays it")
+@nightly
 def test_no_accessibility_rule_is_broken_on_any_page(visit, site):
     """Every page in one of the four views, in turn, and a page of every kind in the two views that are not above."""
     views = [(width, scheme) for width in WIDTHS.values() for scheme in SCHEMES]
@@ -210,10 +209,10 @@ def walked(browser, site):
     """page's name -> what one visit of it shows: the lines of its charts in both schemes, and its misfits and scrolled
     boxes at both widths, with all parts open.
 
-    At night all pages are visited, else one of each kind and a part of the others."""
-    page, found, played = opener(browser, site, [])("index.html"), {}, part()
+    At night all pages are visited, else one of each kind and every eighth of all."""
+    page, found = opener(browser, site, [])("index.html"), {}
     names = sorted(path.name for path in site.glob("*.html"))
-    chosen = [name for name in names if name in KINDS or belongs(name, played)]
+    chosen = names if NIGHTLY else sorted({*names[::8], *KINDS})
     for name in chosen:
         path = site / name
         page.goto(path.as_uri())
@@ -231,7 +230,7 @@ def walked(browser, site):
 
 def least(of_all: int, of_some: int) -> int:
     """What a count over the walked pages exceeds."""
-    return of_all if part() is None else of_some
+    return of_all if NIGHTLY else of_some
 
 
 @needs_browser

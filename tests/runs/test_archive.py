@@ -375,18 +375,3 @@ def test_the_repository_describes_its_archive():
     }
     document = json.loads((RESULTS / archive.FOLDER / croissant.FILE).read_text())
     assert [field["name"] for field in document["recordSet"][0]["field"] if not field["description"]] == []
-
-
-@pytest.mark.parametrize("path", FILES[::7], ids=lambda path: path.stem)
-def test_stored_runs_are_as_they_were_sealed(path):
-    place = archive.readable(path)
-    for row in range(0, len(place.rows), 20):
-        assert Archived(RESULTS, place.rows[row]["key"], place, row).checked()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_every_stored_run_is_as_it_was_sealed(path):
-    place = archive.readable(path)
-    for row, content in enumerate(place.rows):
-        assert Archived(RESULTS, content["key"], place, row).checked()

@@ -103,7 +103,6 @@ def test_shares_of_networks_that_were_not_timed_are_the_lowest_known():
     assert known.seconds(lenet) == pytest.approx(800 * limit / 0.5)
 
 
-@pytest.mark.slow
 def test_stored_runs_of_the_cell_are_between_the_limit_and_twice_what_the_model_expects():
     """The H200's runs: their rounds are as long as runs that reach the stored share of the limit."""
     known = roofline.reached(machines()["h200"], Path("results"))

@@ -234,7 +234,6 @@ def test_other_files_are_refused(store, tmp_path):
 # ---- landscape ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("directions", "axes"), [("filter", 2), ("orthogonal", 2), ("eigenvectors", 1)])
 def test_landscape_stores_data_and_figures(store, tmp_path, capsys, directions, axes):
     options = ["--directions", directions, "--axes", axes, "--points", 5, "--data-size", 40, "--name", "s"]

@@ -94,7 +94,6 @@ def alone(tmp_path_factory) -> Path:
 # ---- numbers ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_workers_change_no_number(workers, alone, tmp_path):
     tally = _sweep(_configs(), tmp_path, workers)
@@ -113,7 +112,6 @@ def test_what_is_finished_is_not_run_again(alone):
 # ---- faults ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_killed_workers_are_replaced_and_their_runs_go_on(alone, tmp_path):
     pool = LocalPool(2, Settings(tmp_path, checkpoint_seconds=0))
     jobs, killed = sweep.plan(_configs(), tmp_path).jobs, []
@@ -130,7 +128,6 @@ def test_killed_workers_are_replaced_and_their_runs_go_on(alone, tmp_path):
     _assert_same_store(alone, tmp_path)
 
 
-@pytest.mark.slow
 def test_a_killed_server_of_workers_is_replaced(alone, tmp_path, monkeypatch):
     """As it answers the first request for a worker."""
     forkserver = pytest.importorskip("multiprocessing.forkserver")
@@ -241,7 +238,6 @@ def _alive(pid: int) -> bool:
     return status.rpartition(")")[2].split()[0] != "Z"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)])
 def test_ended_driver_leaves_no_process_and_the_same_sweep_goes_on(number, code, alone, tmp_path):
     store, note = tmp_path / "store", tmp_path / "note"
@@ -261,7 +257,6 @@ def test_ended_driver_leaves_no_process_and_the_same_sweep_goes_on(number, code,
     _assert_same_store(alone, store)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("begun", [False, True])
 def test_a_killed_driver_leaves_no_temporary_file(begun, tmp_path):
     """Whether its workers have begun, or only the server that they come from."""
@@ -305,7 +300,6 @@ def test_a_worker_that_is_told_to_end_as_it_begins_says_nothing(tmp_path, monkey
     assert worker.exitcode == -signal.SIGTERM and capfd.readouterr().err == ""
 
 
-@pytest.mark.slow
 def test_two_sweeps_at_once_share_the_work(alone, tmp_path):
     store, notes = tmp_path / "store", [tmp_path / "first", tmp_path / "second"]
     store.mkdir()

@@ -104,7 +104,6 @@ def test_no_discrepancy_makes_the_host_wait(name, id, on_meta):
     assert on_meta.found == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(("model", "zeta"), [("mlp-12", 0.1), ("cnn-fmnist", 0.1), ("cnn-emnist", 0.0)])
 def test_no_backend_makes_the_host_wait(backend, model, zeta, on_meta):

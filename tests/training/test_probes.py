@@ -67,7 +67,6 @@ def test_the_config_names_every_probe():
         config(probes=("temperature",))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [

@@ -126,7 +126,6 @@ def decided(claims: np.ndarray) -> np.ndarray:
     return count / len(claims)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("parts", [1, 3])
 def test_both_looks_together_err_at_most_at_the_level(parts):
     """5,000 null claims: one part errs with 0.0233 (4 million draws), 0.025 is the bound, 0.0075 are 3.4 sigma."""

@@ -210,6 +210,7 @@ def one_pass(directions: Array) -> Array:
     return np.asarray(away / np.maximum(size, 1e-300))
 
 
+@torch.inference_mode()
 def path(
     method: str,
     problem: Problem,
@@ -228,10 +229,11 @@ def path(
     directions = rng.normal(size=(s.rounds, s.steps, s.clients, size))
     noise = torch.as_tensor(s.noise * (one_pass(directions) if s.epochs else directions / _lengths(directions)))
     share, curvature, centre = (torch.as_tensor(x) for x in (problem.share, problem.curvature, problem.centre))
+    bowl = (1 - share) * curvature
 
     def gradient(W: Tensor, index: Tensor, t: int, k: int, first: int = 0) -> Tensor:
         x = W - centre[index]
-        exact = share[index] * torch.sin(x) + (1 - share[index]) * curvature[index] * x
+        exact = share[index] * torch.sin(x) + bowl[index] * x
         own = noise[first + t, k, index]
         if calls is not None:
             calls.append(Call(first + t, k, index.numpy().copy(), W.numpy().copy(), exact.numpy(), own.numpy().copy()))
