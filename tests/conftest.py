@@ -19,7 +19,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 
 
 #: beginnings of files that share what takes minutes to make, or that must not look at a store while the others fill it
-TOGETHER = (("checks/",), ("tests/report/",))
+TOGETHER = (("checks/",), ("tests/report/",), ("tests/audit/",))
 
 
 @pytest.hookimpl(optionalhook=True)

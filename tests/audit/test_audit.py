@@ -17,6 +17,7 @@ from artifact.algorithms import ALGORITHMS, HOME, RELEASED, SWITCHES
 from artifact.audit import check
 from artifact.papers import experiments, folders
 from artifact.runs import lookup
+from checks import runner
 from theory.kit.verdict import registry
 
 REGISTRIES = (
@@ -47,19 +48,18 @@ def _forgotten():
         del sys.modules[name]
 
 
-def run(*words: str, cwd) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-m", "artifact", "audit", *words]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
+@pytest.fixture(autouse=True)
+def _checks_here(monkeypatch):
+    """Checks run in this process, which has imported what a worker would import for seconds; ``made`` has workers."""
 
+    def run_jobs(jobs, *, papers, progress=lambda job, result: None):
+        results = {}
+        for job in jobs:
+            results[job] = runner.execute(job)
+            progress(job, results[job])
+        return results
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """A folder as ``init`` writes it, with its runs, outside of the tree."""
-    place = tmp_path_factory.mktemp("outside")
-    assert run("init", "half2025", "--title", "FedHalf (Author et al., VENUE 2025)", cwd=place).returncode == 0
-    done = run("run", "half2025", "--no-report", "--jobs", "1", "--json", cwd=place)
-    assert done.returncode == 0, done.stderr
-    return place / "half2025", json.loads(done.stdout)
+    monkeypatch.setattr(runner, "run_jobs", run_jobs)
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 
@@ -28,10 +29,11 @@ def run(*words, cwd):
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """A published folder whose ``[paper]`` names authors, paper and code."""
+def folder(made, tmp_path_factory):
+    """A published folder whose ``[paper]`` names authors, paper and code; its runs are there."""
     folder = tmp_path_factory.mktemp("published") / "half2025"
     assert run("init", "half2025", cwd=folder.parent).returncode == 0
+    shutil.copytree(made[0] / "results", folder / "results")
     claims, lines = folder / "claims.toml", []
     for name, value in NAMED.items():
         lines.append(f"{name} = {value!r}" if isinstance(value, str) else f"{name} = {value}")
