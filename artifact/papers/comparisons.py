@@ -72,6 +72,10 @@ class Numbers(ABC):
     def values(self, compared: str, within: str) -> BySeed:
         """The values of one of the things that are compared, at one place."""
 
+    def ranked_by(self, compared: str, within: str) -> BySeed:
+        """The values by which the best of several things is chosen: the compared ones themselves."""
+        return self.values(compared, within)
+
     @abstractmethod
     def levels(self, within: str) -> tuple[str, ...]:
         """All levels of a sweep, from low to high."""
@@ -208,11 +212,12 @@ def _best_of(predicate: Predicate, numbers: Numbers, names: Place, within: str, 
     """
     if isinstance(names, str):
         return numbers.values(names, within)
-    found = [numbers.values(name, within) for name in names]
-    shared = numbers.shared(*found)
+    found = {name: numbers.values(name, within) for name in names}
+    ranks = {name: numbers.ranked_by(name, within) for name in names}
+    shared = numbers.shared(*found.values(), *ranks.values())
     sign = 1 if predicate.better == "higher" else -1
-    best_first = sorted(found, key=lambda values: -sign * sum(values[seed] for seed in shared))
-    return {seed: best_first[rank - 1][seed] for seed in shared}
+    best_first = sorted(names, key=lambda name: -sign * sum(ranks[name][seed] for seed in shared))
+    return {seed: found[best_first[rank - 1]][seed] for seed in shared}
 
 
 def _ordering(predicate: Ordering, numbers: Numbers) -> list[Node]:

@@ -51,10 +51,9 @@ class Comparison:
     def established(self, alpha: float) -> bool:
         return self.interval(alpha).low > self.margin
 
-    @property
-    def of_direction(self) -> Comparison:
-        """The same in the claimed direction, whatever the size: beyond zero, or a margin that lies below zero."""
-        return self if self.margin <= 0 else replace(self, margin=0.0)
+    def lowered(self, bound: float) -> Comparison:
+        """The same with a margin of at most ``bound``: with 0, the claimed direction, whatever the size."""
+        return self if self.margin <= bound else replace(self, margin=bound)
 
     def refuted(self, alpha: float) -> bool:
         """Wholly below the margin: on the other side of zero, or of a size that is claimed."""
@@ -105,9 +104,8 @@ class AtLeast:
     def established(self, alpha: float) -> bool:
         return sum(part.established(self._share(alpha)) for part in self.parts) >= self.needed
 
-    @property
-    def of_direction(self) -> AtLeast:
-        return AtLeast(self.needed, tuple(part.of_direction for part in self.parts))
+    def lowered(self, bound: float) -> AtLeast:
+        return AtLeast(self.needed, tuple(part.lowered(bound) for part in self.parts))
 
     def refuted(self, alpha: float) -> bool:
         return sum(part.refuted(alpha / self.needed) for part in self.parts) >= len(self.parts) - self.needed + 1
@@ -168,17 +166,17 @@ def verdict(claim: Node, alpha: float = ALPHA, contrast: Comparison | None = Non
     leaf, level = claim.weakest(alpha)
     if claim.established(alpha):
         return "reproduced", leaf.interval(level), leaf
-    if claim.of_direction.established(alpha):
+    if claim.lowered(0.0).established(alpha):
         return "direction-only", leaf.interval(level), leaf
     if contrast is not None and contrast.refuted(against):
         return "contradicted", contrast.interval(against), contrast
     worst, adjusted = claim.worst(against)
     if claim.refuted(against):
         return "contradicted", worst.interval(adjusted), worst
-    untold, level = claim.of_direction.weakest(alpha)
+    untold, level = claim.lowered(0.0).weakest(alpha)
     if untold.refuted(level):
         return "inconclusive", worst.interval(adjusted), worst
-    leaf = next(leaf for leaf in claim.leaves() if leaf.of_direction == untold)
+    leaf = next(leaf for leaf in claim.leaves() if leaf.lowered(0.0) == untold)
     return "inconclusive", leaf.interval(level), leaf
 
 

@@ -10,9 +10,9 @@ import math
 from dataclasses import dataclass
 
 from artifact.base.stats import Interval
-from artifact.papers.hypotheses import ALPHA, Comparison, Node, verdict
+from artifact.papers.hypotheses import ALPHA, Comparison, Node
 
-#: share of a claim's comparisons whose mean has to lie on the claimed side for *mostly seen*
+#: share of the comparisons whose mean has to lie on the claimed side for *mostly seen*, on the other for *reversed*
 MOST = 2 / 3
 #: paired seeds without which the words of the largest scales are not said
 ENOUGH = 5
@@ -48,35 +48,40 @@ def finding(node: Node, contrast: Comparison | None, smallest: float | None, lev
     'no-difference'
     """
     leaves = list(node.leaves())
-    k = sum(bool(_mean(leaf) > leaf.of_direction.margin) for leaf in leaves)
+    k = sum(map(_on_the_claimed_side, leaves))
     bound = -(smallest or 0.0)
     share = level / len(leaves)
-    against = tuple(leaf.label for leaf in leaves if leaf.interval(share).high < min(bound, leaf.of_direction.margin))
-    _, interval, leaf = verdict(node, level, contrast)
-
-    def found(word: str, one: Comparison | None = None) -> Finding:
-        shown = (interval, leaf) if one is None else (one.interval(level), one)
-        return Finding(word, k, len(leaves), against, *shown)
-
-    if node.established(level):
-        return found("seen")
+    against = tuple(leaf.label for leaf in leaves if leaf.interval(share).high < leaf.lowered(bound).margin)
     whole = contrast or (node if isinstance(node, Comparison) else None)
-    if node.of_direction.established(level):
-        return found("mostly-seen")
+    word = word_of(node, whole, smallest, level)
+    leaf, at = (whole, level) if whole is not None and word != "seen" else node.weakest(level)
+    if whole is None and leaf.lowered(0.0).refuted(at):  # what speaks against a claim pays for the number of its parts
+        leaf, at = node.lowered(bound).worst(level)
+    return Finding(word, k, len(leaves), against, leaf.interval(at), leaf)
+
+
+def word_of(node: Node, whole: Comparison | None, smallest: float | None, level: float) -> str:
+    """The word alone. whole: the mean contrast or the only comparison; the other arguments as those of ``finding``."""
+    bound = -(smallest or 0.0)
+    if node.established(level):
+        return "seen"
+    if node.lowered(0.0).established(level):
+        return "mostly-seen"
     if whole is None:
-        return found("reversed" if node.of_direction.refuted(level) else "undecided")
-    if contrast is not None and whole.of_direction.established(level) and k >= MOST * len(leaves):
-        return found("mostly-seen", whole)
+        return "reversed" if node.lowered(bound).refuted(level) else "undecided"
+    leaves = list(node.leaves())
+    claimed = sum(map(_on_the_claimed_side, leaves))
+    if claimed >= MOST * len(leaves) and whole.lowered(0.0).established(level):
+        return "mostly-seen"
     ends = whole.interval(level)
     if smallest is not None and -smallest < ends.low and ends.high < smallest:
-        return found("no-difference", whole)
-    if ends.high < min(bound, whole.of_direction.margin):
-        return found("reversed", whole)
-    return found("undecided", contrast)
+        return "no-difference"
+    most_against = len(leaves) - claimed >= MOST * len(leaves)
+    return "reversed" if most_against and whole.lowered(bound).refuted(level) else "undecided"
 
 
-def _mean(leaf: Comparison) -> float:
-    return sum(leaf.differences) / len(leaf.differences)
+def _on_the_claimed_side(leaf: Comparison) -> bool:
+    return bool(sum(leaf.differences) / len(leaf.differences) > leaf.lowered(0.0).margin)
 
 
 def strengthened(word: str, scale: str, n: int, excludes_printed: bool) -> str:

@@ -379,6 +379,12 @@ class Evidence(Numbers):
         cell = self.cell(compared, within)
         return self._checked(cell, self.store.values(cell, self.predicate.measure))
 
+    def ranked_by(self, compared: str, within: str) -> BySeed:
+        """Of rises, the accuracies: what moves is the difference of those methods that the claim compares."""
+        if self.predicate.measure != "rise":
+            return self.values(compared, within)
+        return self.store.values(self.cell(compared, within), "metric")
+
     def printed(self, compared: str, within: str) -> float:
         """The paper's number of a cell. Raises Missing where it has none."""
         cell = self.cell(compared, within)

@@ -3,7 +3,7 @@
 The scale follows from the runs' settings and from the settings that the experiments declare for the profile ``paper``.
 Nobody types it.
 
-    toy          a perceptron, where the paper has a larger network
+    toy          a perceptron, in any cell that is not the paper's own
     short        a convolutional network on a subset of the images, or for fewer rounds than printed
     full-length  a convolutional network on all images for as many rounds as printed
     paper        the cell itself: network, data, clients and rounds as printed

@@ -27,7 +27,7 @@ from artifact.papers.predicates import AnyPredicate
 from artifact.verdicts import ledger, protocol
 from artifact.verdicts.contrasts import conjuncts, mean_contrast
 from artifact.verdicts.decide import DECIDED, smallest_effect
-from artifact.verdicts.finding_rule import finding
+from artifact.verdicts.finding_rule import word_of
 from artifact.verdicts.lookup import FEWEST_SEEDS, Evidence, Store, open_store
 
 #: name -> (true means of the parts in standard deviations from their margins, what is counted).  In ``one`` only the
@@ -160,7 +160,8 @@ def judged(claim: Claim, seeds: np.ndarray) -> str:
         )
         node = planted(claim.node, leaves)
         contrast = _summed_up(mean_contrast(node)) if claim.averaged else None
-        word = finding(node, contrast, claim.smallest, level).word
+        whole = contrast or (node if isinstance(node, Comparison) else None)
+        word = word_of(node, whole, claim.smallest, level)
         if word in DECIDED:
             return word
     return word

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from artifact.base.stats import Interval
-from artifact.papers.hypotheses import Comparison, every
+from artifact.papers.hypotheses import AtLeast, Comparison, every
 from artifact.verdicts import ledger
 from artifact.verdicts.contrasts import mean_contrast
 from artifact.verdicts.decide import decide_all
@@ -42,6 +42,13 @@ def test_the_rule_by_hand(means, word, k):
 
 def test_comparisons_on_the_other_side_are_named():
     assert of(1.0, 1.0, -2.0).against == ("c2",)
+
+
+@pytest.mark.parametrize(("mean", "word"), [(-0.3, "undecided"), (-1.0, "reversed")])
+def test_parts_that_need_not_all_hold_speak_against_a_claim_beyond_the_smallest_effect(mean, word):
+    """Two of three have to hold; all three lie below zero, by less or by more than half a point."""
+    node = AtLeast(2, tuple(Comparison(f"c{i}", tuple(mean + SEEDS / 10)) for i in range(3)))
+    assert finding(node, None, 0.5).word == word
 
 
 def test_a_claimed_size_that_is_missed_is_seen_in_direction_only():

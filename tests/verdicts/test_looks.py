@@ -179,6 +179,13 @@ def test_a_lead_that_melts_is_undecided(tmp_path, rise, word):
     assert [one.startswith("the difference still moves: -0.8") for one in found.provisional] == [True] * (rise == 0.8)
 
 
+def test_what_moves_is_the_difference_to_the_best_method_not_to_the_one_that_rises_most(tmp_path):
+    """FedAvg is far below and catches up; FedCM, the best of the two, does not."""
+    store = plant_with_rises(tmp_path / "runs", {"FedAvg": 0.8, "FedCM": 0.0, "FedSAM": 0.0})
+    found = verdict(store, judged={"pairs": [["FedSAM", ["FedAvg", "FedCM"]]]})
+    assert (found.verdict, found.provisional) == ("seen", ())
+
+
 def test_a_point_of_a_sweep_that_is_no_number_is_no_seed(tmp_path):
     (panel,) = Store(tmp_path).panels("qu2022/fig1/a", "laptop")
     for series in panel.series:
