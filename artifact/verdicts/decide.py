@@ -270,7 +270,7 @@ def _decided(
     if (reason := _not_the_sentence(claim, word)) is not None:
         word, reasons = "undecided", (*reasons, reason)
     if (knob := untuned(tables)) is not None:
-        word, reasons = "untuned", (*reasons, f"{knob} was not tuned for these runs")
+        word, reasons = "untuned", (*reasons, f"not tuned for these runs: {knob}")
     return Verdict(
         id=claim.id,
         paper=claim.paper,

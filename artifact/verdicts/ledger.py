@@ -56,7 +56,7 @@ VERDICTS: tuple[str, ...] = (*get_args(Decided), *EMPIRICAL)
 ON_PAPER: tuple[str, ...] = (*get_args(Decided), "on-toy-data", "not-decided")
 Text = Annotated[str, Field(min_length=1)]
 #: fields of a claim that its entry does not hold: the file's name says the paper, the protocol what is judged later
-_ELSEWHERE = {"paper", "judged", "weight", "fit"}
+_ELSEWHERE = {"paper", "judged", "weight", "weight_why", "fit"}
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid", str_strip_whitespace=True))
@@ -71,7 +71,7 @@ class Claim:
     paper's numbers; such verdicts are counted apart. refutes: "proof" where the counterexample takes values that the
     proof allows and the algorithm does not produce, so that the statement may hold for the algorithm. cannot_hold_for:
     of an assumption that is contested, the instances that break it; an assumption is not wrong.
-    weight: of a claim that is refuted or repaired, what changes in the paper; fit: of a claim that runs decide, whether
+    weight: of a claim that is refuted or repaired, what changes in the paper, weight_why: in a sentence; fit: of a claim that runs decide, whether
     the predicate asks what the paper's sentence says. Both were read twice, and a third time where the two differ
     (claims/weights.csv, claims/sentences.csv). Where a predicate was mended afterwards, the column ``now`` counts.
     """
@@ -95,6 +95,7 @@ class Claim:
     refutes: Literal["statement", "proof"] = "statement"
     cannot_hold_for: str = ""
     weight: Literal["", Weight] = ""
+    weight_why: str = ""
     fit: Literal["", Fit] = ""
 
     def __post_init__(self) -> None:
@@ -130,10 +131,12 @@ def load(papers: Sequence[str] = PAPERS, folder: Path = FOLDER) -> tuple[Claim, 
         replace(
             claim,
             judged=later.get(claim.id),
-            weight=weights.get(claim.id, ""),
-            fit=fits.get(claim.id, ""),
+            weight=weights.get(claim.id, {}).get("decided", ""),
+            weight_why=weights.get(claim.id, {}).get("reason", ""),
+            fit=fit.get("now") or fit.get("decided", ""),
         )
         for claim in read
+        for fit in [fits.get(claim.id, {})]
     )
     seen: dict[str, Claim] = {}
     for claim in claims:
@@ -144,12 +147,12 @@ def load(papers: Sequence[str] = PAPERS, folder: Path = FOLDER) -> tuple[Claim, 
     return claims
 
 
-def _readings(path: Path) -> dict[str, Any]:
-    """Claim id -> what its readings decided, of a mended predicate what it asks now; nothing without such a file."""
+def _readings(path: Path) -> dict[str, dict[str, str]]:
+    """Claim id -> its row: what its readings decided and why; nothing without such a file."""
     if not path.is_file():
         return {}
     with path.open(encoding="utf-8", newline="") as file:
-        return {row["claim"]: row.get("now") or row["decided"] for row in csv.DictReader(file)}
+        return {row["claim"]: row for row in csv.DictReader(file)}
 
 
 def _place(claim: Claim, claims: Iterable[Claim], path: Path) -> str:
