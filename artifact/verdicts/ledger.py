@@ -71,9 +71,10 @@ class Claim:
     paper's numbers; such verdicts are counted apart. refutes: "proof" where the counterexample takes values that the
     proof allows and the algorithm does not produce, so that the statement may hold for the algorithm. cannot_hold_for:
     of an assumption that is contested, the instances that break it; an assumption is not wrong.
-    weight: of a claim that is refuted or repaired, what changes in the paper, weight_why: in a sentence; fit: of a claim that runs decide, whether
-    the predicate asks what the paper's sentence says. Both were read twice, and a third time where the two differ
-    (claims/weights.csv, claims/sentences.csv). Where a predicate was mended afterwards, the column ``now`` counts.
+    weight: of a claim that is refuted or repaired, what changes in the paper; weight_why: the same in a sentence. fit:
+    of a claim that runs decide, whether the predicate asks what the paper's sentence says. Weight and fit were read
+    twice, and a third time where the two differ (claims/weights.csv, claims/sentences.csv). Where a predicate was
+    mended afterwards, the column ``now`` counts.
     """
 
     id: ClaimId
@@ -147,7 +148,7 @@ def load(papers: Sequence[str] = PAPERS, folder: Path = FOLDER) -> tuple[Claim, 
     return claims
 
 
-def _readings(path: Path) -> dict[str, dict[str, str]]:
+def _readings(path: Path) -> dict[str, dict[str, Any]]:
     """Claim id -> its row: what its readings decided and why; nothing without such a file."""
     if not path.is_file():
         return {}

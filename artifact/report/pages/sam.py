@@ -14,6 +14,7 @@ from artifact.report import charts
 from artifact.report.numbers import Numbers
 from artifact.report.settings import SAME, Setting, difference
 from artifact.report.site import Page, Site
+from artifact.verdicts.decide import untuned
 
 #: base method -> the same with a sharpness-aware step, by the names that tables print
 BASES = {
@@ -31,6 +32,7 @@ class Gain:
     group: data, network and rounds. settings: how many settings (split and share of clients) have both methods.
     seeds: fewest and most seeds of these. mean: points of test accuracy over the settings, paired by seed, with its
     interval over the seeds that all settings share; over one seed it has none. base: accuracy of the base, per cent.
+    untuned: what nobody tuned for the tables of these settings; empty where every table was tuned or names its own.
     """
 
     group: str
@@ -38,6 +40,7 @@ class Gain:
     seeds: tuple[int, int]
     mean: Interval
     base: float
+    untuned: str = ""
 
     @property
     def tested(self) -> bool:
@@ -80,18 +83,23 @@ def gain(group: str, settings: list[Setting], base: str, other: str) -> Gain | N
     mean = t_interval([float(np.mean([column[seed] for column in columns])) for seed in seeds])
     bases = [np.mean(list(setting.lines[setting.forms_of(other, base)[1]].ends.values())) for setting in settings]
     counts = [len(column) for column in columns]
-    return Gain(group, len(settings), (min(counts), max(counts)), mean, float(np.mean(bases)))
+    tables = [f"{at.table.paper}/{at.table.id}" for setting in settings for at in setting.tables]
+    knobs = [untuned((name,)) for name in tables]
+    knob = (knobs and all(knobs) and knobs[0]) or ""
+    return Gain(group, len(settings), (min(counts), max(counts)), mean, float(np.mean(bases)), knob)
 
 
 def printed(numbers: Numbers, base: str, other: str) -> float | None:
-    """The papers' own mean difference, over all columns of their tables of accuracy that print both methods."""
+    """The papers' own mean difference of test accuracy, over all columns of their tables that print both methods."""
     found: list[float] = []
     for table in {f"{at.table.paper}/{at.table.id}": at for at in numbers.tables}.values():
         if table.table.paper in ("horizon", "campaign", "discrepancies"):
             continue  # they repeat numbers of the papers' own tables
+        tested = [one.id for one in table.table.metrics if one.quantity == "accuracy" and one.model != "train"]
         cells: dict[str, dict[str, float]] = {}
         for entry in table.entries:
-            if entry.cell.metric.quantity == "accuracy" and entry.paper and entry.paper.value is not None:
+            # a table's first accuracy: a second one is that of training, or a gain
+            if entry.cell.metric.id in tested[:1] and entry.paper and entry.paper.value is not None:
                 label = SAME.get(entry.cell.row.label, entry.cell.row.label)
                 cells.setdefault(label, {})[entry.cell.column.id] = entry.paper.value
         own, against = cells.get(other, {}), cells.get(base, {})
@@ -126,4 +134,11 @@ def _tally(group: str, pairs: list[dict[str, Any]]) -> dict[str, Any]:
     found = [g for pair in pairs for g in pair["gains"] if g.group == group]
     tested = [g for g in found if g.tested]
     gained, lost = sum(g.mean.low > 0 for g in tested), sum(g.mean.high < 0 for g in tested)
-    return {"group": group, "pairs": len(found), "gained": gained, "lost": lost, "open": len(tested) - gained - lost}
+    knob = (found and all(g.untuned for g in found) and found[0].untuned) or ""
+    return {"untuned": knob} | {
+        "group": group,
+        "pairs": len(found),
+        "gained": gained,
+        "lost": lost,
+        "open": len(tested) - gained - lost,
+    }
