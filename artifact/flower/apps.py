@@ -1,4 +1,4 @@
-"""Flower's two apps around ``sides``: a strategy for the ServerApp, and the ClientApp that answers it."""
+"""Flower's two apps around ``interface.sides``: a strategy for the ServerApp, and the ClientApp that answers it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from torch.utils.data import Dataset as TorchDataset
 
 from artifact.base.errors import UserError
-from artifact.flower.sides import Answer, Client, Server, Task
+from artifact.interface.sides import Answer, Client, Server, Task
 from artifact.interface.train import Loss, Pair, _config, _pair
 from artifact.training.config import RunConfig
 from artifact.training.trainer import Trainer

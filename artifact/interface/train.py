@@ -77,6 +77,7 @@ def train(
     output: Callable[[Any], Any] | None = None,
     client_tests: Sequence[Pair | TorchDataset | DataLoader] | None = None,
     train_only: str | Sequence[str] | None = None,
+    workers: int = 1,
     **options: Any,
 ) -> Run:
     """Train ``model`` on the clients' data; the module itself is left as it is.
@@ -101,6 +102,8 @@ def train(
     output: what the module returns -> what the loss gets; by default its ``logits`` where it has some.
     client_tests: one entry per client; rows then have ``per_client``, loss and accuracy of the server's model on each.
     train_only: names of parameters, with ``*``, that alone are trained and sent, such as ``"*lora*"``.
+    workers: processes that share the clients of a round, which changes no bit; for methods with one exchange a round.
+    Model, loss and data must then be such that they can be pickled.
     options: hyper-parameters of the method such as ``rho``, and other options of ``run``: lr_decay, weight_decay, clip,
     local_steps, eval_every, variant, optimiser, dtype, device, man_zeta.
 
@@ -126,7 +129,7 @@ def train(
     held_out = None if test is None else _pair(test, "test", collate_fn)
     start = _only(model, train_only)
     with left_alone():
-        trainer = _Own(config, start, parts, held_out, loss, output)
+        trainer = _engine(workers, config, start, parts, held_out, loss, output)
         trainer.schedules = {name: varying[name] for name in first}
         own_tests = [_pair(one, f"client_tests[{i}]", collate_fn) for i, one in enumerate(client_tests or ())]
         folder, rows = None, list[dict[str, Any]]()
@@ -163,6 +166,16 @@ def train(
             if metrics.get("diverged") or r.stopped:
                 break
         return Run(rows, trained())
+
+
+def _engine(workers: int, config: RunConfig, *given: Any) -> _Own:
+    if not isinstance(workers, int) or workers < 1:
+        raise UserError("workers", workers, "a whole number from 1 on")
+    if workers == 1:
+        return _Own(config, *given)
+    from artifact.interface.processes import InProcesses
+
+    return InProcesses(workers, config, *given)
 
 
 def _only(model: nn.Module, names: str | Sequence[str] | None) -> nn.Module:
@@ -278,7 +291,7 @@ class _Own(Trainer):
         loss: Loss | None,
         output: Callable[[Any], Any] | None = None,
     ):
-        self.module, self.loss, self.output = module, loss or F.cross_entropy, output
+        self.module, self.loss, self.output, self.loss_given = module, loss or F.cross_entropy, output, loss
         self.schedules: dict[str, Schedule] = {}
         parts = [*clients, *([_pair(test, "test")] if test is not None else [])]
         if loss is None:

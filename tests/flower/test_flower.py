@@ -15,7 +15,7 @@ from flower_case import CLIENTS, COHORT, METHODS, ROUNDS, SETTING, data, network
 from artifact import algorithms
 from artifact.base import paths
 from artifact.base.errors import UserError
-from artifact.flower.sides import Client, Server
+from artifact.interface.sides import Client, Server
 from artifact.interface.train import _config, _Own
 
 #: (method, variant) -> what its refusal names

@@ -9,13 +9,14 @@ Numbers that live elsewhere are nan here: a server has no client's rows, a clien
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from artifact.algorithms.base import State
+from artifact.algorithms.base import FedAvg, State
 from artifact.algorithms.client_rows import ClientRows, pack, unpack
 from artifact.algorithms.cohort import Cohort, Context
 from artifact.base.errors import UserError
@@ -93,12 +94,42 @@ class _AtClient(Cohort):
         return super().sum(X, weights)
 
 
-def _elsewhere(state: State, rows: bool) -> None:
+def elsewhere(state: State, rows: bool) -> None:
     """Fill what is not here with nan: the clients' rows, or else the server's vectors."""
     for value in state.values():
         tensor = value.default if isinstance(value, ClientRows) else value
         if isinstance(value, ClientRows) == rows and tensor.is_floating_point() and (rows or tensor.dim() == 1):
             tensor.fill_(torch.nan)
+
+
+def at_server(C: Cohort, w: Tensor) -> _AtServer:
+    """The server's end of a cohort, which has sent the model; what every client computes is nan there."""
+    there = _AtServer(**{one.name: getattr(C, one.name) for one in fields(Cohort)})
+    there.full_gradient = lambda w: w.new_full((len(C.clients), len(w)), torch.nan)
+    there.broadcast(w)
+    return there
+
+
+def tasks_of(C: Cohort, steps: Sequence[int]) -> list[Task]:
+    """What each active client is told."""
+    own = zip(C.clients.tolist(), steps, C.relative_size[:, 0].tolist(), strict=True)
+    return [Task(i, C.t, K, C.lr, share, float(C.K_first), float(C.K_mean)) for i, K, share in own]
+
+
+def next_model(
+    algorithm: FedAvg, state: State, c: Context, w: Tensor, C: _AtServer, answers: Sequence[Answer]
+) -> Tensor:
+    """The server's next model [P] of the answers, in the order of its cohort; ``state`` moves on.
+
+    Raises UserError for a method whose server needs more than its clients' sums.
+    """
+    C.answers = answers
+    W = torch.stack([answer.w for answer in answers])
+    c.e = W.new_full((1, 1), torch.nan).expand_as(W)  # the perturbations stay at the clients
+    found = algorithm.finish(state, c, w, W, C)
+    if bool(torch.isfinite(W).all()) and not bool(torch.isfinite(found).all()):
+        raise UserError("method", algorithm.name, "a method whose server needs its clients' sums alone")
+    return found
 
 
 class Server(Trainer):
@@ -127,29 +158,20 @@ class Server(Trainer):
         if running := buffers(self.model):
             self.statistics = self.oracle.buffer_layout.flatten(running).clone()
         self.state, self.completed = self.algorithm.init(self.w, config.clients), 0
-        _elsewhere(self.state, rows=True)
+        elsewhere(self.state, rows=True)
 
     def begin(self) -> tuple[list[Task], list[Tensor]]:
         """What each active client is told, and the vectors [P] that all receive; the first is the server's model."""
         config, m = self.config, self.config.clients
         clients = draw_cohort(config.seed, self.completed, m, config.cohort, config.cohort_rule)
         steps = self.local_steps([self.pools[i] for i in clients.tolist()])
-        of_all = vars(self.cohort(clients, steps))
-        self.C = C = _AtServer(**of_all)
-        C.full_gradient = lambda w: w.new_full((len(clients), len(w)), torch.nan)
-        C.broadcast(self.w)
+        self.C = C = at_server(self.cohort(clients, steps), self.w)
         self.c = Context(self.w, C.lr, **self.algorithm.begin(self.state, self.w, C))
-        own = zip(clients.tolist(), steps, C.relative_size[:, 0].tolist(), strict=True)
-        return [Task(i, C.t, K, C.lr, share, float(C.K_first), float(C.K_mean)) for i, K, share in own], C.sent
+        return tasks_of(C, steps), C.sent
 
     def finish(self, answers: Sequence[Answer]) -> None:
         """Take the next server model from the answers, in the order of ``begin``'s tasks."""
-        self.C.answers = answers
-        W = torch.stack([answer.w for answer in answers])
-        self.c.e = W.new_full((1, 1), torch.nan).expand_as(W)  # the perturbations stay at the clients
-        w = self.algorithm.finish(self.state, self.c, self.w, W, self.C)
-        if bool(torch.isfinite(W).all()) and not bool(torch.isfinite(w).all()):
-            raise UserError("method", self.config.algorithm, "a method whose server needs its clients' sums alone")
+        w = next_model(self.algorithm, self.state, self.c, self.w, self.C, answers)
         if self.statistics is not None:
             local = torch.stack([_there(a.statistics) for a in answers])
             self.statistics = self.model.settled(local, self._mean_of_active(self.C, local))
@@ -168,12 +190,19 @@ class Client(_Own):
     """
 
     def __init__(
-        self, config: RunConfig, module: nn.Module, data: Pair, loss: Loss | None, task: Task, kept: dict[str, Tensor]
+        self,
+        config: RunConfig,
+        module: nn.Module,
+        data: Pair,
+        loss: Loss | None,
+        task: Task,
+        kept: dict[str, Tensor],
+        output: Callable[[Any], Any] | None = None,
     ):
-        super().__init__(config, module, [data], None, loss)
+        super().__init__(config, module, [data], None, loss, output)
         self.task, self.completed = task, task.t
         self.pools = [self.pools[0]] * (task.number + 1)  # found by its number; the others are nobody's
-        _elsewhere(self.state, rows=False)
+        elsewhere(self.state, rows=False)
         if kept:
             rows = {name: value for name, value in self.state.items() if isinstance(value, ClientRows)}
             self.state |= unpack(kept, rows)
