@@ -20,8 +20,10 @@ from torch import Tensor, nn
 from torch.utils.data import Dataset as TorchDataset
 
 from artifact.base.errors import UserError
+from artifact.interface.entry import Pair
+from artifact.interface.own_trainer import Loss
 from artifact.interface.sides import Answer, Client, Server, Task
-from artifact.interface.train import Loss, Pair, _config, _pair
+from artifact.interface.train import _config, _pair
 from artifact.training.config import RunConfig
 from artifact.training.trainer import Trainer
 

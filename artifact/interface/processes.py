@@ -10,21 +10,21 @@ import warnings
 from typing import Any
 
 import torch
-from joblib import Parallel, delayed
 from torch import Tensor, nn
 from torch.utils._pytree import tree_map
 
 from artifact.algorithms.base import State
 from artifact.algorithms.cohort import Cohort, Context
 from artifact.base.errors import UserError
+from artifact.interface.entry import Pair
+from artifact.interface.own_trainer import Loss, OwnTrainer
 from artifact.interface.sides import Answer, Client, Task, at_server, elsewhere, next_model, tasks_of
-from artifact.interface.train import Loss, Pair, _Own
 from artifact.training.config import RunConfig
 
 Kept = dict[str, Tensor]
 
 
-class InProcesses(_Own):
+class InProcesses(OwnTrainer):
     """``train``'s engine, whose clients are shared by so many processes.
 
     Raises UserError for a method that exchanges more than once a round, and for a device other than the CPU.
@@ -34,7 +34,12 @@ class InProcesses(_Own):
         if config.algorithm == "fedrobust":
             raise UserError("workers", workers, "1, as the clients of fedrobust keep a map of their inputs")
         super().__init__(config.model_copy(update={"device": "cpu"}), *given)
-        self.pool = Parallel(n_jobs=workers)
+        self.workers = workers
+
+    def _pool(self) -> Any:
+        from joblib import Parallel  # not with every import of the package
+
+        return Parallel(n_jobs=self.workers)
 
     def train(self, C: Cohort, steps: list[int], local: Tensor | None, watch: Any) -> tuple[Tensor, Tensor]:
         state = {name: copy.deepcopy(value) for name, value in self.state.items()}
@@ -49,7 +54,7 @@ class InProcesses(_Own):
             kept = {name: value[C.clients[position : position + 1]] for name, value in self.rows.items()}
             data = self._data_of(task.number)
             told.append((config, self.module, data, self.loss_given, self.output, task, kept, there.sent, statistics))
-        found: list[tuple[Answer, Kept]] = list(self.pool(delayed(_played)(*one) for one in told))
+        found: list[tuple[Answer, Kept]] = list(self._pool()((_played, one, {}) for one in told))
         answers = [answer for answer, _ in found]
         w = next_model(self.algorithm, state, c, self.w, there, answers)
         for name, value in state.items():

@@ -21,8 +21,9 @@ from artifact.algorithms.client_rows import ClientRows, pack, unpack
 from artifact.algorithms.cohort import Cohort, Context
 from artifact.base.errors import UserError
 from artifact.base.flat import buffers, parameters
+from artifact.interface.entry import Pair
 from artifact.interface.own_model import OwnModel
-from artifact.interface.train import Loss, Pair, _Own, _OwnData
+from artifact.interface.own_trainer import Loss, OwnData, OwnTrainer
 from artifact.training.config import RunConfig
 from artifact.training.gradients import Oracle
 from artifact.training.trainer import Trainer, draw_cohort
@@ -150,7 +151,7 @@ class Server(Trainer):
         self.model = OwnModel(module, None, self.device, self.dtype)
         self.oracle = Oracle(self.model, backend="loop")
         none = torch.empty(0, 1)
-        self.data = _OwnData("own", none, none, none, none, (), 1.0, (), (), fingerprint="own")
+        self.data = OwnData("own", none, none, none, none, (), 1.0, (), (), fingerprint="own")
         self.pools = [torch.empty(size) for size in sizes]  # their lengths count
         self.sizes = torch.tensor([*sizes], dtype=self.dtype)
         self.algorithm = config.build_algorithm()
@@ -183,7 +184,7 @@ def _there(statistics: Tensor | None) -> Tensor:
     return statistics
 
 
-class Client(_Own):
+class Client(OwnTrainer):
     """The engine with one client's data.
 
     kept: what ``kept()`` gave after the client's last round; empty before its first.

@@ -15,8 +15,9 @@ from flower_case import CLIENTS, COHORT, METHODS, ROUNDS, SETTING, data, network
 from artifact import algorithms
 from artifact.base import paths
 from artifact.base.errors import UserError
+from artifact.interface.own_trainer import OwnTrainer
 from artifact.interface.sides import Client, Server
-from artifact.interface.train import _config, _Own
+from artifact.interface.train import _config
 
 #: (method, variant) -> what its refusal names
 REFUSED = {
@@ -39,7 +40,7 @@ FORMS = [
 
 def _engine(method: str, options: dict) -> list[dict[str, torch.Tensor]]:
     """The server's parameters and running statistics before the first round and after every one, by name."""
-    trainer = _Own(_config(method, CLIENTS, COHORT, SETTING | options), network(), data(), None, None)
+    trainer = OwnTrainer(_config(method, CLIENTS, COHORT, SETTING | options), network(), data(), None, None)
     models = []
     for t in range(ROUNDS + 1):
         if t:
@@ -49,12 +50,12 @@ def _engine(method: str, options: dict) -> list[dict[str, torch.Tensor]]:
     return models
 
 
-def _two_places(method: str, options: dict) -> tuple[Server, _Own]:
+def _two_places(method: str, options: dict) -> tuple[Server, OwnTrainer]:
     """A server and clients that are made anew every round, as on nodes; and the engine after the same rounds."""
     config, clients = _config(method, CLIENTS, COHORT, SETTING | options), data()
     server, trainer = (
         Server(config, network(), [len(y) for _, y in clients]),
-        _Own(config, network(), clients, None, None),
+        OwnTrainer(config, network(), clients, None, None),
     )
     kept: dict[int, dict] = {}
     for _ in range(ROUNDS):

@@ -1,0 +1,196 @@
+"""The engine with a user's model, data and loss in place of the project's."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.utils._pytree import tree_map
+
+from artifact.accelerate.choose import LOOPS
+from artifact.algorithms.cohort import Cohort
+from artifact.base.errors import UserError
+from artifact.data import Dataset, Partition
+from artifact.interface import remarks, schedules
+from artifact.interface.entry import Pair, output_of, require_loss
+from artifact.interface.entry import pair as _pair
+from artifact.interface.own_model import OwnModel, Samples, forked
+from artifact.interface.schedules import Schedule
+from artifact.models.networks import Model
+from artifact.training.config import RunConfig
+from artifact.training.trainer import EVALUATION_BATCH, Trainer
+
+Loss = Callable[[Any, Tensor], Tensor]
+
+
+class OwnData(Dataset):
+    """Inputs and labels as they are handed in: numbers that the network takes without normalisation."""
+
+    @property
+    def input_shape(self) -> tuple[int, ...]:
+        return tuple(self.train_x.shape[1:]) or (1,)
+
+
+class OwnTrainer(Trainer):
+    """The engine with a user's model, data and loss in place of the project's."""
+
+    def __init__(
+        self,
+        config: RunConfig,
+        module: nn.Module,
+        clients: list[Pair],
+        test: Any,
+        loss: Loss | None,
+        output: Callable[[Any], Any] | None = None,
+    ):
+        self.module, self.loss, self.output, self.loss_given = module, loss or F.cross_entropy, output, loss
+        self.schedules: dict[str, Schedule] = {}
+        parts = [*clients, *([_pair(test, "test")] if test is not None else [])]
+        if loss is None:
+            parts = [(x, _in_a_row(y)) for x, y in parts]
+        inputs, labels = _joined(parts)
+        self.of_tensors = torch.is_tensor(inputs)
+        if config.algorithm == "fedrobust" and not self.of_tensors:
+            raise UserError("method", "fedrobust", "another method; it shifts inputs, which must be one tensor")
+        ends = np.cumsum([len(y) for _, y in parts])
+        self.indices = [np.arange(end - len(y), end) for end, (_, y) in zip(ends, clients, strict=False)]
+        split = int(ends[len(clients) - 1])
+        self.dtype = torch.float64 if config.dtype == "float64" else torch.float32
+        device = config.resolved_device
+        labels = self._in_precision(labels)
+        self.samples = tree_map(lambda leaf: self._in_precision(leaf).to(device), inputs)
+        x = self.samples if self.of_tensors else torch.arange(len(labels))
+        self.ignoring = False
+        self.classes = self._classes(device, labels, split, loss is None)
+        names = tuple(map(str, range(self.classes)))
+        given = (x[:split], labels[:split], x[split:], labels[split:])
+        super().__init__(config, OwnData("own", *given, names, 1.0, (), (), fingerprint="own"))
+
+    def _in_precision(self, tensor: Tensor) -> Tensor:
+        return tensor.to(self.dtype) if tensor.is_floating_point() else tensor
+
+    def _classes(self, device: torch.device, labels: Tensor, split: int, default: bool) -> int:
+        """Classes of a classifier, whose output for a sample is [1, classes] and whose labels are numbers; else 0."""
+        model = OwnModel(self.module, Samples(self.samples), device, self.dtype, self.output).eval()
+        two = torch.tensor([0, min(1, len(labels) - 1)], device=device)  # one sample may have no variance
+        with forked(0):
+            output = output_of(model, two, self.samples)
+        whole = not labels.is_floating_point() and labels.dtype != torch.bool and torch.is_tensor(output)
+        if default and whole and output.dim() > 1:
+            known = labels[labels != -100]
+            low, high = (int(known.min()), int(known.max())) if len(known) else (0, 0)
+            if not 0 <= low <= high < output.shape[1]:
+                allowed = f"0 to {output.shape[1] - 1}, as the output, or -100 for samples to leave out"
+                hint = "; of labels from 1 on labels - 1" if low == 1 and high == output.shape[1] else ""
+                ignored = "; for another number to leave out loss=nn.CrossEntropyLoss(ignore_index=...)"
+                raise UserError("labels", f"{low} to {high}", allowed + (hint or ignored))
+            self.ignoring = len(known) < labels.numel()
+        require_loss(self.loss, output, labels[two.cpu()].to(device), default)
+        if not whole or labels.dim() != 1 or output.dim() != 2 or output.shape[1] < 2:
+            return 0
+        known = labels[:split][(labels[:split] >= 0) & (labels[:split] < output.shape[1])]
+        if len(known) < split:
+            self.ignoring = True
+        counts = known.long().bincount(minlength=1 + int(labels.clamp(0, output.shape[1] - 1).max()))
+        if empty := remarks.without_sample("clients", counts.tolist()):
+            warnings.warn(empty, stacklevel=4)
+        return output.shape[1]
+
+    def divided(self, dataset: Dataset) -> tuple[Partition, Dataset]:
+        return Partition("own", tuple(self.indices)), dataset
+
+    def network(self) -> Model:
+        samples = None if self.of_tensors else Samples(self.samples)
+        model = OwnModel(self.module, samples, self.device, self.dtype, self.output)
+        if model.has_dropout and self.config.resolved_backend not in LOOPS:
+            raise UserError("backend", self.config.backend, f"{', '.join(LOOPS)}, with dropout")
+        return model
+
+    def inputs(self, samples: Tensor) -> Tensor:
+        return samples
+
+    def play_round(self) -> dict[str, Any]:
+        if "rho" not in self.schedules:
+            return super().play_round()
+        rho = schedules.value(self.schedules["rho"], self.completed, self.config.rounds, "rho")
+        hyper = self.config.hyper | {"rho": rho}
+        self.algorithm = self.config.model_copy(update={"hyper": hyper}).build_algorithm()
+        return super().play_round() | {"rho": rho}
+
+    def cohort(self, clients: Tensor, steps: list[int]) -> Cohort:
+        C = super().cohort(clients, steps)
+        if "lr" in self.schedules:
+            C.lr = schedules.value(self.schedules["lr"], self.completed, self.config.rounds, "lr")
+        return C
+
+    def test(self, w: Tensor) -> dict:
+        """The engine's own numbers for a classifier with the cross-entropy; else the loss, and the accuracy if any."""
+        if not len(self.data.test_y):
+            return {}
+        if self.classes and self.loss is F.cross_entropy and not self.ignoring:
+            return super().test(w)
+        return self._tested(w, self.data.test_x, self.data.test_y)
+
+    def tested(self, w: Tensor, x: Any, y: Tensor) -> dict[str, float]:
+        """Loss and accuracy on data that are no part of the training."""
+        inputs = tree_map(lambda leaf: self._in_precision(leaf).to(self.device), x)
+        kept, labels = self.samples, self._in_precision(y).to(self.device)
+        if self.of_tensors:
+            return self._tested(w, inputs, labels)
+        with self.oracle.evaluating(w, self.statistics) as evaluated:
+            model: Any = evaluated
+            model.samples, before = Samples(inputs), model.samples
+            try:
+                return self._means(model, torch.arange(len(labels), device=self.device), labels)
+            finally:
+                model.samples, self.samples = before, kept
+
+    def _tested(self, w: Tensor, x: Any, y: Tensor) -> dict[str, float]:
+        with self.oracle.evaluating(w, self.statistics) as model:
+            return self._means(model, x, y)
+
+    def _means(self, model: nn.Module, x: Any, y: Tensor) -> dict[str, float]:
+        """One call of the loss on all outputs: a weighted or ignoring mean is no mean of its parts' means."""
+        with torch.no_grad():
+            parts = [model(x[start : start + EVALUATION_BATCH]) for start in range(0, len(y), EVALUATION_BATCH)]
+            output = tree_map(lambda *leaves: torch.cat(leaves) if leaves[0].dim() else leaves[0], *parts)
+            found = {"loss": self.loss(output, y).item()}
+        if self.classes:
+            known = (y >= 0) & (y < self.classes)
+            if bool(known.any()):
+                found["accuracy"] = float((output.argmax(1) == y)[known].double().mean())
+        return found
+
+
+def _in_a_row(labels: Tensor) -> Tensor:
+    """Classes [n] of classes in a column [n, 1]."""
+    column = labels.dim() == 2 and labels.shape[1] == 1 and not labels.is_floating_point()
+    return labels[:, 0] if column else labels
+
+
+def _joined(parts: list[Pair]) -> tuple[Any, Tensor]:
+    """All samples one after the other; clients that a ``collate_fn`` has padded to other lengths are padded with 0.
+
+    Raises UserError where the clients' inputs are of different kinds or shapes.
+    """
+    try:
+        joined = tree_map(lambda *leaves: _cat(leaves), *(inputs for inputs, _ in parts))
+        return joined, torch.cat([labels for _, labels in parts])
+    except (ValueError, RuntimeError, TypeError) as error:
+        reason = str(error).split("\n")[0]
+        raise UserError(
+            "clients", len(parts), f"clients and test with inputs of one kind and shape ({reason})"
+        ) from None
+
+
+def _cat(leaves: Sequence[Tensor]) -> Tensor:
+    """[n, length] tensors of whole numbers, as text has them, may differ in length."""
+    if all(leaf.dim() == 2 and not leaf.is_floating_point() for leaf in leaves):
+        longest = max(leaf.shape[1] for leaf in leaves)
+        leaves = [F.pad(leaf, (0, longest - leaf.shape[1])) for leaf in leaves]
+    return torch.cat(list(leaves))
