@@ -24,6 +24,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from nightly import nightly
 from stored import stores_now
 
 from artifact import algorithms
@@ -1204,6 +1205,7 @@ def test_firm_verdicts_are_those_that_are_decided_and_not_provisional(site, cont
     assert shown == {id for id in speak if final[id]["verdict"] not in ("not-run", "undecided", "untuned")} != set()
 
 
+@nightly
 def test_a_second_build_gives_the_same_bytes(content, stored, site, tmp_path):
     again = tmp_path / "again"
     again.mkdir()
