@@ -7,7 +7,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
-from logging import INFO
+from logging import INFO, WARNING
 from typing import Any
 
 import torch
@@ -38,16 +38,30 @@ class Strategy(flower.Strategy):
 
     model: the network; ``start`` wants its ``ArrayRecord(model.state_dict())``.
     clients: nodes to wait for, each one client.  cohort: active clients of a round; by default all.
+    least: answers without which a round ends the training; clients that fail are left out of their round alone. By
+    default half of the cohort.
     method: a name that ``python -m artifact list algorithms`` prints.
     options: as for ``artifact.train``: local_epochs, batch_size, lr, seed, rho and other hyper-parameters.
 
     Who takes part in a round is a function of the seed, and a client's number is its ``partition-id``. Therefore the
     models are those of ``artifact.train`` on the same data. Evaluate them by ``start(..., evaluate_fn=...)``.
-    Raises UserError for an option that is not possible, and for a client that does not answer.
+    Raises UserError for an option that is not possible, for too few answers, and for a node with another ClientApp.
     """
 
-    def __init__(self, model: nn.Module, *, clients: int, method: str, cohort: int | None = None, **options: Any):
+    def __init__(
+        self,
+        model: nn.Module,
+        *,
+        clients: int,
+        method: str,
+        cohort: int | None = None,
+        least: int | None = None,
+        **options: Any,
+    ):
         self.model, self.config = model, _config(method, clients, cohort, options)
+        self.least = -(-self.config.cohort // 2) if least is None else least
+        if not 1 <= self.least <= self.config.cohort:
+            raise UserError("least", least, f"a whole number from 1 to the cohort, {self.config.cohort}")
         self.server: Server | None = None
         self.nodes: list[int] = []
         self.tasks: list[Task] = []
@@ -81,7 +95,12 @@ class Strategy(flower.Strategy):
         while len(nodes := sorted(grid.get_node_ids())) < self.config.clients:
             time.sleep(0.2)
         asked = [Message(RecordDict(), dst_node_id=node, message_type="query") for node in nodes]
-        said = {reply.metadata.src_node_id: _content(reply)["metrics"] for reply in grid.send_and_receive(asked)}
+        replies = list(grid.send_and_receive(asked))
+        failed = [reply for reply in replies if reply.has_error()]
+        if failed:
+            allowed = "nodes whose ClientApp artifact.flower.client_app(node) has made, and whose node(context) runs"
+            raise UserError("client_app", failed[0].metadata.src_node_id, f"{allowed} ({_reason(failed[0])})")
+        said = {reply.metadata.src_node_id: reply.content["metrics"] for reply in replies}
         numbers = {said[node]["number"]: node for node in nodes if node in said}
         if sorted(numbers) != [*range(self.config.clients)]:
             raise UserError("clients", self.config.clients, f"the number of nodes, whose numbers are {sorted(numbers)}")
@@ -92,18 +111,30 @@ class Strategy(flower.Strategy):
         self, server_round: int, replies: Iterable[Message]
     ) -> tuple[ArrayRecord | None, MetricRecord | None]:
         assert self.server is not None
-        found = {reply.metadata.src_node_id: _content(reply) for reply in replies}
-        silent = [task.number for task in self.tasks if self.nodes[task.number] not in found]
-        if silent:
-            raise UserError("clients", silent, "clients that answer in every round")
+        found = {}
+        for reply in replies:
+            if reply.has_error():
+                log(
+                    WARNING,
+                    "client %s is left out of round %s: %s",
+                    reply.metadata.src_node_id,
+                    server_round,
+                    _reason(reply),
+                )
+            else:
+                found[reply.metadata.src_node_id] = reply.content
+        present = [position for position, task in enumerate(self.tasks) if self.nodes[task.number] in found]
+        if len(present) < self.least:
+            silent = [task.number for task in self.tasks if self.nodes[task.number] not in found]
+            raise UserError("clients", silent, f"at least {self.least} clients that answer, or a smaller least=")
         answers = []
-        for task in self.tasks:
+        for task in (self.tasks[position] for position in present):
             said = found[self.nodes[task.number]]
             w, statistics = _flat(self.server, said["arrays"])
             sums = {int(i): x for i, x in said["sums"].to_torch_state_dict().items()}
             passes = int(said["metrics"]["gradients"])
             answers.append(Answer(w, [sums.get(i) for i in range(int(said["metrics"]["sums"]))], statistics, passes))
-        self.server.finish(answers)
+        self.server.finish(answers, present)
         arrays = dict(self.model.state_dict()) | _named(self.server, self.server.w, self.server.statistics)
         counted = {"clients": len(answers), "gradients": sum(answer.passes for answer in answers)}
         return ArrayRecord(arrays), MetricRecord(counted)
@@ -177,12 +208,9 @@ def client_app(node: Node, loss: Loss | None = None) -> ClientApp:
     return app
 
 
-def _content(reply: Message) -> RecordDict:
-    """Raises UserError with the last line of what a client has said where it failed."""
-    if reply.has_error():
-        reason = reply.error.reason.strip().splitlines()
-        raise UserError("clients", reply.metadata.src_node_id, f"clients that do not fail ({' '.join(reason[-1:])})")
-    return reply.content
+def _reason(reply: Message) -> str:
+    """The last line of what a client has said where it failed."""
+    return " ".join(reply.error.reason.strip().splitlines()[-1:])
 
 
 def _record(tensors: dict[Any, Tensor]) -> ArrayRecord:

@@ -10,7 +10,7 @@ Numbers that live elsewhere are nan here: a server has no client's rows, a clien
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import torch
@@ -170,8 +170,15 @@ class Server(Trainer):
         self.c = Context(self.w, C.lr, **self.algorithm.begin(self.state, self.w, C))
         return tasks_of(C, steps), C.sent
 
-    def finish(self, answers: Sequence[Answer]) -> None:
-        """Take the next server model from the answers, in the order of ``begin``'s tasks."""
+    def finish(self, answers: Sequence[Answer], present: Sequence[int] | None = None) -> None:
+        """Take the next server model from the answers, in the order of ``begin``'s tasks.
+
+        present: positions of the tasks that were answered, where not all were; the round is then theirs alone.
+        """
+        if present is not None and len(present) < len(self.C.clients):
+            rows, size = torch.tensor([*present]), len(self.C.clients)
+            own = {name: getattr(self.C, name)[rows] for name in ("clients", "sizes", "K", "relative_size")}
+            self.C, self.c = replace(self.C, **own), self.c.select(rows, size)
         w = next_model(self.algorithm, self.state, self.c, self.w, self.C, answers)
         if self.statistics is not None:
             local = torch.stack([_there(a.statistics) for a in answers])

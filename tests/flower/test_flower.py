@@ -78,6 +78,38 @@ def test_a_round_in_two_places_has_the_engines_bits(method, variant):
     assert torch.equal(server.statistics, trainer.statistics)
 
 
+@pytest.mark.parametrize("method", ["fedavg", "scaffold", "fedsmoo", "fedlesam-d"])
+def test_a_round_without_a_failed_client_is_that_of_the_others(method, monkeypatch):
+    """Two of three answer in round 1: the round is the one whose cohort is these two, and later rounds go on."""
+    from artifact.interface import sides
+
+    config, clients = _config(method, CLIENTS, COHORT, SETTING), data()
+
+    def trained(fails):
+        server, kept = Server(config, network(), [len(y) for _, y in clients]), {}
+        for t in range(3):
+            tasks, sent = server.begin()
+            present = [0, 2] if fails and t == 1 else [*range(len(tasks))]
+            answers = []
+            for task in (tasks[position] for position in present):
+                client = Client(config, network(), clients[task.number], None, task, kept.get(task.number, {}))
+                answers.append(client.play([x.clone() for x in sent], server.statistics))
+                kept[task.number] = client.kept()
+            server.finish(answers, present)
+        return server
+
+    failed, draw = trained(True), sides.draw_cohort
+
+    def smaller(seed, t, *rest):
+        found = draw(seed, t, *rest)
+        return found[[0, 2]] if t == 1 else found
+
+    monkeypatch.setattr(sides, "draw_cohort", smaller)
+    whole = trained(False)
+    assert torch.isfinite(failed.w).all()
+    assert torch.equal(failed.w, whole.w) and torch.equal(failed.statistics, whole.statistics)
+
+
 def test_the_mean_by_size_is_the_engines_too():
     server, trainer = _two_places("fedsam", {"server_mean": "weighted", "dtype": "float64"})
     assert server.w.dtype == torch.float64

@@ -163,7 +163,7 @@ def test_every_client_may_have_a_test_and_some_parameters_alone_may_train():
     ids=["weighted", "ignoring"],
 )
 def test_the_loss_of_a_test_in_parts_is_a_true_mean(loss, monkeypatch):
-    import artifact.interface.train as module
+    import artifact.interface.own_trainer as module
 
     monkeypatch.setattr(module, "EVALUATION_BATCH", 7)
     run = trained(loss=loss)
