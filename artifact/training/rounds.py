@@ -136,7 +136,7 @@ def simulate(
     clients: int,
     rounds: int,
     *,
-    steps: int = 1,
+    steps: int | Sequence[int] = 1,
     lr: float = 0.1,
     lr_decay: float = 1.0,
     cohorts: Sequence[Sequence[int]] | None = None,
@@ -144,14 +144,18 @@ def simulate(
     clip: float | None = None,
     probe: Callable[[int, Tensor, Tensor, Context], None] | None = None,
     sizes: Sequence[float] | None = None,
+    weighted: bool = False,
 ) -> Tensor:
     """Run a method on arbitrary client losses; [rounds + 1, P], the server model before round 0 and after each round.
 
     gradient: (W [R, P], client indices [R], round, step) -> [R, P], gradients of those clients at their own rows.
+    steps: local steps of every client, one number for all or one for each.
     cohorts: active clients of every round; all clients by default.  probe: (round, w, W, context) after each round.
     sizes: samples of every client, which weigh it where a method does so; equal by default.
+    weighted: server means by ``sizes``.
     """
     w, state = w0, algorithm.init(w0, clients)
+    counts = torch.tensor([steps] * clients if isinstance(steps, int) else list(steps))
     ones = torch.ones(clients, 1, dtype=w0.dtype)
     held = ones if sizes is None else torch.as_tensor(sizes, dtype=w0.dtype)[:, None]
 
@@ -165,11 +169,10 @@ def simulate(
     trajectory = [w0]
     for t in range(rounds):
         active = torch.tensor(list(cohorts[t]) if cohorts is not None else range(clients))
-        size = len(active)
         C = Cohort(
             clients=active,
             sizes=held[active],
-            K=steps * ones[:size],
+            K=counts[active][:, None].to(w0.dtype),
             m=clients,
             t=t,
             lr=lr * lr_decay**t,
@@ -177,11 +180,12 @@ def simulate(
             layout=Layout(("w",), ((len(w0),),)),
             full_gradient=partial(full_gradient, active, t),
             relative_size=held[active] / held.mean(),
-            K_first=float(steps),
-            K_mean=float(steps),
+            K_first=float(counts[0]),
+            K_mean=float(counts.double().mean()),
+            weighted=weighted,
         )
         G = partial(minibatches, active, t)
-        w, W, c = play(algorithm, state, w, C, [steps] * size, G, weight_decay=weight_decay, clip=clip)
+        w, W, c = play(algorithm, state, w, C, counts[active].tolist(), G, weight_decay=weight_decay, clip=clip)
         if probe is not None:
             probe(t, w, W, c)
         trajectory.append(w)
