@@ -1,17 +1,19 @@
 """What the published code computes where it differs from the paper's method: one equation per switch.
 
-Sources: FL-Simulator @502bec6 (code of FedSMOO), the FedLESAM repository @d6663cc, fedMAN @d38a10e.
+Sources: FL-Simulator @502bec6 (code of FedSMOO), the FedLESAM repository @d6663cc, fedMAN @d38a10e. A switch that no
+released form has is a fault of a public re-implementation, which its class names (claims/genealogy.csv).
 """
 
 from __future__ import annotations
 
-from artifact.algorithms.base import Cohort, Context, FedAvg, FedProx, State
+from artifact.algorithms.base import Cohort, Context, FedAvg, FedProx, Gradient, State
 from artifact.algorithms.duals import FedDyn, FedSMOO, FedSpeed
 from artifact.algorithms.lesam import FedLESAM, FedLESAMS
 from artifact.algorithms.momentum import FedCM, MimeLite
-from artifact.algorithms.sam import FedSAM, MoFedSAM
+from artifact.algorithms.sam import FedGAMMA, FedSAM, MoFedSAM
 from artifact.algorithms.switches import SOURCES, switch
 from artifact.algorithms.variates import FedDC, Scaffold
+from artifact.base.flat import unit
 from artifact.base.lazy import Tensor, torch
 
 FORK = ("fl-simulator", "fedlesam")
@@ -172,6 +174,47 @@ class DualsWithoutOffsets(FedSMOO):
         own = super().begin(state, w, C)
         read = torch.cat([torch.arange(size, device=w.device) for size in C.layout.sizes])
         return own | {"s": own["s"][..., read], "mu": own["mu"][..., read]}
+
+
+@switch(
+    "SAM-8",
+    "released",
+    FedSAM,
+    "the ascent is scaled by the squared weights",
+    when=lambda algorithm: algorithm.perturbation is FedSAM.perturbation,
+)
+class SquaredWeights(FedSAM):
+    """FL-boop-blip/DPFed@b36b793: FL-Simulator's option for ASAM is on by default, e = rho w^2 g / |w g|."""
+
+    def perturbation(self, W: Tensor, G: Gradient, c: Context) -> Tensor:
+        return self.rho * W.abs() * unit(W.abs() * G(W), self.stabiliser)
+
+
+@switch("MOSAM-5", "released", MoFedSAM, "every local step shrinks the momentum for all later steps and clients")
+class FadingMomentum(MoFedSAM):
+    """hwan-sig/Official-FedGF@36233b7: ``mul_`` on a view of the vector that all clients of the round are sent."""
+
+    def begin(self, state: State, w: Tensor, C: Cohort) -> dict:
+        return super().begin(state, w, C) | {"steps_before": torch.cumsum(C.K, 0) - C.K}
+
+    def direction(self, g: Tensor, c: Context) -> Tensor:
+        return self.beta * g + (1 - self.beta) ** (c.steps_before + c.k + 1) * c.momentum
+
+
+@switch("GAMMA-4", "released", FedGAMMA, "the server's variate takes the cohort's mean / m, not its sum / m")
+class VariateOfTheMean(FedGAMMA):
+    """hwan-sig/Official-FedGF@36233b7."""
+
+    def server_variate(self, c: Tensor, c_plus: Tensor, c_i: Tensor, C: Cohort) -> Tensor:
+        return c + C.sum(c_plus - c_i) / len(C.clients) / C.m
+
+
+@switch("GAMMA-5", "released", FedGAMMA, "a client's variate is its update by the steps, not by steps and rate")
+class VariateWithoutRate(FedGAMMA):
+    """Ultraman6/FedScar@d347eeb."""
+
+    def elapsed(self, C: Cohort) -> Tensor | float:
+        return C.K
 
 
 class _LastGlobalUpdate(FedLESAM):

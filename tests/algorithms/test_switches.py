@@ -434,3 +434,37 @@ def test_duals_without_offsets_read_the_beginning_for_every_tensor():
         own = method.begin(state, w, C)
         assert own["s"].reshape(-1, 6)[0].tolist() == read
         assert own["mu"].tolist() == [[10.0 + j for j in read], [20.0 + j for j in read]]
+
+
+def test_squared_weights_scale_the_ascent():
+    """w = (2, -1), g = (3, 4): |w| g = (6, 4), so e = rho (12, 4) / sqrt(52) (SAM-8)."""
+    W, G = torch.tensor([[2.0, -1.0]]), lambda _W: torch.tensor([[3.0, 4.0]])
+    found = build("fedsam", rho=0.5, switches=["SAM-8"]).perturbation(W, G, SimpleNamespace())
+    assert torch.allclose(found, torch.tensor([[12.0, 4.0]]) * 0.5 / math.sqrt(52))
+
+
+def test_a_momentum_fades_over_steps_and_clients():
+    """Clients of 6, 4 and 6 steps: at step 1 the exponents are 2, 6 + 2 and 10 + 2 (MOSAM-5)."""
+    method, C, w = build("mofedsam", beta=0.1, switches=["MOSAM-5"]), cohort([0, 1, 2]), torch.ones(P).double()
+    state = method.init(w, len(SIZES)) | {"momentum": torch.ones(P).double()}
+    c = SimpleNamespace(k=1, **method.begin(state, w, C))
+    assert C.K[:, 0].tolist() == [6, 4, 6]
+    expected = torch.tensor([[0.9**2], [0.9**8], [0.9**12]]).double().expand(3, P)
+    assert torch.allclose(method.direction(torch.zeros(3, P).double(), c), expected)
+
+
+def test_a_variate_of_the_mean_moves_by_a_share_of_the_cohort():
+    """Three of four clients move by 1: the sum over all is 3/4, the mean over all 1/4 (GAMMA-4)."""
+    C, zero, one = cohort([0, 1, 2]), torch.zeros(3, P), torch.ones(3, P)
+    for switches, moved in (((), 0.75), (("GAMMA-4",), 0.25)):
+        method = build("fedgamma", switches=switches)
+        assert method.server_variate(torch.zeros(P), one, zero, C).tolist() == [moved] * P
+
+
+def test_a_variate_without_the_rate_is_the_rate_times_as_long():
+    """Of one round in which all variates begin at 0, at the rate 0.1 (GAMMA-5)."""
+    ((*_, right), *_), ((*_, wrong), *_) = (
+        list(rounds(build("fedgamma", switches=switches), cohorts=([0, 1, 3],))) for switches in ((), ("GAMMA-5",))
+    )
+    assert torch.allclose(wrong["c"], 0.1 * right["c"], rtol=1e-12)
+    assert right["c"].abs().max() > 0.1

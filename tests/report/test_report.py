@@ -49,7 +49,7 @@ from artifact.report.command import report_command
 from artifact.report.content import ROOT, Content, Record
 from artifact.report.mathematics import Converter, mathml, mended, typeset
 from artifact.report.numbers import Numbers
-from artifact.report.pages import claims, figures, papers, reference, sam
+from artifact.report.pages import claims, figures, genealogy, papers, reference, sam
 from artifact.report.pages.choose import _budgets, _matrix
 from artifact.report.pages.papers import statement_parts
 from artifact.report.pages.training import _decided, _row, direction
@@ -1250,10 +1250,13 @@ def test_the_page_of_faults_names_every_repository_with_its_lines(site):
     for row in rows:
         first, last = row["lines"].split("-")
         assert f"/{row['repository']}/blob/{row['commit']}/{row['file']}#L{first}-L{last}" in page, row
-    assert page.count("<td>executed</td>") == sum(bool(row["measured"]) for row in rows) > 0
+    for how, expected in ((genealogy.BY_DOCTOR, 50), (genealogy.BY_EXECUTION, 2), (genealogy.READ, 1)):
+        assert page.count(f"<td>{how}</td>") == sum(genealogy.how(row) == how for row in rows) >= expected
     living = {row["repository"] for row in rows if row["verdict"] == "faulty" and not row["mended"]}
     assert f"in {len(living)} repositories." in page
-    assert f" repositories were {'executed' if all(row['measured'] for row in rows) else 'looked at, '}" in page
+    for row in rows:
+        if row["verdict"] == "faulty" and not row["mended"]:
+            assert html.escape(row["mend"]) in page, row
 
 
 def test_the_page_of_faults_shows_each_effect_as_the_tables_do():

@@ -58,7 +58,8 @@ def _markdown() -> mistune.Markdown:
 
 
 def _discrepancies(site: Site) -> Page:
-    whole, alone = compared(site.numbers, variants.TABLE), compared(site.numbers, FAULTS)
+    whole = compared(site.numbers, variants.TABLE)
+    alone = [found for table in FAULTS if (found := compared(site.numbers, table)).differences]
     rows = [row | _effect(row["id"], row["algorithm"], whole, alone) for row in cited(site.content)]
     for row in rows:
         row["replies"] = [(r.by, site.converter.inline(r.text)) for r in site.content.replies.get(row["id"], [])]
@@ -93,14 +94,15 @@ PICTURES = (
 )
 
 
-#: the table in which one fault at a time is the only change to a method
-FAULTS = "discrepancies/faults"
+#: the tables in which one fault at a time is the only change to a method
+FAULTS = ("discrepancies/faults", "discrepancies/travellers")
 
 
 @dataclass(frozen=True)
 class Compared:
     """A table of forms against papers' forms at the first profile that has runs. scale: of its runs, in words."""
 
+    table: str
     profile: str
     differences: list[variants.Difference]
     scale: str = ""
@@ -113,17 +115,17 @@ def compared(numbers: Numbers, table: str) -> Compared:
         if f"{at.table.paper}/{at.table.id}" == table and at.runs:
             found = variants.compare(at.entries)
             n = min((d.comparison.difference.n for d in found), default=0)
-            return Compared(at.profile, found, setting.in_words(at.runs, n), at.link)
-    return Compared(numbers.content.profile, [])
+            return Compared(table, at.profile, found, setting.in_words(at.runs, n), at.link)
+    return Compared(table, numbers.content.profile, [])
 
 
-def _effect(id: str, method: str, whole: Compared, alone: Compared) -> dict[str, Any]:
+def _effect(id: str, method: str, whole: Compared, alone: list[Compared]) -> dict[str, Any]:
     """What the stored runs say of an entry: as the only change to a method, and within whole released forms.
 
     An entry that is another's equation in one method speaks of that method's forms alone.
     """
     switches = SAME_EQUATION.get(id, (id,) if id in SWITCHES else ())
-    by_itself = [d for d in alone.differences if set(switches) & set(d.switches)]
+    by_itself = [(at, d) for at in alone for d in at.differences if set(switches) & set(d.switches)]
     within = [d for d in whole.differences if set(switches) & set(d.switches)]
     if id in SAME_EQUATION and method in {d.method for d in whole.differences}:
         within = [d for d in within if d.method == method]
@@ -137,7 +139,8 @@ def _effect(id: str, method: str, whole: Compared, alone: Compared) -> dict[str,
         said = f"Switch {', '.join(switches)}."
     command = "python -m artifact variants" if switches else "python -m artifact list discrepancies"
     if by_itself:
-        command = f"python -m artifact table {FAULTS} --profile {alone.profile} --lookup"
+        at = by_itself[0][0]
+        command = f"python -m artifact table {at.table} --profile {at.profile} --lookup"
     return {"effect": said, "by_itself": by_itself, "within": within, "command": command}
 
 
