@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-AUDIT = "audits/caldarola2025"
+from artifact.base import paths
+
+#: folders of papers that came in by a folder of their own
+AUDITS = tuple(f"audits/{file.parent.name}" for file in sorted((paths.ROOT / "audits").glob("*/claims.toml")))
 #: data sets that a profile needs beyond the handwritten digits, which come with the package
 DATA_SETS = {
     "laptop": ("mnist", "fashion-mnist", "cifar10"),
@@ -43,13 +46,23 @@ def _replication(profile: str) -> list[Step]:
     everything = " --everything" if profile == "paper" else ""
     lookup = " --lookup" if profile == "paper" else ""  # its cells at the paper's setting are asked for by name
     variants = "laptop" if profile == "paper" else profile  # discrepancies have no setting of the papers' own
-    report, page = f"artifact report --audit {AUDIT}", "out/report/index.html"
+    report, page = " ".join(["artifact report", *(f"--audit {folder}" for folder in AUDITS)]), "out/report/index.html"
     fetched = [
         Step(f"data-{name}", f"the data set {name}", f"artifact data fetch {name}", 0.5)
         for name in DATA_SETS.get(profile, ())
     ]
     trained = ("runs",)
-    drawn = ("tables", "figures", "variants", "checks-drawn", "costs", "verdicts", "audit")
+    audits = [
+        Step(
+            f"audit-{folder.rpartition('/')[2]}",
+            "a paper that stands in a folder of its own",
+            f"artifact audit run {folder} --profile {profile}{lookup} --no-store --no-report",
+            0.2,
+            after=trained,
+        )
+        for folder in AUDITS
+    ]
+    drawn = ("tables", "figures", "variants", "checks-drawn", "costs", "verdicts", *(step.name for step in audits))
     return [
         Step("report-of-stored-evidence", "the report of the stored evidence", report, 0.8, makes=(page,), shows=page),
         *fetched,
@@ -96,13 +109,7 @@ def _replication(profile: str) -> list[Step]:
         ),
         Step("costs", "what every method costs, counted, beside the papers' figures", "artifact costs", 0.1),
         Step("verdicts", "what the stored runs say of the claims", "artifact verdicts", 0.1, after=trained),
-        Step(
-            "audit",
-            "the paper that stands in a folder of its own",
-            f"artifact audit run {AUDIT} --profile {profile}{lookup} --no-store --no-report",
-            0.2,
-            after=trained,
-        ),
+        *audits,
         Step(
             "notebooks", "the notebooks, executed", "notebooks", 0.6, after=drawn, alone=True, makes=("out/notebooks",)
         ),
