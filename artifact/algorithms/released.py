@@ -181,7 +181,7 @@ class DualsWithoutOffsets(FedSMOO):
     "released",
     FedSAM,
     "the ascent is scaled by the squared weights",
-    when=lambda algorithm: algorithm.perturbation is FedSAM.perturbation,
+    when=lambda algorithm: (algorithm.perturbation, algorithm.step) == (FedSAM.perturbation, FedAvg.step),
 )
 class SquaredWeights(FedSAM):
     """FL-boop-blip/DPFed@b36b793: FL-Simulator's option for ASAM is on by default, e = rho w^2 g / |w g|."""
