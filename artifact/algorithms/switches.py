@@ -89,6 +89,11 @@ EXCLUSIVE = (
     ("AVG-2", "MOSAM-2"),
     ("LESAMD-2", "LESAMD-3"),
     ("GEN-4", "SCAF-6"),
+    ("MOSAM-3", "MOSAM-5"),
+    ("GEN-4", "GAMMA-5"),
+    ("SCAF-2", "GAMMA-4"),
+    ("SCAF-6", "GAMMA-4"),
+    ("SCAF-6", "GAMMA-5"),
 )
 
 #: discrepancies of the protocol that are options of a run instead of equations of a method
