@@ -56,6 +56,11 @@ class Drawn(Comparison):
         half = self.error * _quantile(n - 1, alpha)
         return Interval(self.mean, self.mean - half, self.mean + half, n, 1 - 2 * alpha).widened(*self.widening)
 
+    def lowered(self, bound: float) -> Drawn:
+        if self.margin <= bound:
+            return self
+        return Drawn(self.label, self.differences, bound, self.widening, mean=self.mean, error=self.error)
+
     @property
     def p(self) -> float:
         return self._below(self.margin - self.mean + self.widening[0])
@@ -148,31 +153,37 @@ def planted(node: Node, leaves: Iterator[Drawn]) -> Node:
     return AtLeast(node.needed, tuple(planted(part, leaves) for part in node.parts))
 
 
-def judged(claim: Claim, seeds: np.ndarray) -> str:
-    """The verdict on simulated seeds [10, parts]: at six of them, and where that decides nothing at ten."""
-    word = ""
+def judged(claim: Claim, seeds: np.ndarray) -> list[str]:
+    """The verdicts on simulated seeds [draws, 10, parts]: at six of them, and where that decides nothing at ten."""
+    words = [""] * len(seeds)
+    contrast = mean_contrast(claim.node) if claim.averaged else None
+    known = list(claim.node.leaves())
     for n, level in protocol.levels().items():
-        data = seeds[:n]
-        means, errors = data.mean(0), data.std(0, ddof=1) / np.sqrt(n)
-        leaves = (
-            Drawn(leaf.label, tuple(data[:, j]), leaf.margin, leaf.widening, mean=means[j], error=errors[j])
-            for j, leaf in enumerate(claim.node.leaves())
-        )
-        node = planted(claim.node, leaves)
-        contrast = _summed_up(mean_contrast(node)) if claim.averaged else None
-        whole = contrast or (node if isinstance(node, Comparison) else None)
-        word = word_of(node, whole, claim.smallest, level)
-        if word in DECIDED:
-            return word
-    return word
+        parts = _samples(seeds[:, :n])
+        wholes = _samples(seeds[:, :n].mean(2, keepdims=True))
+        for i, (found, (mean,)) in enumerate(zip(parts, wholes, strict=True)):
+            if words[i] in DECIDED:
+                continue
+            drawn = (_drawn(leaf, *sample) for leaf, sample in zip(known, found, strict=True))
+            node = planted(claim.node, drawn)
+            whole = node if isinstance(node, Comparison) else contrast and _drawn(contrast, *mean)
+            words[i] = word_of(node, whole, claim.smallest, level)
+    return words
 
 
-def _summed_up(contrast: Comparison | None) -> Drawn | None:
-    if contrast is None:
-        return None
-    data = np.array(contrast.differences)
-    error = data.std(ddof=1) / np.sqrt(len(data))
-    return Drawn(contrast.label, contrast.differences, contrast.margin, mean=float(data.mean()), error=float(error))
+#: differences over the seeds, their mean and its standard error
+Sampled = tuple[list[float], float, float]
+
+
+def _samples(data: np.ndarray) -> list[list[Sampled]]:
+    """Of every draw and part of [draws, seeds, parts]."""
+    means, errors = data.mean(1).tolist(), (data.std(1, ddof=1) / np.sqrt(data.shape[1])).tolist()
+    values = data.swapaxes(1, 2).tolist()
+    return [list(zip(*one, strict=True)) for one in zip(values, means, errors, strict=True)]
+
+
+def _drawn(leaf: Comparison, differences: list[float], mean: float, error: float) -> Drawn:
+    return Drawn(leaf.label, tuple(differences), leaf.margin, leaf.widening, mean=mean, error=error)
 
 
 def rates(claim: Claim, number: int, rng: np.random.Generator) -> dict[str, float]:
@@ -185,7 +196,7 @@ def rates(claim: Claim, number: int, rng: np.random.Generator) -> dict[str, floa
             found[name] = float("nan")
             continue
         if (effect, one) not in words:
-            words[effect, one] = [judged(claim, seeds) for seeds in draws(claim, effect, one, number, rng)]
+            words[effect, one] = judged(claim, draws(claim, effect, one, number, rng))
         found[name] = words[effect, one].count(wanted) / number
     return found
 

@@ -75,15 +75,14 @@ def test_a_mean_contrast_sees_what_no_part_does():
     noise = np.random.default_rng(3).normal(size=(12, 60))
     node = every([Comparison(str(i), tuple(row)) for i, row in enumerate(noise)])
     data = draws(made(node), -0.35, False, 100, np.random.default_rng(0))
-    with_mean, without = ([judged(made(node, averaged=x), one) for one in data] for x in (True, False))
+    with_mean, without = (judged(made(node, averaged=x), data) for x in (True, False))
     assert with_mean.count("reversed") > 70 and without.count("reversed") < 40
 
 
 def test_the_verdict_is_that_of_the_first_look_that_decides():
     claim = made(Comparison("a", (1.0, -2.0, 0.5, 0.7)))
-    first = np.concatenate([np.linspace(5, 6, 6), np.full(4, -50.0)])[:, None]
-    assert judged(claim, first) == "seen"
-    assert judged(claim, np.linspace(-1, 1.2, 10)[:, None]) == "undecided"
+    first = np.concatenate([np.linspace(5, 6, 6), np.full(4, -50.0)])
+    assert judged(claim, np.stack([first, np.linspace(-1, 1.2, 10)])[:, :, None]) == ["seen", "undecided"]
 
 
 def test_the_command_prints_a_table_and_repeats_itself():
