@@ -1,4 +1,4 @@
-"""Every example of docs/yours.md and docs/paper.md runs as it stands there."""
+"""Every example of docs/yours.md, docs/paper.md and docs/api.md runs as it stands there."""
 
 from __future__ import annotations
 
@@ -11,17 +11,21 @@ from pathlib import Path
 
 import pytest
 
+from artifact import PUBLIC
 from artifact.base import paths
 from artifact.diagnosis.report import CHECKS
 from artifact.papers.predicates import _TYPES as TYPES
 from artifact.papers.predicates import Predicate
 
-PAGE = "".join((paths.DOCS / name).read_text(encoding="utf-8") for name in ("yours.md", "paper.md"))
+PAGE = "".join((paths.DOCS / name).read_text(encoding="utf-8") for name in ("yours.md", "paper.md", "api.md"))
 FILES = dict(re.findall(r"<!-- file: (\S+) -->\n\n```\w+\n(.*?)```", PAGE, re.S))
 #: lines of a shell
 COMMANDS = re.findall(r"<!-- commands -->\n\n```sh\n(.*?)```", PAGE, re.S)
 #: name -> Python text
 EXAMPLES = dict(re.findall(r"<!-- example: (\S+) -->\n\n```python\n(.*?)```", PAGE, re.S))
+
+#: examples that read the checkout
+OF_CHECKOUT = ("statements.py", "stored.py", "rate.py")
 
 
 def run(code: str, cwd: Path) -> str:
@@ -32,13 +36,19 @@ def run(code: str, cwd: Path) -> str:
 
 @cache
 def printed(name: str) -> str:
-    """What an example prints. One of statements finds ``theory`` as ``audit run`` in a checkout does, from its root."""
+    """What an example prints. What reads the checkout, as a file of statements finds ``theory``, runs from its root."""
     with tempfile.TemporaryDirectory() as folder:
-        return run(EXAMPLES[name], paths.ROOT if name == "statements.py" else Path(folder))
+        return run(EXAMPLES[name], paths.ROOT if name in OF_CHECKOUT else Path(folder))
 
 
 def test_no_example_is_left_out():
     assert len(EXAMPLES) + len(FILES) == PAGE.count("```python") > 1
+
+
+def test_every_public_name_has_an_example():
+    code = "".join((*EXAMPLES.values(), *FILES.values()))
+    imported = {name for line in re.findall(r"from artifact import (.*)", code) for name in line.split(", ")}
+    assert [name for name in PUBLIC if f"artifact.{name}" not in code and name not in imported] == []
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
