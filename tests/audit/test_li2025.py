@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import pytest
+from nightly import nightly
 
 from artifact.base import paths
 
@@ -92,7 +93,7 @@ def decided(folder) -> dict[str, str]:
     return dict(re.findall(r"^!! (\S+) +(?!not-run)(\S+)", done.stdout, flags=re.MULTILINE))
 
 
-@pytest.mark.slow
+@nightly
 def test_planted_falsehoods_are_found(copy):
     """A refuted equation is said to be proved, and the independent program takes another point of the gradient."""
     claims = copy / "claims.toml"
