@@ -79,7 +79,7 @@ def test_two_numbers_of_one_name_are_refused():
 
 
 def picture(finding):
-    (target,) = re.findall(r"^!\[.*\]\((.*)\)$", findings._place(finding, runner.stored())[-1].strip())
+    (target,) = re.findall(r"^!\[.*\]\((.*)\)$", findings._place(1, finding, runner.stored())[-1].strip())
     return findings.DOCS / target
 
 
