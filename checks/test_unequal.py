@@ -32,7 +32,6 @@ def test_it_holds_on_the_classes(method):
     assert held.bank["excess"].max() > 0.5 and held.bank["kappa"].max() > 0.5
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("method", ["fedsam", "fedlesam"])
 def test_it_holds_on_the_classes_on_a_thousand_problems(method):
     held = unequal.statement(method)

@@ -131,6 +131,11 @@ class Counts:
         return self.on_paper.total() - self.on_paper["not-decided"]
 
     @property
+    def both(self) -> int:
+        """Statements that a program decides on paper and that training is asked about, too."""
+        return self.on_paper.total() + self.in_training.total() - self.statements
+
+    @property
     def changed(self) -> int:
         """Printed statements that need a change; what only reads more into the text than it says is left out."""
         return self.weights.total() - self.weights["reading"]

@@ -371,6 +371,13 @@ def test_the_lines_leave_out_audits_and_their_rows_say_so(content, monkeypatch):
     assert {row["paper"]: row["audit"] for row in rows} == {paper: paper == "qu2022" for paper in ledger.PAPERS}
 
 
+def test_the_front_page_says_how_its_counts_add_up(content, site):
+    own = [record for record in content.decided.values() if record.asked == "by a paper"]
+    both = sum(bool(record.on_paper) and bool(record.in_training) for record in own)
+    assert content.counts().both == both > 0
+    assert f"; {both} are counted in both." in (site / "index.html").read_text(encoding="utf-8")
+
+
 def test_questions_that_no_paper_states_are_counted_apart(content, site):
     """The front page, the overview, a paper's page and the command say how many; a card and a row bear the mark."""
     own = [r for r in content.records.values() if r.claim.reading]
