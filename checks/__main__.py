@@ -26,7 +26,7 @@ from checks import report, runner
 @click.option("--json", "as_json", is_flag=True, help="Print the list of verdicts with their evidence.")
 @click.option("--figures", type=Place(file_okay=False), help="Draw one PNG per claim into this folder.")
 @click.option("--draw", is_flag=True, help="Draw the figures that the report shows, as far as they are out of date.")
-@click.option("--readme", is_flag=True, help="Print the README's table of verdicts from the stored evidence.")
+@click.option("--readme", is_flag=True, help="Print papers against verdicts, from the stored evidence.")
 @click.option("--labels", is_flag=True, help="Print how each verdict was decided; with --readme the counts.")
 @click.option("--findings", is_flag=True, help="Write docs/findings.md and its figures from the stored evidence.")
 @click.option(
