@@ -201,7 +201,7 @@ def _with_expected(block: str, claim: Claim, verdict: str) -> str:
 @STORE
 @AUDIT_ONLY
 @click.option("--json", "as_json", is_flag=True, help="Verdicts with cells, runs and every comparison.")
-@click.option("--counts", "only_counts", is_flag=True, help="Papers against verdicts, final findings, and runs in the store.")
+@click.option("--counts", "only_counts", is_flag=True, help="Papers against verdicts, final findings, stored runs.")
 @click.option("--firm", "only_firm", is_flag=True, help="The findings that are final, as a table.")
 @click.option("--changed", "only_changed", is_flag=True, help="Claims whose word differs from version 0.1, with why.")
 @click.option("--accept", "accepting", is_flag=True, help="Write these verdicts into the ledger as the expected ones.")

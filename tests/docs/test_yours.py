@@ -25,7 +25,7 @@ COMMANDS = re.findall(r"<!-- commands -->\n\n```sh\n(.*?)```", PAGE, re.S)
 EXAMPLES = dict(re.findall(r"<!-- example: (\S+) -->\n\n```python\n(.*?)```", PAGE, re.S))
 
 #: examples that read the checkout
-OF_CHECKOUT = ("statements.py", "stored.py", "rate.py")
+OF_CHECKOUT = ("statements.py", "program.py", "stored.py", "rate.py")
 
 
 def run(code: str, cwd: Path) -> str:

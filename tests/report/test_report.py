@@ -566,7 +566,7 @@ def test_a_length_over_the_radius_names_its_network(content, site):
     assert labels and all(label.endswith(network) for label in labels)
     page = (site / "discrepancies.html").read_text(encoding="utf-8")
     assert re.search(r"Runs: Fashion-MNIST, [^.]*perceptron of width 200", page) and "in the runs of this table" in page
-    assert "then of ResNet-18 with group norm" in (site / "genealogy.html").read_text(encoding="utf-8")
+    assert "of ResNet-18 with group norm" in (site / "genealogy.html").read_text(encoding="utf-8")
 
 
 # ---- charts ----------------------------------------------------------------------------------------------------------
