@@ -57,14 +57,15 @@ def _finding(site: Site, finding: Finding) -> dict[str, Any]:
 
 
 def _linked(text: Markup, site: Site) -> Markup:
-    """The text with ids of discrepancies and of claims leading to their entries."""
+    """The text with ids of discrepancies and of claims leading to their entries; other backticks mark code."""
     places = {row["id"]: f"discrepancies.html#{row['id']}" for row in site.content.discrepancies}
     places |= {id: record.link for id, record in site.content.records.items()}
 
     def link(found: re.Match[str]) -> str:
         return f'<a href="{places[found[1]]}">{found[1]}</a>' if found[1] in places else found[0]
 
-    return Markup(re.sub(r"`?\b([A-Za-z]+[0-9]*-[\w.-]*\w)\b`?", link, str(text)))
+    linked = re.sub(r"`?\b([A-Za-z]+[0-9]*-[\w.-]*\w)\b`?", link, str(text))
+    return Markup(re.sub(r"`([^`<>]+)`", r"<code>\1</code>", linked))
 
 
 def _caption(finding: Finding, drawn: Claim, site: Site) -> str:

@@ -92,7 +92,8 @@ def _for_the_author(records: list[Record]) -> dict[str, Any]:
         "changes": [
             (weight, said, [r for r in changed if r.claim.weight == weight]) for weight, said in CHANGES.items()
         ],
-        "numbers": [r for r in changed if not r.claim.weight],
+        "unweighted": [r for r in changed if not r.claim.weight and r.on_paper != "inconsistent"],
+        "numbers": [r for r in changed if not r.claim.weight and r.on_paper == "inconsistent"],
         "readings": sum(record.claim.weight == "reading" for record in records),
     }
 
