@@ -110,7 +110,7 @@ fill() {
 
 test_all() {
     local bad=0 types mypy
-    say "" "tests: ruff, then pytest on tests/ and checks/ in two processes, with mypy beside them; 4 to 12 minutes on two idle cores"
+    say "" "tests: ruff, then pytest on tests/ and checks/ in two processes, with mypy beside them; about 23 minutes on two idle cores"
     types=$(mktemp)
     "$PY" -m mypy >"$types" 2>&1 &
     mypy=$!

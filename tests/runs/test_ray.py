@@ -135,7 +135,7 @@ def test_store_is_complete_and_as_a_local_sweep_makes_it(swept, tmp_path):
 
 def test_without_ray_it_is_one_line(monkeypatch, tmp_path, capsys):
     monkeypatch.setitem(sys.modules, "ray", None)
-    assert main(["sweep", "--ray", "auto", "--out", str(tmp_path / "store")]) == 2
+    assert main(["sweep", "kakoun2024/5.3", "--ray", "auto", "--out", str(tmp_path / "store")]) == 2
     error = capsys.readouterr().err
     assert len(error.splitlines()) == 1 and "fedsharp[cluster]" in error
     assert not (tmp_path / "store").exists()
