@@ -372,7 +372,7 @@ def explain(report: Report, off: list[Terms]) -> None:
     text = f"the step differs from the meant one by {_percent(off[0].row.error)}"
     if any(row.client for row in report.rows) and (mixed := _mixed_up(off)):
         report.terms |= {mixed: (0.0, 1.0), mixed + OTHER: (1.0, 0.0)}
-        why = f"{mixed} is that of the other client, as if both shared one state"
+        why = f"{mixed} belongs to the other client, as if both shared one state"
         report.alarm("update", f"{text}; {why}", off[0].row)
         return
     own = [one.terms for one in off]

@@ -63,10 +63,11 @@ def doctor(
     shows whether states of clients are mixed up. ``sent`` holds round, lr, and flat [P] what the method's server sends
     beside the weights (``c``, ``s``, ``momentum``, ``g``), ``update``, the last global update (None in round 0), and
     ``r``, the ratio of Global FedSAM. A client keeps its own state from one round to the next.
-    method, variant, source, switches, hyper: what is meant, as in ``python -m artifact run``, or a class of your own.
+    method, variant, source, switches, hyper: the method that the patient should be, named as ``artifact run`` names it;
+    ``method`` may be a class of your own.
     model, data, loss: the patient's own, data as (x, y), x one tensor; by default a small network with BatchNorm in
     float64. Layers that draw random numbers are replayed with the numbers that they drew.
-    lr, rho, weight_decay, momentum: by default those of the optimiser. rho may be a function of the round; where the
+    lr, rho, weight_decay, momentum: by default what the optimiser has. rho may be a function of the round; where the
     method has one and no optimiser tells it, it must be given, because no length can be judged without it.
     clip: the norm to which the patient clips.  rounds, steps, batch_size: how long it is watched, and with what.
     Raises UserError for a patient of another kind.

@@ -197,7 +197,7 @@ class Watch:
             last.drew = last.drew or (before is not None and not before.same(Draws.now()))
 
     def _known(self, step: Step, evaluation: Evaluation, x: Tensor) -> Tensor | None:
-        """Labels of inputs: those of the step's batch, each once, else those of any batch before it."""
+        """Labels of the inputs x, looked up in the step's batch, each label once, else in any batch before it."""
         own: dict[bytes, list[Tensor]] = {}
         for row, label in zip(*step.batch, strict=True):
             own.setdefault(_key(row), []).append(label)

@@ -175,7 +175,7 @@ def compared(
     metric: str,
     reference: str,
 ) -> Comparison:
-    """The comparison whose runs ``play`` makes: first those of all choices, then the reported ones."""
+    """The comparison whose runs ``play`` makes: first the runs of all choices, then the reported runs."""
     choices = {name: _choices(name, options) for name, options in methods.items()}
     found = iter(
         play(

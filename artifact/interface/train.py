@@ -96,7 +96,7 @@ def train(
     client_tests: one entry per client; rows then have ``per_client``, loss and accuracy of the server's model on each.
     train_only: names of parameters, with ``*``, that alone are trained and sent, such as ``"*lora*"``.
     workers: processes that share the clients of a round, which changes no bit; for methods with one exchange a round.
-    Model, loss and data must then be such that they can be pickled.
+    joblib copies model, loss and data to processes that it starts itself; an open file or a lock cannot be copied.
     options: hyper-parameters of the method such as ``rho``, and other options of ``run``: lr_decay, weight_decay, clip,
     local_steps, eval_every, variant, optimiser, dtype, device, man_zeta.
 

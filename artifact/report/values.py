@@ -67,7 +67,7 @@ def is_whole(entry: Any) -> bool:
 
 
 def told(entry: Any) -> str:
-    """A stored number of a finding: six digits, or a list of such."""
+    """A stored number of a finding, or several, with six digits each."""
     return ", ".join(map(number, entry)) if isinstance(entry, list | tuple) else number(entry)
 
 

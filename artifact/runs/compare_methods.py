@@ -1,7 +1,7 @@
 """``artifact compare`` without a table: methods on one network and data set, over seeds, with runs kept in a store.
 
-The comparison is that of ``artifact.compare``; the runs are those of ``artifact run``, so each is made once, a stopped
-comparison goes on, and workers change no number. Weights, clients, cohorts and batches follow the seed, for all methods
+``artifact run`` makes the runs and ``artifact.compare`` compares them. So each run is made once, a stopped comparison
+goes on, and workers change no number. Weights, clients, cohorts and batches follow the seed, for all methods
 alike.
 """
 

@@ -11,41 +11,19 @@ import sys
 import tomllib
 
 import pytest
+from registries import kept
 
 from artifact.__main__ import main
-from artifact.algorithms import ALGORITHMS, HOME, RELEASED, SWITCHES
 from artifact.audit import check
-from artifact.papers import experiments, folders
-from artifact.runs import lookup
+from artifact.papers import experiments
 from checks import runner
 from theory.kit.verdict import registry
-
-REGISTRIES = (
-    registry.checks,
-    ALGORITHMS,
-    HOME,
-    RELEASED,
-    SWITCHES,
-    folders.TITLES,
-    folders.AUDITS,
-    folders.SMALLEST,
-    folders.USED_BY,
-)
-LISTS = (folders.PAPERS, lookup.ALSO)
 
 
 @pytest.fixture(autouse=True)
 def _forgotten():
-    """The registries are as before after every test."""
-    before, lists = [dict(one) for one in REGISTRIES], [list(one) for one in LISTS]
-    yield
-    for one, old in zip(REGISTRIES, before, strict=True):
-        one.clear()
-        one.update(old)
-    for one, old in zip(LISTS, lists, strict=True):
-        one[:] = old
-    for name in [name for name in sys.modules if name.startswith("statements of ")]:
-        del sys.modules[name]
+    with kept(registry.checks):
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -8,33 +8,20 @@ import re
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from registries import kept
 
 from artifact.__main__ import main
 from artifact.audit import folder as files
 from artifact.base import names
 from artifact.base.errors import UserError
 from artifact.papers import experiments, folders
-from artifact.runs import lookup
 from artifact.verdicts import ledger
-
-LISTS = (folders.PAPERS, lookup.ALSO)
-REGISTRIES = (folders.TITLES, folders.AUDITS, folders.SMALLEST, folders.USED_BY)
 
 
 @pytest.fixture(autouse=True)
 def _forgotten():
-    """No audit of a test stays open."""
-    before, lists = [dict(one) for one in REGISTRIES], [list(one) for one in LISTS]
-    yield
-    _forget(before, lists)
-
-
-def _forget(before, lists):
-    for one, old in zip(REGISTRIES, before, strict=True):
-        one.clear()
-        one.update(old)
-    for one, old in zip(LISTS, lists, strict=True):
-        one[:] = old
+    with kept():
+        yield
 
 
 @pytest.fixture
@@ -144,7 +131,6 @@ def test_a_link_to_the_folder_and_links_inside_it_are_followed(folder, tmp_path)
 @settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_an_audit_is_called_its_files_lie_in_its_folder(name, which, tmp_path_factory):
     """Each audit is read; where that is possible every path that is made of its names lies inside."""
-    before, lists = [dict(one) for one in REGISTRIES], [list(one) for one in LISTS]
     place = tmp_path_factory.mktemp("audit") / "odd2025"
     files.write(place, "odd2025", "Odd")
     (place / "method.py").unlink()
@@ -158,15 +144,14 @@ def test_whatever_an_audit_is_called_its_files_lie_in_its_folder(name, which, tm
     }[which]
     _edit(place, file, old, f"key = {said}" if which == "key" else said)
     try:
-        audit = folders.open_audit(place)
-        claims = [claim for claim in ledger.load() if claim.paper == audit.key]
-        if which == "csv":
-            (table,) = experiments.load(audit.key).table
-            assert os.path.dirname(audit.tables / table.csv) == str(audit.tables)
-        for claim in claims:
-            evidence = folders.evidence_folder(audit.key, audit.results) / f"{claim.id}.json"
-            assert evidence.parent == audit.results / "checks" and names.fits(claim.id, names.CLAIM)
+        with kept():
+            audit = folders.open_audit(place)
+            claims = [claim for claim in ledger.load() if claim.paper == audit.key]
+            if which == "csv":
+                (table,) = experiments.load(audit.key).table
+                assert os.path.dirname(audit.tables / table.csv) == str(audit.tables)
+            for claim in claims:
+                evidence = folders.evidence_folder(audit.key, audit.results) / f"{claim.id}.json"
+                assert evidence.parent == audit.results / "checks" and names.fits(claim.id, names.CLAIM)
     except UserError as error:
         assert str(error).isprintable()
-    finally:
-        _forget(before, lists)

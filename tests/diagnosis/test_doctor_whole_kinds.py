@@ -10,44 +10,26 @@ from pathlib import Path
 import pytest
 import torch
 import torch.nn.functional as F
+from registries import kept
 from torch import nn
 
 import artifact
 from artifact.__main__ import main
-from artifact.algorithms import ALGORITHMS, HOME, RELEASED, SWITCHES, build
+from artifact.algorithms import build
 from artifact.algorithms.base import FedAvg
 from artifact.base.errors import UserError
-from artifact.papers import folders
-from artifact.runs import lookup
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 from patients import client_of
 
 RHO, LR = 0.05, 0.1
-REGISTRIES = (
-    ALGORITHMS,
-    HOME,
-    RELEASED,
-    SWITCHES,
-    folders.TITLES,
-    folders.AUDITS,
-    folders.SMALLEST,
-    folders.USED_BY,
-)
-LISTS = (folders.PAPERS, lookup.ALSO)
 
 
 @pytest.fixture(autouse=True)
 def _forgotten():
-    """No method and no audit of a test stays known."""
-    before, lists = [dict(one) for one in REGISTRIES], [list(one) for one in LISTS]
-    yield
-    for one, old in zip(REGISTRIES, before, strict=True):
-        one.clear()
-        one.update(old)
-    for one, old in zip(LISTS, lists, strict=True):
-        one[:] = old
+    with kept():
+        yield
 
 
 class Step:
@@ -318,7 +300,7 @@ def test_a_state_that_two_clients_share_is_named():
     report = artifact.doctor(swapped, "scaffold", lr=LR, rounds=2)
     assert report.alarms.keys() == {"update"}
     assert report.terms == {"c_i": (0.0, 1.0), "c_i of another client": (1.0, 0.0)}
-    assert "c_i is that of the other client" in report.alarms["update"]
+    assert "c_i belongs to the other client" in report.alarms["update"]
 
 
 # ---- methods of one's own --------------------------------------------------------------------------------------------

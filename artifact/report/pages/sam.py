@@ -98,7 +98,7 @@ def printed(numbers: Numbers, base: str, other: str) -> float | None:
         tested = [one.id for one in table.table.metrics if one.quantity == "accuracy" and one.model != "train"]
         cells: dict[str, dict[str, float]] = {}
         for entry in table.entries:
-            # a table's first accuracy: a second one is that of training, or a gain
+            # the first accuracy of a table counts: a second accuracy is of training images, or a gain
             if entry.cell.metric.id in tested[:1] and entry.paper and entry.paper.value is not None:
                 label = SAME.get(entry.cell.row.label, entry.cell.row.label)
                 cells.setdefault(label, {})[entry.cell.column.id] = entry.paper.value
