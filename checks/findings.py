@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import matplotlib.pyplot as plt
 from artifact.base.errors import UserError
 from artifact.base.files import write_atomic
 from artifact.base.tables_as_text import markdown_table
-from artifact.report.prose import paragraphs
+from artifact.report.prose import assumptions, paragraphs
 from artifact.report.values import told
 from artifact.verdicts import decide
 from artifact.verdicts.findings import PROFILE, Finding, load
@@ -153,7 +154,7 @@ def _section(number: int, finding: Finding, claims: Mapping[str, Claim], stored:
         lines += _place(number, finding, stored)
         return "\n".join(lines)
     if first["repaired"]:
-        lines += _broken(f"Corrected statement: {tight(first['repaired'])}")
+        lines += _corrected(first["repaired"])
     lines += [f"{label}: {text}\n" for label, text in _backing(first["evidence"])]
     return "\n".join([*lines, *_place(number, finding, stored)])
 
@@ -174,9 +175,22 @@ def _place(number: int, finding: Finding, stored: Mapping[str, Any]) -> list[str
 def _broken(text: str) -> Iterator[str]:
     """A text as Markdown in paragraphs that can be read once."""
     for line in filter(str.strip, text.splitlines()):
+        yield from _listed(paragraphs(line))
+
+
+def _corrected(text: str) -> Iterator[str]:
+    """A corrected statement as Markdown: its assumptions one below the other, its conditions a sentence."""
+    words = re.sub(r": if (?=\$)", ". If ", f"Corrected statement: {tight(text)}")
+    for line in filter(str.strip, words.splitlines()):
         for paragraph, points in paragraphs(line):
-            yield from [f"{paragraph}\n"] * bool(paragraph)
-            yield from ["\n".join(f"- {point}" for point in points) + "\n"] * bool(points)
+            yield from _listed([(paragraph, points)] if points else assumptions(paragraph))
+
+
+def _listed(parts: Iterable[tuple[str, tuple[str, ...]]]) -> Iterator[str]:
+    """Paragraphs and the points below them, as Markdown."""
+    for paragraph, points in parts:
+        yield from [f"{paragraph}\n"] * bool(paragraph)
+        yield from ["\n".join(f"- {point}" for point in points) + "\n"] * bool(points)
 
 
 def _checked_table(found: Sequence[tuple[Claim, Mapping[str, Any]]]) -> list[str]:

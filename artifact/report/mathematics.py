@@ -232,6 +232,17 @@ def _letter(character: str, variant: str) -> str:
     return chr(small + ord(character) - ord("a")) if "a" <= character <= "z" else character
 
 
+def with_code(text: str) -> Markup:
+    """Escaped text without formulas; backticks mark code.
+
+    Example:
+        >>> str(with_code("read `--rho` where a < b"))
+        'read <code>--rho</code> where a &lt; b'
+    """
+    pieces = [Markup("<code>{}</code>").format(p) if i % 2 else escape(p) for i, p in enumerate(text.split("`"))]
+    return Markup("").join(pieces)
+
+
 def _plain(text: str) -> Markup:
     """Escaped text, letters and indices typeset; backticks mark code."""
     pieces = text.replace("\\$", "$").replace("\\%", "%").split("`")

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 #: words and numbers of a paragraph at most
 WORDS, NUMBERS = 90, 6
+#: characters, formulas with them, of a sentence whose assumptions become points
+LENGTH = 400
 #: a number as a reader meets it: 5,000 is one, and so are -0.3, 1e-3 and 1/10; an index or exponent is none
 NUMBER = re.compile(r"(?<![\w^])[-+]?\d(?:[\d,]*\d)?(?:\.\d+)?(?:e[-+]?\d+|/\d+)?(?!\w)")
 #: formulas and code, which are looked at rather than read
@@ -42,6 +44,43 @@ def paragraphs(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
         together = []
         yield _points(sentence)
     yield from ((paragraph, ()) for paragraph in _grouped(together))
+
+
+def assumptions(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """(paragraph, points below it) of a statement that is short in words and long in formulas.
+
+    A long sentence becomes points at its semicolons, below its words before a first colon. One that begins with "If"
+    has its conditions as the paragraph and what follows from them as the point. Short sentences stay together.
+
+    Example:
+        >>> list(assumptions("It holds. If a; b: c; d."))
+        [('It holds. If a; b: c; d.', ())]
+    """
+    together: list[str] = []
+    for sentence in _cut(text, END.finditer):
+        listed = _listed(sentence)
+        if listed is None:
+            together.append(sentence)
+            continue
+        if together:
+            yield " ".join(together), ()
+        together = []
+        yield listed
+    if together:
+        yield " ".join(together), ()
+
+
+def _listed(sentence: str) -> tuple[str, tuple[str, ...]] | None:
+    """A long sentence with semicolons as (words above, points); None for any other."""
+    parts = _cut(sentence, _pauses("; "))
+    if len(sentence) <= LENGTH or len(parts) == 1:
+        return None
+    head, *rest = _cut(sentence, _pauses(": "))
+    if sentence.startswith("If ") and rest:
+        return head, (" ".join(rest),)
+    if rest and ";" not in head:
+        return head, tuple(_cut(" ".join(rest), _pauses("; ")))
+    return "", tuple(parts)
 
 
 def _grouped(parts: Sequence[str]) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 from artifact.papers import variants
 from artifact.papers.declared import read_csv, read_toml
 from artifact.report import places
+from artifact.report.mathematics import with_code
 from artifact.report.site import Page, Site
 
 
@@ -31,8 +32,9 @@ def build(site: Site) -> Iterator[Page]:
 
 
 def _row(row: Mapping[str, str]) -> dict[str, str]:
-    """A row of the table with the address of its lines and how it was looked at."""
-    return {**row, "address": places.address(row), "how": how(row), "says": _verdict(row)}
+    """A row of the table with the address of its lines and how it was looked at; backticks in its words mark code."""
+    words = {name: with_code(row[name]) for name in ("mend", "note")}
+    return {**row, **words, "address": places.address(row), "how": how(row), "says": _verdict(row)}
 
 
 #: how a row was looked at
