@@ -38,8 +38,8 @@ from artifact.base.files import write_atomic
 from artifact.base.own_code import guarded, line_of
 from artifact.papers import folders
 from artifact.report import fingerprints
+from artifact.runs import evidence as stored_evidence
 from artifact.runs.processes import ENDING, end_with_driver
-from artifact.runs.seal import believed, read_sealed, seal
 from artifact.verdicts.decide import Verdict, decide_all
 from artifact.verdicts.ledger import PAPERS, Claim
 
@@ -566,15 +566,16 @@ def versions() -> dict[str, str]:
 
 
 def store(outcome: Outcome, folder: Path = STORE) -> Path | None:
-    """Write one evidence file atomically. An error is not evidence: it removes what an earlier run left.
+    """Write one claim's evidence; the file of its paper. An error is not evidence: it removes what an earlier run left.
 
     What kept a check from its end (the limit, a dead worker) says nothing against what an earlier run found.
-    A file that says the same stays as it is, also where other versions of the packages now find it. Evidence has no
+    Evidence that says the same stays as it is, also where other versions of the packages now find it. Evidence has no
     clock time: how long a check took is in the table that the command prints.
     """
+    path = folder / f"{outcome.claim.paper}{stored_evidence.SUFFIX}"
     if outcome.verdict == "error":
         if outcome.raised:
-            (folder / f"{outcome.claim.id}.json").unlink(missing_ok=True)
+            stored_evidence.remove(path, outcome.claim.id)
         return None
     content = {
         "id": outcome.claim.id,
@@ -587,11 +588,9 @@ def store(outcome: Outcome, folder: Path = STORE) -> Path | None:
         "command": folders.checked_by(outcome.claim.paper, outcome.claim.id),
         "versions": versions(),
     }
-    path = folder / f"{outcome.claim.id}.json"
     content = plain(content)
-    if path.is_file() and _without_versions(believed(lambda: read_sealed(path))) == _without_versions(content):
-        return path
-    write_atomic(path, json.dumps(seal(content), indent=1) + "\n")
+    if _without_versions(stored_evidence.find(path, outcome.claim.id)) != _without_versions(content):
+        stored_evidence.put(path, content)
     return path
 
 
@@ -600,6 +599,5 @@ def _without_versions(content: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def stored(folder: Path = STORE) -> dict[str, dict[str, Any]]:
-    """Evidence files by claim id."""
-    found = {path.stem: believed(lambda path=path: read_sealed(path)) for path in sorted(folder.glob("*.json"))}
-    return {name: content for name, content in found.items() if content is not None}
+    """Claim id -> stored evidence of its check."""
+    return stored_evidence.read_all(folder)

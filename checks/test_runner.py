@@ -209,12 +209,13 @@ def test_one_function_shares_its_seconds_between_its_claims(monkeypatch):
 
 def test_evidence_file(tmp_path):
     path = runner.store(_outcome(seconds=1.23456, margin=0.5), tmp_path)
-    content = json.loads(path.read_text())
-    assert content["id"] == path.stem == "demo"
+    (line,) = path.read_text().splitlines()
+    content = json.loads(line)
+    assert content["id"] == "demo" and content["paper"] == path.stem == CLAIM.paper
     keys = ["id", "paper", "verdict", "expected", "evidence", "margin", "repaired"]
     keys += ["command", "versions", "seal"]
     assert list(content) == keys
-    assert [entry.name for entry in tmp_path.iterdir()] == ["demo.json"]
+    assert list(tmp_path.iterdir()) == [path]
     assert runner.stored(tmp_path)["demo"]["verdict"] == "proved"
 
 
@@ -226,7 +227,7 @@ def test_evidence_that_says_the_same_is_not_written_again(tmp_path, monkeypatch)
     assert (path.read_bytes(), path.stat().st_ino) == first
     runner.store(_outcome(seconds=7.0, margin=0.25), tmp_path)
     assert json.loads(path.read_text())["versions"] == {"python": "9.9"}
-    path.write_text("{")
+    path.write_text('{"id": "demo", ')
     runner.store(_outcome(margin=0.5), tmp_path)
     assert runner.stored(tmp_path)["demo"]["margin"] == 0.5
 

@@ -14,10 +14,11 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from artifact.base.errors import UserError
+from artifact.papers import folders
 from artifact.report import evidence
 from artifact.report.content import Record
 from artifact.report.pages.papers import statement_parts
-from artifact.runs.seal import believed, read_sealed
+from artifact.runs import evidence as stored_evidence
 from artifact.verdicts.ledger import Claim, load, select
 from checks import runner
 from checks.text import margin_text
@@ -115,8 +116,7 @@ def _checked(claim: Claim, changed: Mapping[str, str | float]) -> tuple[str, lis
 
 def _stored(claim: Claim) -> Mapping[str, Any] | None:
     """What the last run of a claim's check stored; None where nothing is."""
-    path = runner.STORE / f"{claim.id}.json"
-    return believed(lambda: read_sealed(path)) if path.is_file() else None
+    return stored_evidence.find(folders.evidence_file(claim.paper, runner.STORE.parent), claim.id)
 
 
 def _at(record: Record, check: Check, changed: Mapping[str, str | float]) -> Record:

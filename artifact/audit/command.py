@@ -194,7 +194,7 @@ def _by_checks(claims: Sequence[Claim], audit: Audit, store: bool) -> list[Decid
     runner = registered("checks")
     lines = runner.registered_in(audit.statements)
     at = {name: f" ({audit.statements}, line {line})" for name, line in lines.items()}
-    evidence = folders.evidence_folder(audit.key, audit.results)
+    evidence = folders.evidence_file(audit.key, audit.results).parent
     if store:
         require_writable(evidence)
     found = []

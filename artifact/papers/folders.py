@@ -19,6 +19,7 @@ from artifact.base import names, paths
 from artifact.base.errors import UserError
 from artifact.base.files import inside
 from artifact.papers.declared import read_toml
+from artifact.runs.evidence import SUFFIX
 
 
 @dataclass(frozen=True)
@@ -111,9 +112,9 @@ def tables_folder(paper: str, folder: Path = paths.PRINTED) -> Path:
     return AUDITS[paper].tables if paper in AUDITS else folder
 
 
-def evidence_folder(paper: str, results: Path) -> Path:
-    """Where the evidence of the paper's checks is kept. results: store of the papers that are no audits."""
-    return (AUDITS[paper].results if paper in AUDITS else results) / "checks"
+def evidence_file(paper: str, results: Path) -> Path:
+    """The file with the evidence of the paper's checks. results: store of the papers that are no audits."""
+    return (AUDITS[paper].results if paper in AUDITS else results) / "checks" / f"{paper}{SUFFIX}"
 
 
 def option(paper: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -16,9 +15,9 @@ from artifact.papers import experiments, folders
 from artifact.papers.declared import read_csv, read_toml
 from artifact.report import SHOWN, places
 from artifact.report.sections import Section, sections
+from artifact.runs import evidence
 from artifact.runs.archive import finished
 from artifact.runs.lookup import finished_runs, stores
-from artifact.runs.seal import believed, read_sealed
 from artifact.runs.store import Run
 from artifact.verdicts import findings as declared
 from artifact.verdicts import ledger
@@ -158,6 +157,8 @@ class Content:
     profile: str = "laptop"
     stores: Mapping[str, Path] = field(default_factory=lambda: dict(experiments.STORES))
     drawn: Path = Path("out/figures")
+    #: paper -> claim id -> what its check stored, of the papers that were asked for
+    _evidence: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def records(self) -> dict[str, Record]:
@@ -193,8 +194,10 @@ class Content:
 
     def _stored(self, claim: Claim) -> dict[str, Any]:
         """What a check stored of a claim; empty where it stored nothing."""
-        path = folders.evidence_folder(claim.paper, self.root / "results") / f"{claim.id}.json"
-        return (believed(lambda: read_sealed(path)) if os.path.lexists(path) else None) or {}
+        if claim.paper not in self._evidence:
+            path = folders.evidence_file(claim.paper, self.root / "results")
+            self._evidence[claim.paper] = evidence.read(path)
+        return self._evidence[claim.paper].get(claim.id, {})
 
     def of_paper(self, paper: str) -> list[Record]:
         return [record for record in self.records.values() if record.claim.paper == paper]

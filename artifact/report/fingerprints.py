@@ -13,7 +13,7 @@ ROOT = paths.ROOT
 SOURCES = ("artifact", "checks", "theory", "notebooks", "claims", "experiments")
 SUFFIXES = {".py", ".toml", ".csv", ".css", ".js", ".html"}
 #: what a finished run, its measurements and a check leave in a store; all are replaced whole
-RECORDS = ("runs/*.parquet", "*/done", "*/curvature.json", "figures/*.json", "checks/*.json")
+RECORDS = ("runs/*.parquet", "*/done", "*/curvature.json", "figures/*.json", "checks/*.jsonl")
 
 
 def sources(root: Path = ROOT) -> list[Path]:

@@ -1,6 +1,7 @@
 """``artifact store``: whether stored records are as they were sealed, seals for those that have none, and repairs.
 
-A record under ``results/`` is a run's folder, a row of its archive, or a sealed file of ``checks/`` or ``figures/``.
+A record under ``results/`` is a run's folder, a row of its archive, a sealed file of ``figures/``, or a sealed line of
+a file of ``checks/``, which holds a paper's evidence.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import click
 from artifact.base.errors import UserError
 from artifact.base.files import read_file, write_atomic
 from artifact.base.options import RUNS
-from artifact.runs import archive
+from artifact.runs import archive, evidence
 from artifact.runs.seal import SEAL, parsed, read_sealed, seal, unsealed
 from artifact.runs.store import CURVATURE, MOST, PARTS, Finished, Run, digest, finished_folders
 
@@ -37,12 +38,21 @@ def there(root: Path) -> Path:
 
 
 def sealed_files(root: Path) -> list[Path]:
-    """The files of a store that hold their own seal, but for done marks."""
-    return sorted(path for part in ("checks/*.json", "figures/*.json") for path in root.glob(part))
+    """The numbers that figures draw, of which each file holds its own seal."""
+    return sorted(root.glob("figures/*.json"))
 
 
-def faults(root: Path) -> Iterator[tuple[Path, UserError]]:
-    """(run's folder or file, what is wrong with it), for every record of a store that is not as it was sealed."""
+def _evidence(root: Path) -> Iterator[evidence.Line | tuple[Path, UserError]]:
+    """Every line of evidence in a store; of a file that cannot be read, its path and the reason."""
+    for path in evidence.files(root / "checks"):
+        try:
+            yield from evidence.lines(path)
+        except UserError as error:
+            yield path, error
+
+
+def faults(root: Path) -> Iterator[tuple[Path | evidence.Line, UserError]]:
+    """(run's folder, file or line, what is wrong with it), for every record of a store that is not as it was sealed."""
     for path in archive.files(root):
         try:
             archive.readable(path)
@@ -57,6 +67,14 @@ def faults(root: Path) -> Iterator[tuple[Path, UserError]]:
             read_sealed(path)
         except UserError as error:
             yield path, error
+    for line in _evidence(root):
+        if not isinstance(line, evidence.Line):
+            yield line
+            continue
+        try:
+            line.content()
+        except UserError as error:
+            yield line, error
 
 
 def _runs(root: Path) -> list[Finished]:
@@ -85,7 +103,7 @@ def verify(store: Path) -> int:
     for _, error in faults(there(store)):
         click.echo(" ".join(str(error).split()))
         count += 1
-    total = len(_runs(store)) + len(sealed_files(store))
+    total = len(_runs(store)) + len(sealed_files(store)) + sum(1 for _ in _evidence(store))
     click.echo(f"{total} records in {store}: {total - count} as they were sealed, {count} not")
     return 1 if count else 0
 
@@ -98,9 +116,10 @@ def verify(store: Path) -> int:
 def seal_command(store: Path) -> int:
     counts = {"sealed": 0, "sealed before": 0}
     refused = 0
-    for path in [*_alone(there(store)), *(folder / "done" for folder in finished_folders(store))]:
+    marks = [folder / "done" for folder in finished_folders(there(store))]
+    for record in [*_alone(store), *marks, *_evidence(store)]:
         try:
-            counts[_sealed(path)] += 1
+            counts[_sealed(record)] += 1
         except UserError as error:
             refused += 1
             click.echo(" ".join(str(error).split()))
@@ -114,10 +133,13 @@ def _alone(root: Path) -> list[Path]:
     return [*sorted(root.glob(f"*/{CURVATURE}")), *sealed_files(root)]
 
 
-def _sealed(path: Path) -> str:
-    """Seal a file that has no seal; what happened. Raises UserError for a record that does not pass its checks."""
+def _sealed(record: Path | evidence.Line | tuple[Path, UserError]) -> str:
+    """Seal a file or line that has no seal; what happened. Raises UserError for one that does not pass its checks."""
+    if isinstance(record, tuple):
+        raise record[1]
+    path = record.path if isinstance(record, evidence.Line) else record
     try:
-        content = parsed(text := read_file(path))
+        content = parsed(text := record.text if isinstance(record, evidence.Line) else read_file(path))
     except ValueError as error:
         if isinstance(error, UserError):
             raise
@@ -127,7 +149,9 @@ def _sealed(path: Path) -> str:
     if SEAL in content:
         unsealed(text, path)
         return "sealed before"
-    if path.name == "done":
+    if isinstance(record, evidence.Line):
+        evidence.replace_line(record, json.dumps(seal(content)).encode())
+    elif path.name == "done":
         _seal_run(Run(path.parent.parent, path.parent.name), content, text)
     else:
         compact = text.count(b"\n") < 2
@@ -160,19 +184,37 @@ def _seal_run(run: Run, mark: dict[str, Any], old: bytes) -> None:
 def repair(store: Path) -> int:
     """A single changed bit is found by the digest; everything else has to be measured or trained again."""
     left = mended = 0
-    for path, error in list(faults(there(store))):
-        if path.suffix == ".parquet":
-            done = False
-        else:
-            done = _mended(path) if path.is_file() else _mended_run(Finished(store, path.name))
+    for record, error in list(faults(there(store))):
+        done = _mended_record(record, store)
         mended += done
+        where = record.where if isinstance(record, evidence.Line) else record
         if done:
-            click.echo(f"mended: {path}")
+            click.echo(f"mended: {where}")
             continue
         left += 1
-        click.echo(f"make again: {path}: {_again(path, store)} ({' '.join(str(error).split())})")
+        click.echo(f"make again: {where}: {_again(record, store)} ({' '.join(str(error).split())})")
     click.echo(f"{store}: {mended} records mended, {left} left")
     return 1 if left else 0
+
+
+def _mended_record(record: Path | evidence.Line, store: Path) -> bool:
+    """Whether a damaged record is as it was sealed again; an archive's file is never changed."""
+    if isinstance(record, evidence.Line):
+        whole = _restored(record.text, lambda data: _intact(evidence.Line(record.path, record.number, data).content))
+        if whole is not None:
+            evidence.replace_line(record, whole)
+        return whole is not None
+    if record.suffix in (".parquet", evidence.SUFFIX):
+        return False
+    return _mended(record) if record.is_file() else _mended_run(Finished(store, record.name))
+
+
+def _intact(read: Callable[[], Any]) -> bool:
+    try:
+        read()
+    except (UserError, RecursionError):
+        return False
+    return True
 
 
 def _mended_run(run: Finished) -> bool:
@@ -181,7 +223,7 @@ def _mended_run(run: Finished) -> bool:
         return False
     parts = Finished(run.folder.parent, run.key).mark()["parts"]
     for name in PARTS:
-        if not _restored(run.folder / name, _has(parts.get(name, ""))):
+        if not _restored_file(run.folder / name, _has(parts.get(name, ""))):
             return False
     curvature = run.folder / CURVATURE
     if os.path.lexists(curvature) and not _mended(curvature):
@@ -195,43 +237,48 @@ def _has(wanted: str) -> Callable[[bytes], bool]:
 
 def _mended(path: Path) -> bool:
     """Whether a file that holds its own seal is intact, or became so by one bit."""
-
-    def fits(data: bytes) -> bool:
-        try:
-            unsealed(data, path)
-        except (UserError, RecursionError):
-            return False
-        return True
-
-    return _restored(path, fits)
+    return _restored_file(path, lambda data: _intact(lambda: unsealed(data, path)))
 
 
-def _restored(path: Path, fits: Callable[[bytes], bool]) -> bool:
+def _restored_file(path: Path, fits: Callable[[bytes], bool]) -> bool:
     """Whether a file fits as it is, or does with one of its bits changed, which is then written back."""
     try:
-        data = bytearray(read_file(path, most=MOST))
+        data = read_file(path, most=MOST)
     except UserError:
         return False
-    if fits(bytes(data)):
-        return True
+    whole = _restored(data, fits)
+    if whole is not None and whole != data:
+        write_atomic(path, whole)
+    return whole is not None
+
+
+def _restored(data: bytes, fits: Callable[[bytes], bool]) -> bytes | None:
+    """The data if they fit, or with the one bit changed that makes them fit; None where no bit does."""
+    if fits(data):
+        return data
     if len(data) > SEARCHED:
-        return False
+        return None
+    tried = bytearray(data)
     for place in range(8 * len(data)):
-        data[place // 8] ^= 1 << place % 8
-        if fits(bytes(data)):
-            write_atomic(path, bytes(data))
-            return True
-        data[place // 8] ^= 1 << place % 8
-    return False
+        tried[place // 8] ^= 1 << place % 8
+        if fits(bytes(tried)):
+            return bytes(tried)
+        tried[place // 8] ^= 1 << place % 8
+    return None
 
 
-def _again(path: Path, root: Path) -> str:
+def _again(record: Path | evidence.Line, root: Path) -> str:
     """The command that makes a record again, from what can still be read of it."""
+    if isinstance(record, evidence.Line):
+        checked = f"python -m checks --claim {record.claim}, or of an audit, python -m artifact audit run FOLDER"
+        return checked if record.claim else f"delete line {record.number}, then python -m checks"
+    path = record
+    if path.suffix == evidence.SUFFIX:
+        return "move it away, then python -m checks"
     if path.suffix == ".parquet":
         return f"git checkout -- {path}, or move the file away, then python -m artifact sweep --out {root}"
     if path.is_file():
-        checked = path.parent.name == "checks"
-        return f"python -m checks --claim {path.stem}" if checked else "delete the file and run its figure's command"
+        return "delete the file and run its figure's command"
     try:
         command = parsed(read_file(path / "config.json"))["command"]
     except (ValueError, KeyError, TypeError):

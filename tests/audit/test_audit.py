@@ -16,6 +16,7 @@ from registries import kept
 from artifact.__main__ import main
 from artifact.audit import check
 from artifact.papers import experiments
+from artifact.runs import evidence
 from checks import runner
 from theory.kit.verdict import registry
 
@@ -62,8 +63,7 @@ def test_the_template_is_a_paper_whose_claims_hold(made):
         ("half2025-better", "laptop runs"): "seen",
     }
     assert all(record["as_expected"] for record in made[1])
-    stored = {path.stem for path in (made[0] / "results" / "checks").glob("*.json")}
-    assert stored == {"half2025-step"}
+    assert set(evidence.read_all(made[0] / "results" / "checks")) == {"half2025-step"}
 
 
 def test_the_schema_of_claims_names_every_field(made):
@@ -312,7 +312,7 @@ def test_a_refutation_says_whether_a_replay_confirms_it(refuted, capsys):
     assert main(["audit", "run", str(refuted), "--no-report", "--lookup"]) == 0
     (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("ok half2025-step")]
     assert line.endswith("check: counterexample x 5; no replay confirms the counterexample")
-    stored = json.loads((refuted / "results" / "checks" / "half2025-step.json").read_text())
+    stored = evidence.read_all(refuted / "results" / "checks")["half2025-step"]
     assert stored["evidence"]["label"] == "tested"
 
 
@@ -369,7 +369,7 @@ def test_the_reports_commands_and_files_of_a_folders_claims_are_the_folders(made
     for words in commands:
         assert words[words.index("--audit") + 1] == "half2025"
         assert words[0] == "sweep" or main(words) == 0
-    assert "half2025/results/checks/half2025-step.json" in named
+    assert "half2025/results/checks/half2025.jsonl" in named
     assert not {"claims/half2025.toml", "results/"} & named
 
 

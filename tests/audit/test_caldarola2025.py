@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from artifact.base import paths
+from artifact.runs import evidence
 
 FOLDER = paths.ROOT / "audits" / "caldarola2025"
 #: prints the largest distance of a trajectory from the executed code's: as released, as printed, one switch left out
@@ -66,7 +67,7 @@ def test_the_vectors_hold_the_released_radii():
 
 
 def test_every_statement_has_evidence_beside_the_runs():
-    stored = {path.stem for path in (FOLDER / "results" / "checks").glob("*.json")}
+    stored = set(evidence.read_all(FOLDER / "results" / "checks"))
     text = (FOLDER / "statements.py").read_text(encoding="utf-8")
     assert len(stored) == 6
     assert all(f'"{id}"' in text for id in stored)

@@ -151,7 +151,7 @@ def test_whatever_an_audit_is_called_its_files_lie_in_its_folder(name, which, tm
                 (table,) = experiments.load(audit.key).table
                 assert os.path.dirname(audit.tables / table.csv) == str(audit.tables)
             for claim in claims:
-                evidence = folders.evidence_folder(audit.key, audit.results) / f"{claim.id}.json"
+                evidence = folders.evidence_file(audit.key, audit.results)
                 assert evidence.parent == audit.results / "checks" and names.fits(claim.id, names.CLAIM)
     except UserError as error:
         assert str(error).isprintable()

@@ -104,7 +104,7 @@ def prose(file: Path) -> str:
 @pytest.mark.parametrize("page", ["CONTRIBUTING.md", "README.md"])
 def test_paths_that_the_pages_at_the_top_name_are_there(page):
     text = (ROOT / page).read_text(encoding="utf-8")
-    paths = PATH.findall(text.replace("results/checks/ID.json", "results/checks/*.json"))
+    paths = PATH.findall(text.replace("results/checks/PAPER.jsonl", "results/checks/*.jsonl"))
     assert [path for path in paths if not any(ROOT.glob(path))] == []
 
 

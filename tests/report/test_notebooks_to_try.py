@@ -15,10 +15,12 @@ from matplotlib import pyplot as plt
 from artifact.base import paths
 from artifact.base.errors import UserError
 from artifact.report import notebooks
+from artifact.runs import evidence
 from artifact.verdicts.ledger import PAPERS, load
 from notebooks import claim as cards
 from notebooks.__main__ import main
 
+CHECKS = paths.ROOT / "results" / "checks"
 FOLDER = notebooks.FOLDER / "try"
 NAMES = notebooks.names(FOLDER)
 #: a claim that runs alone decide
@@ -89,7 +91,7 @@ def test_what_the_notebooks_say_is_so():
     flat, _ = run("kakoun2024-flat-clients-sharp-average")
     assert flat["at_mean"] == pytest.approx(48, rel=1e-3) and max(flat["at_clients"]) == pytest.approx(1.5, rel=1e-3)
     radius, _ = run("fan2024-move-the-radius")
-    card = json.loads((paths.ROOT / "results" / "checks" / "fan24-thm1.json").read_text(encoding="utf-8"))
+    card = evidence.read(CHECKS / "fan2024.jsonl")["fan24-thm1"]
     assert str(radius["mean_gradient"](10_000, 1.0))[:12] in json.dumps(card["evidence"])
     assert radius["mean_gradient"](10_000, 1.0) > radius["bound"](10_000, 1.0)
     assert radius["mean_gradient"](10_000, 0.2) < radius["bound"](10_000, 0.2)
@@ -106,7 +108,7 @@ def stored(monkeypatch):
     """``show`` takes the evidence that is stored, so that no check runs."""
 
     def result(claims):
-        return json.loads((paths.ROOT / "results" / "checks" / f"{claims[0]}.json").read_text(encoding="utf-8"))
+        return evidence.read_all(CHECKS)[claims[0]]
 
     monkeypatch.setattr(cards, "_result", lambda claims: result(claims) | {"seconds": 0.0})
 
@@ -151,12 +153,8 @@ def test_a_parameter_that_a_claim_has_not_is_refused(stored, claim, changed, sai
 
 
 def test_most_refuted_claims_have_an_instance_that_can_be_moved():
-    folder = paths.ROOT / "results" / "checks"
-    found = [
-        json.loads((folder / f"{claim.id}.json").read_text(encoding="utf-8"))
-        for claim in load()
-        if (folder / f"{claim.id}.json").exists()
-    ]
+    stored = evidence.read_all(CHECKS)
+    found = [stored[claim.id] for claim in load() if claim.id in stored]
     refuted = [one["evidence"] for one in found if one["verdict"] in ("refuted", "repaired")]
     movable = [e for e in refuted if isinstance(e.get("counterexample"), dict)]
     assert len(movable) > 0.5 * len(refuted) > 50

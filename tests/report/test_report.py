@@ -56,6 +56,7 @@ from artifact.report.pages.training import _decided, _row, direction
 from artifact.report.pictures import Pictures
 from artifact.report.site import Page, Site
 from artifact.report.terms import Linker
+from artifact.runs.evidence import read_all
 from artifact.verdicts import ledger
 
 LEDGER = ledger.load()
@@ -69,8 +70,8 @@ def test_every_formula_of_the_ledger_and_of_the_stored_repairs_becomes_mathml():
     for claim in LEDGER:
         html = convert.html(claim.statement, claim.id) + convert.html(claim.how_to_check, claim.id)
         assert "$" not in re.sub(r"<code>.*?</code>", "", html), claim.id
-    for path in sorted((ROOT / "results" / "checks").glob("*.json")):
-        convert.html(json.loads(path.read_text(encoding="utf-8"))["repaired"] or "", path.stem)
+    for claim, stored in read_all(ROOT / "results" / "checks").items():
+        convert.html(stored["repaired"] or "", claim)
     assert convert.converted > 3500
     assert convert.failures == []
 
@@ -268,9 +269,9 @@ def test_labels_that_differ_at_the_end_are_drawn_whole():
 def test_a_card_says_how_the_verdict_was_decided_and_which_steps_are_in_words():
     """Every label that a stored claim has stands on its card, with each step that no program decides."""
     seen = set()
+    checked = read_all(ROOT / "results" / "checks")
     for claim in LEDGER:
-        path = ROOT / "results" / "checks" / f"{claim.id}.json"
-        stored = json.loads(path.read_text(encoding="utf-8")) if claim.decided_by == "checks" else {"evidence": {}}
+        stored = checked[claim.id] if claim.decided_by == "checks" else {"evidence": {}}
         if label := stored["evidence"].get("label"):
             parts = evidence.parts(Record(claim, stored["verdict"], stored["evidence"]))
             (how,) = (part for part in parts if part.heading.startswith("How it was decided"))
@@ -294,7 +295,7 @@ def test_a_card_says_how_the_verdict_was_decided_and_which_steps_are_in_words():
 )
 def test_a_card_says_in_which_arithmetic_a_counterexample_was_replayed(claim, how):
     """Rationals, the 50 digits of mpmath where roots are taken, or machine numbers."""
-    stored = json.loads((ROOT / "results" / "checks" / f"{claim}.json").read_text(encoding="utf-8"))
+    stored = read_all(ROOT / "results" / "checks")[claim]
     entry = next(c for c in LEDGER if c.id == claim)
     (said,) = [p.text for p in evidence.parts(Record(entry, stored["verdict"], stored["evidence"])) if how in p.text]
     assert ("with 50 digits" in said) == (how == "replayed with 50 digits")

@@ -133,7 +133,7 @@ def _links(
 
 
 def _evidence(paper: str) -> str:
-    return folders.evidence_folder(paper, Path("results")).as_posix()
+    return folders.evidence_file(paper, Path("results")).as_posix()
 
 
 def _settings(records: list[Record]) -> list[str]:
@@ -164,9 +164,9 @@ def _article(site: Site, record: Record, settings: list[str]) -> dict[str, Any]:
         "replies": [
             (r.by, convert.html(r.text, f"reply to {claim.id}")) for r in site.content.replies.get(claim.id, [])
         ],
-        "evidence_file": f"{_evidence(claim.paper)}/{claim.id}.json" if claim.decided_by == "checks" else "",
+        "evidence_file": _evidence(claim.paper) if claim.decided_by == "checks" else "",
         "entry": folders.claims_file(claim.paper, Path("claims")).as_posix(),
-        "store": Path(_evidence(claim.paper)).parent.as_posix(),
+        "store": Path(_evidence(claim.paper)).parent.parent.as_posix(),
         "option": folders.option(claim.paper),
         "decided_in": places.check(claim, site.content.root),
         "predicate_in": places.predicate(claim, record.experiment, site.content.root),
