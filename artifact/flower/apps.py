@@ -21,6 +21,7 @@ from torch.utils.data import Dataset as TorchDataset
 
 from artifact.base.errors import UserError
 from artifact.interface.entry import Pair
+from artifact.interface.own_loop import Loop, LoopClient, samples_of
 from artifact.interface.own_trainer import Loss
 from artifact.interface.sides import Answer, Client, Server, Task
 from artifact.interface.train import _config, _pair
@@ -98,7 +99,10 @@ class Strategy(flower.Strategy):
         replies = list(grid.send_and_receive(asked))
         failed = [reply for reply in replies if reply.has_error()]
         if failed:
-            allowed = "nodes whose ClientApp artifact.flower.client_app(node) has made, and whose node(context) runs"
+            allowed = (
+                "nodes whose ClientApp artifact.flower.client_app(node) has made, with train= for a training loop "
+                "of your own, and whose node(context) runs"
+            )
             raise UserError("client_app", failed[0].metadata.src_node_id, f"{allowed} ({_reason(failed[0])})")
         said = {reply.metadata.src_node_id: reply.content["metrics"] for reply in replies}
         numbers = {said[node]["number"]: node for node in nodes if node in said}
@@ -135,9 +139,10 @@ class Strategy(flower.Strategy):
             passes = int(said["metrics"]["gradients"])
             answers.append(Answer(w, [sums.get(i) for i in range(int(said["metrics"]["sums"]))], statistics, passes))
         self.server.finish(answers, present)
+        told = [found[self.nodes[self.tasks[position].number]] for position in present]
         arrays = dict(self.model.state_dict()) | _named(self.server, self.server.w, self.server.statistics)
         counted = {"clients": len(answers), "gradients": sum(answer.passes for answer in answers)}
-        return ArrayRecord(arrays), MetricRecord(counted)
+        return ArrayRecord(arrays), MetricRecord(counted | _weighted_means(told))
 
     def configure_evaluate(
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
@@ -169,43 +174,83 @@ class FedLESAM(Strategy):
         super().__init__(model, clients=clients, method="fedlesam", rho=rho, **options)
 
 
-def client_app(node: Node, loss: Loss | None = None) -> ClientApp:
+def client_app(node: Node, loss: Loss | None = None, *, train: Loop | None = None) -> ClientApp:
     """The ClientApp for every ``Strategy``; the strategy says which method and with which options.
 
     node: Context -> (network, data), the data as one entry of ``artifact.train``'s ``clients``.
     loss: (output, labels) -> mean loss of a minibatch; by default the cross-entropy.
+    train: a training loop of your own, (network, loader, optimiser) -> None or a dict of numbers to report. ``loader``
+    is then whatever ``node`` returns beside the network, such as a DataLoader. Each ``optimiser.step(closure)`` is one
+    local step of the strategy's method; the closure computes the loss of one minibatch and its gradients. The loop
+    takes as many steps as the strategy's local_epochs and batch_size, or local_steps, say.
     A client's duals and what else it keeps between rounds stand in its Context's state.
+    Raises UserError in a node for a loop with another number of steps.
+
+        def train(network, loader, optimiser):
+            for x, y in loader:
+                def closure():
+                    optimiser.zero_grad()
+                    loss = nn.functional.cross_entropy(network(x), y)
+                    loss.backward()
+                    return loss
+                optimiser.step(closure)
+
+        client = client_app(lambda context: (network(), loader(context.node_config["partition-id"])), train=train)
     """
     app = ClientApp()
+    if train is not None and loss is not None:
+        raise UserError("loss", "given beside train", "one of both; a loop of your own has its own loss")
+    if train is not None and not callable(train):
+        raise UserError("train", type(train).__name__, "a function (network, loader, optimiser)")
 
     @app.query()
     def query(message: Message, context: Context) -> Message:
         _, data = node(context)
-        said = {"number": int(context.node_config["partition-id"]), "num-examples": len(_pair(data, "data")[1])}
+        samples = samples_of(data) if train is not None else len(_pair(data, "data")[1])
+        said = {"number": int(context.node_config["partition-id"]), "num-examples": samples}
         return Message(RecordDict({"metrics": MetricRecord(said)}), reply_to=message)
 
     @app.train()
-    def train(message: Message, context: Context) -> Message:
+    def answer(message: Message, context: Context) -> Message:
         told = message.content["config"]
         config, task = RunConfig.model_validate_json(told[RUN]), Task(**json.loads(told["task"]))
         module, data = node(context)
         _load(module.to(torch.float64 if config.dtype == "float64" else torch.float32), message.content["arrays"])
         key = told["kept"]
         kept = context.state[key].to_torch_state_dict() if key in context.state else {}
-        client = Client(config, module, _pair(data, "data"), loss, task, kept)
         vectors = message.content["vectors"].to_torch_state_dict()
-        answer = client.play([client.w, *(vectors[str(i)] for i in range(len(vectors)))], client.statistics)
+        further = [vectors[str(i)] for i in range(len(vectors))]
+        client: Client | LoopClient
+        reported: dict[str, float] = {}
+        if train is None:
+            client = Client(config, module, _pair(data, "data"), loss, task, kept)
+            found = client.play([client.w, *further], client.statistics)
+        else:
+            client = LoopClient(config, module, samples_of(data), task, kept)
+            found, reported = client.play([client.w, *further], data, train)
         context.state[key] = _record(client.kept())
-        own = {i: x for i, x in enumerate(answer.sums) if x is not None}
-        counted = {"num-examples": len(client.data.train_y), "gradients": answer.passes, "sums": len(answer.sums)}
+        own = {i: x for i, x in enumerate(found.sums) if x is not None}
+        counted = {"num-examples": len(client.pools[-1]), "gradients": found.passes, "sums": len(found.sums)}
         content = {
-            "arrays": ArrayRecord(_named(client, answer.w, answer.statistics)),
+            "arrays": ArrayRecord(_named(client, found.w, found.statistics)),
             "sums": _record(own),
             "metrics": MetricRecord(counted),
+            "reported": MetricRecord(reported),
         }
         return Message(RecordDict(content), reply_to=message)
 
     return app
+
+
+def _weighted_means(told: list[RecordDict]) -> dict[str, float]:
+    """What the clients' own loops report, each number's mean over those that report it, by their samples."""
+    sums: dict[str, tuple[float, float]] = {}
+    for said in told:
+        size = float(said["metrics"]["num-examples"])
+        for name, number in said["reported"].items():
+            total, weight = sums.get(name, (0.0, 0.0))
+            sums[name] = (total + size * number, weight + size)
+    return {name: total / weight for name, (total, weight) in sums.items()}
 
 
 def _reason(reply: Message) -> str:

@@ -133,11 +133,10 @@ def next_model(
     return found
 
 
-class Server(Trainer):
-    """The engine without data: of its clients it knows the numbers of samples.
+class WithoutData(Trainer):
+    """The engine where no data are: the model's vectors, the method and its state.
 
-    module: the network; its weights are the first server model.  sizes: [m], samples of each client.
-    config: as it is sent to the clients: what travels lies in the memory of the host, so all compute on the CPU.
+    module: the network with its weights.  sizes: [m], samples of each client.
     """
 
     def __init__(self, config: RunConfig, module: nn.Module, sizes: Sequence[int]):
@@ -159,6 +158,16 @@ class Server(Trainer):
         if running := buffers(self.model):
             self.statistics = self.oracle.buffer_layout.flatten(running).clone()
         self.state, self.completed = self.algorithm.init(self.w, config.clients), 0
+
+
+class Server(WithoutData):
+    """The engine without data: of its clients it knows the numbers of samples.
+
+    config: as it is sent to the clients: what travels lies in the memory of the host, so all compute on the CPU.
+    """
+
+    def __init__(self, config: RunConfig, module: nn.Module, sizes: Sequence[int]):
+        super().__init__(config, module, sizes)
         elsewhere(self.state, rows=True)
 
     def begin(self) -> tuple[list[Task], list[Tensor]]:
@@ -191,11 +200,57 @@ def _there(statistics: Tensor | None) -> Tensor:
     return statistics
 
 
-class Client(OwnTrainer):
-    """The engine with one client's data.
+class AtNode(Trainer):
+    """What both kinds of client do: take up what was kept, hold the channel's end, and answer.
 
     kept: what ``kept()`` gave after the client's last round; empty before its first.
     """
+
+    task: Task
+
+    def take_up(self, task: Task, kept: dict[str, Tensor]) -> None:
+        """Become the task's client; what the server holds is nan here."""
+        self.task, self.completed = task, task.t
+        self.pools = [self.pools[0]] * (task.number + 1)  # found by its number; the others are nobody's
+        elsewhere(self.state, rows=False)
+        if kept:
+            rows = {name: value for name, value in self.state.items() if isinstance(value, ClientRows)}
+            self.state |= unpack(kept, rows)
+
+    def channel(self, sent: list[Tensor], full_gradient: Callable[[Tensor], Tensor]) -> _AtClient:
+        """The client's end, which has received the vectors of ``Server.begin``."""
+        task = self.task
+        return _AtClient(
+            clients=torch.tensor([task.number]),
+            sizes=torch.tensor([[float(len(self.pools[-1]))]], dtype=self.dtype),
+            K=torch.tensor([[float(task.steps)]], dtype=self.dtype),
+            m=self.config.clients,
+            t=task.t,
+            lr=task.lr,
+            first_lr=self.config.lr,
+            layout=self.oracle.layout,
+            full_gradient=full_gradient,
+            relative_size=torch.tensor([[task.relative_size]], dtype=self.dtype),
+            K_first=task.K_first,
+            K_mean=task.K_mean,
+            weighted=self.config.server_mean == "weighted",
+            received=list(sent),
+        )
+
+    def answer(self, C: _AtClient, W: Tensor, statistics: Tensor | None, sent: list[Tensor]) -> Answer:
+        """What goes back. Raises UserError for a method whose clients read what was never sent."""
+        sums = [None if torch.equal(x, W[0] - self.w) else x for x in C.sums]
+        if bool(torch.isfinite(sent[0]).all()) and any(bool(x.isnan().any()) for x in sums if x is not None):
+            raise UserError("method", self.config.algorithm, "a method whose clients use what is broadcast alone")
+        return Answer(W[0], sums, statistics, self.oracle.passes)
+
+    def kept(self) -> dict[str, Tensor]:
+        """The client's own state, to be stored until its next round."""
+        return pack({name: value for name, value in self.state.items() if len(value.shape) >= 2})
+
+
+class Client(AtNode, OwnTrainer):
+    """The engine with one client's data; kept: see ``AtNode``."""
 
     def __init__(
         self,
@@ -208,40 +263,12 @@ class Client(OwnTrainer):
         output: Callable[[Any], Any] | None = None,
     ):
         super().__init__(config, module, [data], None, loss, output)
-        self.task, self.completed = task, task.t
-        self.pools = [self.pools[0]] * (task.number + 1)  # found by its number; the others are nobody's
-        elsewhere(self.state, rows=False)
-        if kept:
-            rows = {name: value for name, value in self.state.items() if isinstance(value, ClientRows)}
-            self.state |= unpack(kept, rows)
+        self.take_up(task, kept)
 
     def play(self, sent: list[Tensor], statistics: Tensor | None) -> Answer:
         """The round; sent: the vectors of ``Server.begin``."""
-        task, self.w = self.task, sent[0]
+        self.w = sent[0]
         local = None if statistics is None else statistics[None].clone()
-        size = torch.tensor([[float(len(self.pools[-1]))]], dtype=self.dtype)
-        C = _AtClient(
-            clients=torch.tensor([task.number]),
-            sizes=size,
-            K=torch.tensor([[float(task.steps)]], dtype=self.dtype),
-            m=self.config.clients,
-            t=task.t,
-            lr=task.lr,
-            first_lr=self.config.lr,
-            layout=self.oracle.layout,
-            full_gradient=lambda w: self.full_gradient(w, [task.number]),
-            relative_size=torch.tensor([[task.relative_size]], dtype=self.dtype),
-            K_first=task.K_first,
-            K_mean=task.K_mean,
-            weighted=self.config.server_mean == "weighted",
-            received=list(sent),
-        )
-        _, W = self.train(C, [task.steps], local, None)
-        sums = [None if torch.equal(x, W[0] - self.w) else x for x in C.sums]
-        if bool(torch.isfinite(sent[0]).all()) and any(bool(x.isnan().any()) for x in sums if x is not None):
-            raise UserError("method", self.config.algorithm, "a method whose clients use what is broadcast alone")
-        return Answer(W[0], sums, None if local is None else local[0], self.oracle.passes)
-
-    def kept(self) -> dict[str, Tensor]:
-        """The client's own state, to be stored until its next round."""
-        return pack({name: value for name, value in self.state.items() if len(value.shape) >= 2})
+        C = self.channel(sent, lambda w: self.full_gradient(w, [self.task.number]))
+        _, W = self.train(C, [self.task.steps], local, None)
+        return self.answer(C, W, None if local is None else local[0], sent)

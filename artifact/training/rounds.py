@@ -58,10 +58,12 @@ def play(
     optimiser: LocalOptimiser | None = None,
     probe: Probe | None = None,
     workers: Workers | None = None,
+    loop: Callable[[Tensor, Context], Tensor] | None = None,
 ) -> tuple[Tensor, Tensor, Context]:
     """Server model [P] -> (next server model [P], last local models [S, P], context).
 
     steps: local steps of every active client; one that has finished keeps its model while the others go on.
+    loop: takes all local steps itself, of first to last local models [S, P], in place of the minibatches.
     workers: train the cohort in teams, at the same time; a probe sees the whole cohort at every step, so then there
     is one team. The model itself is sent to the cohort here, so it counts as one model down.
     """
@@ -72,7 +74,9 @@ def play(
     c.weight_decay, c.clip, c.clip_total = weight_decay, clip, algorithm.clip_total
     c.optimiser = optimiser or LocalOptimiser()
     teams = [list(range(size))] if workers is None or probe is not None else workers.teams(size)
-    if len(teams) == 1 or workers is None:
+    if loop is not None:
+        W = loop(w.repeat(size, 1), c)
+    elif len(teams) == 1 or workers is None:
         W = _local_steps(algorithm, w.repeat(size, 1), c, teams[0], steps, minibatches, probe)
     else:
         own, taking = {team[0]: c.select(slice(team[0], team[-1] + 1), size) for team in teams}, threading.Lock()

@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from flower_case import CLIENTS, COHORT, METHODS, ROUNDS, SETTING, data, network
+from flower_case import CLIENTS, COHORT, METHODS, ROUNDS, SETTING, data, loader_of, loop, network
 
 from artifact import algorithms
 from artifact.base import paths
 from artifact.base.errors import UserError
+from artifact.interface.own_loop import LoopClient, samples_of
 from artifact.interface.own_trainer import OwnTrainer
 from artifact.interface.sides import Client, Server
 from artifact.interface.train import _config
@@ -160,16 +161,20 @@ def test_without_flower_it_is_one_line():
         artifact.flower.FedSMOO  # noqa: B018
 
 
-@pytest.fixture(scope="module")
-def simulated(tmp_path_factory) -> dict[str, np.ndarray]:
+def _simulated(folder, what: str) -> dict[str, np.ndarray]:
     if importlib.util.find_spec("flwr") is None:
         pytest.skip("flwr is not installed; docs/yours.md, 'In Flower', says how to run this test")
-    file = tmp_path_factory.mktemp("flower") / "models.npz"
-    command = [sys.executable, Path(__file__).with_name("flower_case.py"), file]
+    file = folder / "models.npz"
+    command = [sys.executable, Path(__file__).with_name("flower_case.py"), what, file]
     done = subprocess.run(command, cwd=paths.ROOT, capture_output=True, text=True, check=False, timeout=900)
     assert done.returncode == 0, done.stderr[-4000:]
     assert "ray" in done.stderr + done.stdout
     return dict(np.load(file))
+
+
+@pytest.fixture(scope="module")
+def simulated(tmp_path_factory) -> dict[str, np.ndarray]:
+    return _simulated(tmp_path_factory.mktemp("flower"), "methods")
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -182,3 +187,32 @@ def test_flowers_trajectory_is_the_engines(simulated, method):
             worst = max(worst, float(np.abs(simulated[f"{method}.{t}.{name}"] - value.numpy()).max()))
     print(f"{method}: largest difference of a weight or statistic over {ROUNDS} rounds: {worst:.3g}")
     assert worst <= 1e-6
+
+
+def test_flowers_clients_may_have_a_loop_of_their_own(tmp_path):
+    """Shuffled DataLoaders, a client that fails in round 2: the models are those of the same loops without Flower."""
+    found = _simulated(tmp_path, "loop")
+    config = _config("fedsmoo", CLIENTS, None, SETTING | METHODS["fedsmoo"])
+    server, kept = Server(config, network(), [len(y) for _, y in data()]), {}
+    for t in range(1, 4):
+        tasks, sent = server.begin()
+        present = [position for position, task in enumerate(tasks) if t != 2 or task.number != CLIENTS - 1]
+        answers, losses, sizes = [], [], []
+        for task in (tasks[position] for position in present):
+            module = network()
+            whole = server.oracle.layout.views(sent[0]) | server.oracle.buffer_layout.views(server.statistics)
+            module.load_state_dict({name.removeprefix("module."): value for name, value in whole.items()})
+            loader = loader_of(task.number)
+            client = LoopClient(config, module, samples_of(loader), task, kept.get(task.number, {}))
+            answer, numbers = client.play([x.clone() for x in sent], loader, loop)
+            answers.append(answer)
+            losses.append(numbers["train_loss"])
+            sizes.append(len(loader.dataset))
+            kept[task.number] = client.kept()
+        server.finish(answers, present)
+        assert found[f"{t}.clients"] == len(present) == (5 if t == 2 else 6)
+        assert found[f"{t}.train_loss"] == pytest.approx(np.average(losses, weights=sizes), rel=1e-6)
+        for name, value in server.oracle.layout.views(server.w).items():
+            assert np.array_equal(found[f"{t}.{name.removeprefix('module.')}"], value.numpy())
+    assert len(found["said"]) == 1
+    assert "client_app: " in found["said"][0] and "with train= for a training loop of your own" in found["said"][0]
