@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from artifact import curvature, losses, optim
     from artifact.diagnosis.examine import doctor
-    from artifact.interface import callbacks
+    from artifact.interface import callbacks, privacy
     from artifact.interface.added import dataset, network
     from artifact.interface.compare import compare
     from artifact.interface.schedules import cosine
@@ -33,6 +33,7 @@ PUBLIC = {
     "compare": "artifact.interface.compare:compare",
     "cosine": "artifact.interface.schedules:cosine",
     "callbacks": "artifact.interface.callbacks",
+    "privacy": "artifact.interface.privacy",
     "optim": "artifact.optim",
     "losses": "artifact.losses",
     "curvature": "artifact.curvature",
@@ -66,6 +67,7 @@ __all__ = [
     "network",
     "optim",
     "partition",
+    "privacy",
     "rate",
     "stored_rounds",
     "stored_runs",

@@ -20,6 +20,7 @@ from artifact.interface import remarks, schedules
 from artifact.interface.entry import Pair, output_of, require_loss
 from artifact.interface.entry import pair as _pair
 from artifact.interface.own_model import OwnModel, Samples, forked
+from artifact.interface.privacy import Private
 from artifact.interface.schedules import Schedule
 from artifact.models.networks import Model
 from artifact.training.config import RunConfig
@@ -50,6 +51,8 @@ class OwnTrainer(Trainer):
     ):
         self.module, self.loss, self.output, self.loss_given = module, loss or F.cross_entropy, output, loss
         self.schedules: dict[str, Schedule] = {}
+        self.update_clip: float | None = None
+        self.update_noise = 0.0
         parts = [*clients, *([_pair(test, "test")] if test is not None else [])]
         if loss is None:
             parts = [(x, _in_a_row(y)) for x, y in parts]
@@ -126,7 +129,9 @@ class OwnTrainer(Trainer):
         C = super().cohort(clients, steps)
         if "lr" in self.schedules:
             C.lr = schedules.value(self.schedules["lr"], self.completed, self.config.rounds, "lr")
-        return C
+        if self.update_clip is None:
+            return C
+        return Private.of(C, self.update_clip, self.update_noise, self.config.seed)
 
     def test(self, w: Tensor) -> dict:
         """The engine's own numbers for a classifier with the cross-entropy; else the loss, and the accuracy if any."""

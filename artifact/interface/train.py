@@ -19,7 +19,7 @@ from torch.utils.data import Dataset as TorchDataset
 
 from artifact import algorithms
 from artifact.base.errors import UserError
-from artifact.interface import own_method, remarks, schedules
+from artifact.interface import own_method, privacy, remarks, schedules
 from artifact.interface.callbacks import Callback, Round
 from artifact.interface.entry import Collate, Pair, require_module
 from artifact.interface.entry import pair as _pair
@@ -71,6 +71,8 @@ def train(
     client_tests: Sequence[Pair | TorchDataset | DataLoader] | None = None,
     train_only: str | Sequence[str] | None = None,
     workers: int = 1,
+    update_clip: float | None = None,
+    update_noise: float = 0.0,
     **options: Any,
 ) -> Run:
     """Train ``model`` on the clients' data; the module itself is left as it is.
@@ -97,6 +99,9 @@ def train(
     train_only: names of parameters, with ``*``, that alone are trained and sent, such as ``"*lora*"``.
     workers: processes that share the clients of a round, which changes no bit; for methods with one exchange a round.
     joblib copies model, loss and data to processes that it starts itself; an open file or a lock cannot be copied.
+    update_clip: L2 norm to which every vector that a client sends is clipped, for differential privacy.
+    update_noise: standard deviation of the noise on each number of a sum of these, over the most that one client can
+    change the sum. Which methods it fits says ``artifact.privacy``.
     options: hyper-parameters of the method such as ``rho``, and other options of ``run``: lr_decay, weight_decay, clip,
     local_steps, eval_every, variant, optimiser, dtype, device, man_zeta.
 
@@ -124,10 +129,16 @@ def train(
     with left_alone():
         trainer = _engine(workers, config, start, parts, held_out, loss, output)
         trainer.schedules = {name: varying[name] for name in first}
+        privacy.require(config.algorithm, config.variant, update_clip, update_noise, trainer.statistics is not None)
+        if update_clip is not None and workers > 1:
+            raise UserError("workers", workers, "1 with update_clip")
+        trainer.update_clip, trainer.update_noise = update_clip, update_noise
         own_tests = [_pair(one, f"client_tests[{i}]", collate_fn) for i, one in enumerate(client_tests or ())]
         folder, rows = None, list[dict[str, Any]]()
         if out is not None:
             told = config.settings() | {"rounds": 0, "schedules": sorted(first), "train_only": train_only}
+            if update_clip is not None:
+                told |= {"update_clip": update_clip, "update_noise": update_noise}
             folder = Folder(out, identity(told, model, [parts, held_out]), best)
             if (kept := folder.load(resume)) is not None:
                 tensors, rows, completed = kept
