@@ -34,10 +34,12 @@ from theory.inexact import (
     decreasing,
     epochs,
     momentum,
+    one_client,
     one_step,
     statements,
     strongly_convex,
     theorem,
+    unequal,
     vanishing_radius,
 )
 from theory.kit import statement as kit
@@ -76,6 +78,8 @@ OBJECTS: dict[ModuleType, tuple[Callable[[], Statement], ...]] = {
     strongly_convex: made_by(strongly_convex, "statement"),
     epochs: made_by(epochs, "statement"),
     one_step: made_by(one_step, "statement", "exact"),
+    one_client: made_by(one_client, "statement"),
+    unequal: made_by(unequal, "statement"),
     vanishing_radius: made_by(vanishing_radius, "statement"),
     lyapunov: made_by(lyapunov, "theorem", "general"),
     layers: made_by(layers, "layer", "layer_weights", "balance"),

@@ -1,4 +1,4 @@
-"""Exported proofs of the theorems, ``docs/proofs/*.json``, and the mutations of their inequalities, ``mutations.csv``.
+"""Exported proofs of the theorems, ``docs/proofs/*.json`` and ``lean/*.lean``, and mutations of their inequalities.
 
 A mutation tightens one constant, drops one term or moves one exponent by one:
 
@@ -23,6 +23,7 @@ from artifact.base.files import write_atomic
 from artifact.base.tables_as_text import markdown_table
 from artifact.papers.declared import read_csv
 from checks import formulas, runner
+from theory.kit import lean
 from theory.kit.statement import Statement
 from theory.kit.verdict import registry
 from theory.theorems import theorems
@@ -45,8 +46,10 @@ def export(folder: Path = FOLDER) -> list[Path]:
 
 
 def _export(statement: Statement, folder: Path) -> Path:
-    path = folder / f"{statement.name}.json"
-    write_atomic(path, json.dumps(statement.export(), indent=1) + "\n")
+    path, exported = folder / f"{statement.name}.json", json.loads(json.dumps(statement.export()))
+    if not path.is_file() or json.loads(path.read_text(encoding="utf-8")) != exported:  # letters may stand in any order
+        write_atomic(path, json.dumps(exported, indent=1) + "\n")
+    write_atomic(folder / "lean" / f"{statement.name}.lean", lean.exported(exported))
     return path
 
 

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from theory.inexact import decreasing, epochs, momentum, one_step, statements, strongly_convex, vanishing_radius
+from theory.inexact import (
+    decreasing,
+    epochs,
+    momentum,
+    one_client,
+    one_step,
+    statements,
+    strongly_convex,
+    unequal,
+    vanishing_radius,
+)
 from theory.kit.statement import Statement
 from theory.sun2023 import lyapunov
 from theory.yashwanth2023 import layers
@@ -26,6 +36,8 @@ MAKERS: tuple[Callable[[], Statement], ...] = (
     vanishing_radius.statement,
     strongly_convex.statement,
     statements.sampled,
+    unequal.statement,
+    one_client.statement,
     decreasing.statement,
     lyapunov.general,
     momentum.general,

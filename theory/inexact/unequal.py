@@ -10,8 +10,8 @@ theorem on inexact local gradients holds for this F, with its means over clients
 * N in the noise is 1/max q_i;
 * a drawn cohort costs kappa (1 + e) in place of kappa, e = N max q_i - 1, and L A (1 + kappa e) is the step.
 
-Two proof objects: ``client`` for any one client, in the space of its own randomness, and ``prove`` for the round, which
-takes the first one's two conclusions in the mean over the clients.
+``one_client`` proves what any one client does, in the space of its own randomness; ``prove`` takes its two conclusions
+in the mean over the clients.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ from torch import Tensor
 from artifact.algorithms import build
 from artifact.training.rounds import simulate
 from theory.inexact import theorem
-from theory.inexact.proof import between_clients, local_steps, mean_direction, round_vectors, wrong_gradients
+from theory.inexact.one_client import CASE, GRADIENTS, NOISE, client, most
+from theory.inexact.proof import between_clients, mean_direction, round_vectors
 from theory.inexact.runs import NOISE_RUNS, Problem
 from theory.inexact.statements import COUNT
 from theory.inexact.theorem import F_NEXT, QUANTITIES, SQUARE, Delta, F, Gamma
@@ -52,51 +53,14 @@ from theory.kit.statement import Condition, Quantity, Run, Statement, drawn
 
 Array = NDArray[np.float64]
 R = sp.Rational
-CASE = theorem.numbers()
 n = CASE.names
 #: N max q_i - 1
 e = sp.Symbol("excess", nonnegative=True)
 WIDER = 1 + n.kappa * e
-#: what the two conclusions on a client are called where a round uses their means
-GRADIENTS, NOISE = "local gradients", "local noise"
 LOCAL = (GRADIENTS, NOISE)
 
 
-# ------------------------------------------------------------ one client
-
-
-def most(slope: sp.Expr, x: sp.Expr) -> sp.Expr:
-    """Bound on |r_i|^2, the wrong part of a client's mean gradient. slope: bound on its squared gradient; x: of X_i."""
-    error = n.L**2 * n.rho**2
-    return R(50, 27) * x**2 * (slope + error) + R(100, 27) * x * n.L * n.eta * n.sigma_l**2 + 2 * error
-
-
-@cache
-def client() -> tuple[Proof, Step, Step]:
-    """(proof, ``most`` - |r_i|^2 >= 0, sigma_l^2/K_i - |z_i|^2 >= 0) for any client.
-
-    Its own K_i and X_i = (K_i - 1) L eta_l <= X; every symbol but K_i and X_i is the same for all clients.
-    """
-    own = replace(n, K=sp.Symbol("K_i", positive=True), X=sp.Symbol("X_i", nonnegative=True))
-    proof, case = Proof("local steps of one client"), replace(CASE, names=own)
-    case.declare(proof)
-    proof.scalar("X")
-    proof.vector("G"), proof.vector("r", time=1), proof.vector("z", time=1, noise=True)
-    slope = Vector({"G": sp.Integer(1)})  # the client's own gradient at the round's model
-    small = proof.hypothesis("X <= 1/10", R(1, 10) - n.X, "local step size")
-    fewer = proof.hypothesis("X_i <= X", n.X - own.X, "K_i <= max K_i")
-    near = proof.combine("X_i <= 1/10", R(1, 10) - own.X, [(1, small), (1, fewer)])
-    local = local_steps(proof, own, slope)
-    _, wrong = wrong_gradients(proof, case, local, near, square_of(slope), [(-1, proof.steps["norm g"])])
-    long = proof.square("|g_i|^2", slope)
-    square = R(50, 27) * (n.X + own.X)
-    noise = R(100, 27) * n.L * n.eta * n.sigma_l**2
-    bound = proof.combine(
-        GRADIENTS,
-        most(square_of(slope), n.X) - square_of(Vector({"r": sp.Integer(1)})),
-        [(1, wrong), (square, fewer, long), (square * n.L**2 * n.rho**2 + noise, fewer)],
-    )
-    return proof, bound, local["z"]
+# ------------------------------------------------------------ the mean of the clients
 
 
 def averaged(step: Step, slope: Vector) -> sp.Expr:
@@ -141,7 +105,7 @@ def prove(left: sp.Expr, right: Sequence[sp.Expr]) -> Proof:
     small = proof.hypothesis("L A <= 1/2", R(1, 2) - n.L * n.A * WIDER, "step size")
     vectors = round_vectors(proof)
     G, b, m, r, noise, z, d = vectors.values()
-    said = "of every client, in the mean with weights q_i"
+    said = "inexact-gradients-one-client, in the mean over clients with weights q_i"
     wrong_own = proof.hypothesis(GRADIENTS, averaged(gradients, G + b), said)
     local = {"z": proof.hypothesis(NOISE, averaged(noise_of_one, G + b), f"{said}; sum of q_i/K_i = 1/K")}
     spread = proof.hypothesis("heterogeneity", n.sigma_g**2 - square_of(b), "sum q_i|grad F_i - grad F|^2 <= sigma_g^2")
@@ -316,17 +280,33 @@ def path(
     """
     clients, size = problem.centre.shape
     directions = rng.normal(size=(rounds, counts.max(), clients, size))
-    away = torch.as_tensor(noise * directions / np.linalg.norm(directions, axis=3, keepdims=True))
+    away = noise * directions / np.linalg.norm(directions, axis=3, keepdims=True)
+    cohorts = [rng.choice(clients, active, replace=False).tolist() for _ in range(rounds)]
+    return models_of(method, problem, away, counts, p, cohorts, local, server, rho)
+
+
+def models_of(
+    method: str,
+    problem: Problem,
+    away: Array,
+    counts: NDArray[np.int64],
+    p: Array,
+    cohorts: Sequence[Sequence[int]],
+    local: float,
+    server: float,
+    rho: float,
+) -> Array:
+    """The same with the noise [T, max K_i, N, d] and the cohorts of every round given."""
+    drawn_noise, rounds = torch.as_tensor(away), len(cohorts)
 
     def gradient(W: Tensor, index: Tensor, t: int, k: int) -> Tensor:
-        return torch.as_tensor(problem.gradients(W.numpy(), index.numpy())) + away[t, k, index]
+        return torch.as_tensor(problem.gradients(W.numpy(), index.numpy())) + drawn_noise[t, k, index]
 
-    cohorts = [rng.choice(clients, active, replace=False).tolist() for _ in range(rounds)]
     found = simulate(
         build(method, rho=rho, server_lr=server),
         gradient,
         torch.as_tensor(problem.start),
-        clients,
+        len(problem.centre),
         rounds,
         steps=counts.tolist(),
         lr=local,

@@ -57,6 +57,8 @@ class Prover:
         """Whether sum of multipliers times products of slacks equals the step's slack at a point."""
         target, products = _inside(proof, step)
         point = self.points[place]
+        if _at(target, point).has(sp.zoo, sp.oo, -sp.oo, sp.nan):  # an infinite side says nothing at this point
+            return True
         try:
             wanted = _monomials(target, point)
         except sp.PolynomialError:  # a measured quantity in a denominator: no such slack is among the facts
@@ -111,11 +113,13 @@ def _inside(proof: Proof, step: Step) -> tuple[sp.Expr, list[tuple[sp.Expr, bool
     return target, products
 
 
+def _at(expression: sp.Expr, point: Mapping[str, float]) -> sp.Expr:
+    return expression.subs({symbol: point[str(symbol)] for symbol in expression.free_symbols if str(symbol) in point})
+
+
 def _monomials(expression: sp.Expr, point: Mapping[str, float]) -> Monomials:
     """Coefficients of a polynomial in the quantities that are left after the parameters have values."""
-    expression = expression.subs(
-        {symbol: point[str(symbol)] for symbol in expression.free_symbols if str(symbol) in point}
-    )
+    expression = _at(expression, point)
     symbols = sorted(expression.free_symbols, key=str)
     if not symbols:
         return {(): float(expression)} if expression != 0 else {}

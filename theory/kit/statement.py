@@ -228,7 +228,8 @@ class Statement:
         """
         needed = self.proof.assumes()
         conditions = [
-            {"said": self.said(c), "gives": sorted({*c.gives, *self._says(c)} & needed)} for c in self.conditions
+            {"said": self.said(c), "gives": sorted({*c.gives, *self._says(c)} & needed), **self._alone(c)}
+            for c in self.conditions
         ]
         given = [
             {
@@ -250,6 +251,12 @@ class Statement:
             "conditions": conditions,
         }
         return {"statement": statement, **self.proof.export()}
+
+    def _alone(self, condition: Condition) -> dict[str, str]:
+        """The slack of an inequality that no step of the proof says: another proof, which this one uses, needs it."""
+        if not isinstance(condition.relation, _INEQUALITY) or self._says(condition):
+            return {}
+        return {"slack": str(slack(condition.relation))}
 
     def _where(self) -> dict[str, str]:
         """Letters of the sides that the proof does not declare -> what they are in its own, by ``named``."""

@@ -1,0 +1,1200 @@
+import Mathlib
+
+/-!
+# FedLESAM and FedSAM with the printed step sizes
+
+$\tfrac1T\sum_{t<T}\mathbb E\|\nabla F(w^t)\|^2\le\frac{108 (F(w^0)-F^*) L}{53 \sqrt{E} \sqrt{N} \sqrt{T}}+\frac{108 \sigma_l^{2}}{53 \sqrt{E} \sqrt{N} \sqrt{T}}+\frac{200 \sigma_l^{2}}{53 E T}+\frac{100 \sigma_g^{2}}{53 T}+\frac{109 \rho^{2} L^{2}}{53}$
+
+Written from `docs/proofs/inexact-gradients-printed-steps-fedsam.json`; `rule` in a comment names the rule of the proof object that gives the step.
+-/
+
+set_option maxHeartbeats 1000000
+open scoped RealInnerProductSpace
+namespace InexactGradientsPrintedStepsFedsam
+
+/-- `T >= 4EN`, rule: hypothesis; number of rounds -/
+def step_1 (root_EN root_T : ℝ) : Prop :=
+    0 ≤ ((-2) * root_EN + root_T : ℝ)
+
+/-- `T >= 100`, rule: hypothesis; number of rounds -/
+def step_2 (root_T : ℝ) : Prop :=
+    0 ≤ (root_T - 10 : ℝ)
+
+/-- `L A < 1`, rule: hypothesis; T >= 4EN -/
+def step_3 (root_EN root_T : ℝ) : Prop :=
+    0 < ((-root_EN) / root_T + 1 : ℝ)
+
+/-- `x`, rule: hypothesis; x names (E - 1) L eta_l -/
+def step_4 (K X root_T : ℝ) : Prop :=
+    (X - (K - 1) / (K * root_T) : ℝ) = 0
+
+/-- `L A <= 1/2`, rule: combination of step_1 -/
+theorem step_5
+    {root_EN root_T : ℝ}
+    (sign_root_EN : 0 < root_EN)
+    (sign_root_T : 0 < root_T)
+    (step_1 : 0 ≤ ((-2) * root_EN + root_T : ℝ)) :
+    0 ≤ ((-root_EN) / root_T + 1 / 2 : ℝ) := by
+  have same : ((-root_EN) / root_T + 1 / 2 : ℝ) = (1 / (2 * root_T)) * ((-2) * root_EN + root_T : ℝ) := by
+    field_simp
+    ring
+  rw [same]
+  exact (mul_nonneg (by positivity) step_1)
+
+/-- `x <= 1/sqrt(T)`, rule: combination of step_4 -/
+theorem step_6
+    {K X root_T : ℝ}
+    (sign_K : 0 < K)
+    (sign_X : 0 ≤ X)
+    (sign_root_T : 0 < root_T)
+    (step_4 : (X - (K - 1) / (K * root_T) : ℝ) = 0) :
+    0 ≤ (-X + 1 / root_T : ℝ) := by
+  have same : (-X + 1 / root_T : ℝ) = (1 / (K * root_T)) + (-1) * (X - (K - 1) / (K * root_T) : ℝ) := by
+    field_simp
+    ring
+  rw [same]
+  exact (add_nonneg (by positivity) (le_of_eq (by rw [step_4]; ring)))
+
+/-- `X <= 1/10`, rule: combination of step_2, step_6 -/
+theorem step_7
+    {X root_T : ℝ}
+    (sign_X : 0 ≤ X)
+    (sign_root_T : 0 < root_T)
+    (step_2 : 0 ≤ (root_T - 10 : ℝ))
+    (step_6 : 0 ≤ (-X + 1 / root_T : ℝ)) :
+    0 ≤ (1 / 10 - X : ℝ) := by
+  have same : (1 / 10 - X : ℝ) = (1 / (10 * root_T)) * (root_T - 10 : ℝ) + (1) * (-X + 1 / root_T : ℝ) := by
+    field_simp
+    ring
+  rw [same]
+  exact (add_nonneg (mul_nonneg (by positivity) step_2) (mul_nonneg (by positivity) step_6))
+
+/-- `norm p`, rule: norm -/
+theorem step_8
+    {p : ℝ}
+    (sign_p : 0 ≤ p)
+    {E : Type*} [NormedAddCommGroup E] [InnerProductSpace ℝ E]
+    {P_k : E}
+    (named : p = ‖(1 : ℝ) • P_k‖) :
+    (-(⟪P_k, P_k⟫_ℝ) + p ^ 2 : ℝ) = 0 := by
+  have same : (-(⟪P_k, P_k⟫_ℝ) + p ^ 2 : ℝ) = p ^ 2 - ⟪(1 : ℝ) • P_k, (1 : ℝ) • P_k⟫_ℝ := by
+    simp only [inner_add_left, inner_add_right, real_inner_smul_left, real_inner_smul_right]
+    ring
+  rw [same]
+  rw [named, real_inner_self_eq_norm_sq]
+  ring
+
+/-- `norm p_next`, rule: norm -/
+theorem step_9
+    {p_next : ℝ}
+    (sign_p_next : 0 ≤ p_next)
+    {E : Type*} [NormedAddCommGroup E] [InnerProductSpace ℝ E]
+    {D G P_k b e : E}
+    (named : p_next = ‖(1 : ℝ) • P_k + (1 : ℝ) • G + (1 : ℝ) • b + (1 : ℝ) • D + (1 : ℝ) • e‖) :
+    (-(⟪D, D⟫_ℝ) - 2 * (⟪D, G⟫_ℝ) - 2 * (⟪D, P_k⟫_ℝ) - 2 * (⟪D, b⟫_ℝ) - 2 * (⟪D, e⟫_ℝ) - (⟪G, G⟫_ℝ) - 2 * (⟪G, P_k⟫_ℝ) - 2 * (⟪G, b⟫_ℝ) - 2 * (⟪G, e⟫_ℝ) - (⟪P_k, P_k⟫_ℝ) - 2 * (⟪P_k, b⟫_ℝ) - 2 * (⟪P_k, e⟫_ℝ) - (⟪b, b⟫_ℝ) - 2 * (⟪b, e⟫_ℝ) - (⟪e, e⟫_ℝ) + p_next ^ 2 : ℝ) = 0 := by
+  have same : (-(⟪D, D⟫_ℝ) - 2 * (⟪D, G⟫_ℝ) - 2 * (⟪D, P_k⟫_ℝ) - 2 * (⟪D, b⟫_ℝ) - 2 * (⟪D, e⟫_ℝ) - (⟪G, G⟫_ℝ) - 2 * (⟪G, P_k⟫_ℝ) - 2 * (⟪G, b⟫_ℝ) - 2 * (⟪G, e⟫_ℝ) - (⟪P_k, P_k⟫_ℝ) - 2 * (⟪P_k, b⟫_ℝ) - 2 * (⟪P_k, e⟫_ℝ) - (⟪b, b⟫_ℝ) - 2 * (⟪b, e⟫_ℝ) - (⟪e, e⟫_ℝ) + p_next ^ 2 : ℝ) = p_next ^ 2 - ⟪(1 : ℝ) • P_k + (1 : ℝ) • G + (1 : ℝ) • b + (1 : ℝ) • D + (1 : ℝ) • e, (1 : ℝ) • P_k + (1 : ℝ) • G + (1 : ℝ) • b + (1 : ℝ) • D + (1 : ℝ) • e⟫_ℝ := by
+    simp only [inner_add_left, inner_add_right, real_inner_smul_left, real_inner_smul_right, real_inner_comm D G, real_inner_comm D P_k, real_inner_comm D b, real_inner_comm D e, real_inner_comm G P_k, real_inner_comm G b, real_inner_comm G e, real_inner_comm P_k b, real_inner_comm P_k e, real_inner_comm b e]
+    ring
+  rw [same]
+  rw [named, real_inner_self_eq_norm_sq]
+  ring
+
+/-- `norm g`, rule: norm -/
+theorem step_10
+    {g : ℝ}
+    (sign_g : 0 ≤ g)
+    {E : Type*} [NormedAddCommGroup E] [InnerProductSpace ℝ E]
+    {G b : E}
+    (named : g = ‖(1 : ℝ) • G + (1 : ℝ) • b‖) :
+    (-(⟪G, G⟫_ℝ) - 2 * (⟪G, b⟫_ℝ) - (⟪b, b⟫_ℝ) + g ^ 2 : ℝ) = 0 := by
+  have same : (-(⟪G, G⟫_ℝ) - 2 * (⟪G, b⟫_ℝ) - (⟪b, b⟫_ℝ) + g ^ 2 : ℝ) = g ^ 2 - ⟪(1 : ℝ) • G + (1 : ℝ) • b, (1 : ℝ) • G + (1 : ℝ) • b⟫_ℝ := by
+    simp only [inner_add_left, inner_add_right, real_inner_smul_left, real_inner_smul_right, real_inner_comm G b]
+    ring
+  rw [same]
+  rw [named, real_inner_self_eq_norm_sq]
+  ring
+
+/-- `norm size_D`, rule: norm -/
+theorem step_11
+    {size_D : ℝ}
+    (sign_size_D : 0 ≤ size_D)
+    {E : Type*} [NormedAddCommGroup E] [InnerProductSpace ℝ E]
+    {D : E}
+    (named : size_D = ‖(1 : ℝ) • D‖) :
+    (-(⟪D, D⟫_ℝ) + size_D ^ 2 : ℝ) = 0 := by
+  have same : (-(⟪D, D⟫_ℝ) + size_D ^ 2 : ℝ) = size_D ^ 2 - ⟪(1 : ℝ) • D, (1 : ℝ) • D⟫_ℝ := by
+    simp only [inner_add_left, inner_add_right, real_inner_smul_left, real_inner_smul_right]
+    ring
+  rw [same]
+  rw [named, real_inner_self_eq_norm_sq]
+  ring
+
+/-- `norm size_e`, rule: norm -/
+theorem step_12
+    {size_e : ℝ}
+    (sign_size_e : 0 ≤ size_e)
+    {E : Type*} [NormedAddCommGroup E] [InnerProductSpace ℝ E]
+    {e : E}
+    (named : size_e = ‖(1 : ℝ) • e‖) :
+    (-(⟪e, e⟫_ℝ) + size_e ^ 2 : ℝ) = 0 := by
+  have same : (-(⟪e, e⟫_ℝ) + size_e ^ 2 : ℝ) = size_e ^ 2 - ⟪(1 : ℝ) • e, (1 : ℝ) • e⟫_ℝ := by
+    simp only [inner_add_left, inner_add_right, real_inner_smul_left, real_inner_smul_right]
+    ring
+  rw [same]
+  rw [named, real_inner_self_eq_norm_sq]
+  ring
+
+/-- `norm q`, rule: norm -/
+theorem step_13
+    {q : ℝ}
+    (sign_q : 0 ≤ q)
+    {E : Type*} [NormedAddCommGroup E] [InnerProductSpace ℝ E]
+    {Q_k : E}
+    (named : q = ‖(1 : ℝ) • Q_k‖) :
+    (-(⟪Q_k, Q_k⟫_ℝ) + q ^ 2 : ℝ) = 0 := by
+  have same : (-(⟪Q_k, Q_k⟫_ℝ) + q ^ 2 : ℝ) = q ^ 2 - ⟪(1 : ℝ) • Q_k, (1 : ℝ) • Q_k⟫_ℝ := by
+    simp only [inner_add_left, inner_add_right, real_inner_smul_left, real_inner_smul_right]
+    ring
+  rw [same]
+  rw [named, real_inner_self_eq_norm_sq]
+  ring
+
+/-- `norm q_next`, rule: norm -/
+theorem step_14
+    {q_next : ℝ}
+    (sign_q_next : 0 ≤ q_next)
+    {E : Type*} [NormedAddCommGroup E] [InnerProductSpace ℝ E]
+    {Q_k zeta : E}
+    (named : q_next = ‖(1 : ℝ) • Q_k + (1 : ℝ) • zeta‖) :
+    (-(⟪Q_k, Q_k⟫_ℝ) - 2 * (⟪Q_k, zeta⟫_ℝ) - (⟪zeta, zeta⟫_ℝ) + q_next ^ 2 : ℝ) = 0 := by
+  have same : (-(⟪Q_k, Q_k⟫_ℝ) - 2 * (⟪Q_k, zeta⟫_ℝ) - (⟪zeta, zeta⟫_ℝ) + q_next ^ 2 : ℝ) = q_next ^ 2 - ⟪(1 : ℝ) • Q_k + (1 : ℝ) • zeta, (1 : ℝ) • Q_k + (1 : ℝ) • zeta⟫_ℝ := by
+    simp only [inner_add_left, inner_add_right, real_inner_smul_left, real_inner_smul_right, real_inner_comm Q_k zeta]
+    ring
+  rw [same]
+  rw [named, real_inner_self_eq_norm_sq]
+  ring
+
+/-- `norm v`, rule: norm -/
+theorem step_15
+    {v : ℝ}
+    (sign_v : 0 ≤ v)
+    {E : Type*} [NormedAddCommGroup E] [InnerProductSpace ℝ E]
+    {R_k : E}
+    (named : v = ‖(1 : ℝ) • R_k‖) :
+    (-(⟪R_k, R_k⟫_ℝ) + v ^ 2 : ℝ) = 0 := by
+  have same : (-(⟪R_k, R_k⟫_ℝ) + v ^ 2 : ℝ) = v ^ 2 - ⟪(1 : ℝ) • R_k, (1 : ℝ) • R_k⟫_ℝ := by
+    simp only [inner_add_left, inner_add_right, real_inner_smul_left, real_inner_smul_right]
+    ring
+  rw [same]
+  rw [named, real_inner_self_eq_norm_sq]
+  ring
+
+/-- `norm v_next`, rule: norm -/
+theorem step_16
+    {v_next : ℝ}
+    (sign_v_next : 0 ≤ v_next)
+    {E : Type*} [NormedAddCommGroup E] [InnerProductSpace ℝ E]
+    {D R_k e : E}
+    (named : v_next = ‖(1 : ℝ) • R_k + (1 : ℝ) • D + (1 : ℝ) • e‖) :
+    (-(⟪D, D⟫_ℝ) - 2 * (⟪D, R_k⟫_ℝ) - 2 * (⟪D, e⟫_ℝ) - (⟪R_k, R_k⟫_ℝ) - 2 * (⟪R_k, e⟫_ℝ) - (⟪e, e⟫_ℝ) + v_next ^ 2 : ℝ) = 0 := by
+  have same : (-(⟪D, D⟫_ℝ) - 2 * (⟪D, R_k⟫_ℝ) - 2 * (⟪D, e⟫_ℝ) - (⟪R_k, R_k⟫_ℝ) - 2 * (⟪R_k, e⟫_ℝ) - (⟪e, e⟫_ℝ) + v_next ^ 2 : ℝ) = v_next ^ 2 - ⟪(1 : ℝ) • R_k + (1 : ℝ) • D + (1 : ℝ) • e, (1 : ℝ) • R_k + (1 : ℝ) • D + (1 : ℝ) • e⟫_ℝ := by
+    simp only [inner_add_left, inner_add_right, real_inner_smul_left, real_inner_smul_right, real_inner_comm D R_k, real_inner_comm D e, real_inner_comm R_k e]
+    ring
+  rw [same]
+  rw [named, real_inner_self_eq_norm_sq]
+  ring
+
+/-- `norm y`, rule: norm -/
+theorem step_17
+    {y : ℝ}
+    (sign_y : 0 ≤ y)
+    {E : Type*} [NormedAddCommGroup E] [InnerProductSpace ℝ E]
+    {x : E}
+    (named : y = ‖(1 : ℝ) • x‖) :
+    (-(⟪x, x⟫_ℝ) + y ^ 2 : ℝ) = 0 := by
+  have same : (-(⟪x, x⟫_ℝ) + y ^ 2 : ℝ) = y ^ 2 - ⟪(1 : ℝ) • x, (1 : ℝ) • x⟫_ℝ := by
+    simp only [inner_add_left, inner_add_right, real_inner_smul_left, real_inner_smul_right]
+    ring
+  rw [same]
+  rw [named, real_inner_self_eq_norm_sq]
+  ring
+
+/-- `norm y_sum`, rule: norm -/
+theorem step_18
+    {K L root_T y_sum : ℝ}
+    (sign_K : 0 < K)
+    (sign_L : 0 < L)
+    (sign_root_T : 0 < root_T)
+    (sign_y_sum : 0 ≤ y_sum)
+    {E : Type*} [NormedAddCommGroup E] [InnerProductSpace ℝ E]
+    {P_k Q_k : E}
+    (named : y_sum = ‖((-1) / (K * L * root_T) : ℝ) • P_k + ((-1) / (K * L * root_T) : ℝ) • Q_k‖) :
+    (y_sum ^ 2 - (⟪P_k, P_k⟫_ℝ) / (K ^ 2 * L ^ 2 * root_T ^ 2) - 2 * (⟪P_k, Q_k⟫_ℝ) / (K ^ 2 * L ^ 2 * root_T ^ 2) - (⟪Q_k, Q_k⟫_ℝ) / (K ^ 2 * L ^ 2 * root_T ^ 2) : ℝ) = 0 := by
+  have same : (y_sum ^ 2 - (⟪P_k, P_k⟫_ℝ) / (K ^ 2 * L ^ 2 * root_T ^ 2) - 2 * (⟪P_k, Q_k⟫_ℝ) / (K ^ 2 * L ^ 2 * root_T ^ 2) - (⟪Q_k, Q_k⟫_ℝ) / (K ^ 2 * L ^ 2 * root_T ^ 2) : ℝ) = y_sum ^ 2 - ⟪((-1) / (K * L * root_T) : ℝ) • P_k + ((-1) / (K * L * root_T) : ℝ) • Q_k, ((-1) / (K * L * root_T) : ℝ) • P_k + ((-1) / (K * L * root_T) : ℝ) • Q_k⟫_ℝ := by
+    simp only [inner_add_left, inner_add_right, real_inner_smul_left, real_inner_smul_right, real_inner_comm P_k Q_k]
+    ring
+  rw [same]
+  rw [named, real_inner_self_eq_norm_sq]
+  ring
+
+/-- `error`, rule: hypothesis; |e_k| <= L rho -/
+def step_19 (L rho size_e : ℝ) : Prop :=
+    0 ≤ (L * rho - size_e : ℝ)
+
+/-- `local model`, rule: hypothesis; x_k = -eta (P_k + Q_k), one vector, two names -/
+def step_20 (y y_sum : ℝ) : Prop :=
+    (-y + y_sum : ℝ) = 0
+
+/-- `smooth`, rule: smooth gradient -/
+def step_21 (L size_D y : ℝ) : Prop :=
+    0 ≤ (L * y - size_D : ℝ)
+
+/-- `P_k next`, rule: triangle -/
+theorem step_22
+    {g p p_next size_D size_e : ℝ}
+    (sign_g : 0 ≤ g)
+    (sign_p : 0 ≤ p)
+    (sign_p_next : 0 ≤ p_next)
+    (sign_size_D : 0 ≤ size_D)
+    (sign_size_e : 0 ≤ size_e)
+    {E : Type*} [NormedAddCommGroup E] [InnerProductSpace ℝ E]
+    {D G P_k b e : E}
+    (size_p_next : p_next = ‖(1 : ℝ) • P_k + (1 : ℝ) • G + (1 : ℝ) • b + (1 : ℝ) • D + (1 : ℝ) • e‖)
+    (size_p : p = ‖(1 : ℝ) • P_k‖)
+    (size_g : g = ‖(1 : ℝ) • G + (1 : ℝ) • b‖)
+    (size_size_D : size_D = ‖(1 : ℝ) • D‖)
+    (size_size_e : size_e = ‖(1 : ℝ) • e‖) :
+    0 ≤ (g + p - p_next + size_D + size_e : ℝ) := by
+  have sum : (1 : ℝ) • P_k + (1 : ℝ) • G + (1 : ℝ) • b + (1 : ℝ) • D + (1 : ℝ) • e = (1 : ℝ) • ((1 : ℝ) • P_k) + (1 : ℝ) • ((1 : ℝ) • G + (1 : ℝ) • b) + (1 : ℝ) • ((1 : ℝ) • D) + (1 : ℝ) • ((1 : ℝ) • e) := by
+    module
+  have rule_1 := norm_add_le ((1 : ℝ) • ((1 : ℝ) • P_k)) ((1 : ℝ) • ((1 : ℝ) • G + (1 : ℝ) • b))
+  have rule_2 := norm_add_le ((1 : ℝ) • ((1 : ℝ) • P_k) + (1 : ℝ) • ((1 : ℝ) • G + (1 : ℝ) • b)) ((1 : ℝ) • ((1 : ℝ) • D))
+  have rule_3 := norm_add_le ((1 : ℝ) • ((1 : ℝ) • P_k) + (1 : ℝ) • ((1 : ℝ) • G + (1 : ℝ) • b) + (1 : ℝ) • ((1 : ℝ) • D)) ((1 : ℝ) • ((1 : ℝ) • e))
+  have length_0 := norm_smul (1 : ℝ) ((1 : ℝ) • P_k)
+  have length_1 := norm_smul (1 : ℝ) ((1 : ℝ) • G + (1 : ℝ) • b)
+  have length_2 := norm_smul (1 : ℝ) ((1 : ℝ) • D)
+  have length_3 := norm_smul (1 : ℝ) ((1 : ℝ) • e)
+  have sign_of_0 := abs_of_nonneg (show (0 ≤ 1) from by positivity)
+  have sign_of_1 := abs_of_nonneg (show (0 ≤ 1) from by positivity)
+  have sign_of_2 := abs_of_nonneg (show (0 ≤ 1) from by positivity)
+  have sign_of_3 := abs_of_nonneg (show (0 ≤ 1) from by positivity)
+  rw [← sum] at *
+  simp only [Real.norm_eq_abs] at *
+  rw [size_p_next, size_p, size_g, size_size_D, size_size_e]
+  nlinarith
+
+/-- `R_k next`, rule: triangle -/
+theorem step_23
+    {size_D size_e v v_next : ℝ}
+    (sign_size_D : 0 ≤ size_D)
+    (sign_size_e : 0 ≤ size_e)
+    (sign_v : 0 ≤ v)
+    (sign_v_next : 0 ≤ v_next)
+    {E : Type*} [NormedAddCommGroup E] [InnerProductSpace ℝ E]
+    {D R_k e : E}
+    (size_v_next : v_next = ‖(1 : ℝ) • R_k + (1 : ℝ) • D + (1 : ℝ) • e‖)
+    (size_v : v = ‖(1 : ℝ) • R_k‖)
+    (size_size_D : size_D = ‖(1 : ℝ) • D‖)
+    (size_size_e : size_e = ‖(1 : ℝ) • e‖) :
+    0 ≤ (size_D + size_e + v - v_next : ℝ) := by
+  have sum : (1 : ℝ) • R_k + (1 : ℝ) • D + (1 : ℝ) • e = (1 : ℝ) • ((1 : ℝ) • R_k) + (1 : ℝ) • ((1 : ℝ) • D) + (1 : ℝ) • ((1 : ℝ) • e) := by
+    module
+  have rule_1 := norm_add_le ((1 : ℝ) • ((1 : ℝ) • R_k)) ((1 : ℝ) • ((1 : ℝ) • D))
+  have rule_2 := norm_add_le ((1 : ℝ) • ((1 : ℝ) • R_k) + (1 : ℝ) • ((1 : ℝ) • D)) ((1 : ℝ) • ((1 : ℝ) • e))
+  have length_0 := norm_smul (1 : ℝ) ((1 : ℝ) • R_k)
+  have length_1 := norm_smul (1 : ℝ) ((1 : ℝ) • D)
+  have length_2 := norm_smul (1 : ℝ) ((1 : ℝ) • e)
+  have sign_of_0 := abs_of_nonneg (show (0 ≤ 1) from by positivity)
+  have sign_of_1 := abs_of_nonneg (show (0 ≤ 1) from by positivity)
+  have sign_of_2 := abs_of_nonneg (show (0 ≤ 1) from by positivity)
+  rw [← sum] at *
+  simp only [Real.norm_eq_abs] at *
+  rw [size_v_next, size_v, size_size_D, size_size_e]
+  nlinarith
+
+/-- `x_k`, rule: triangle -/
+theorem step_24
+    {K L p q root_T y_sum : ℝ}
+    (sign_K : 0 < K)
+    (sign_L : 0 < L)
+    (sign_p : 0 ≤ p)
+    (sign_q : 0 ≤ q)
+    (sign_root_T : 0 < root_T)
+    (sign_y_sum : 0 ≤ y_sum)
+    {E : Type*} [NormedAddCommGroup E] [InnerProductSpace ℝ E]
+    {P_k Q_k : E}
+    (size_y_sum : y_sum = ‖((-1) / (K * L * root_T) : ℝ) • P_k + ((-1) / (K * L * root_T) : ℝ) • Q_k‖)
+    (size_p : p = ‖(1 : ℝ) • P_k‖)
+    (size_q : q = ‖(1 : ℝ) • Q_k‖) :
+    0 ≤ (-y_sum + p / (K * L * root_T) + q / (K * L * root_T) : ℝ) := by
+  have sum : ((-1) / (K * L * root_T) : ℝ) • P_k + ((-1) / (K * L * root_T) : ℝ) • Q_k = ((-1) / (K * L * root_T) : ℝ) • ((1 : ℝ) • P_k) + ((-1) / (K * L * root_T) : ℝ) • ((1 : ℝ) • Q_k) := by
+    module
+  have rule_1 := norm_add_le (((-1) / (K * L * root_T) : ℝ) • ((1 : ℝ) • P_k)) (((-1) / (K * L * root_T) : ℝ) • ((1 : ℝ) • Q_k))
+  have length_0 := norm_smul ((-1) / (K * L * root_T) : ℝ) ((1 : ℝ) • P_k)
+  have length_1 := norm_smul ((-1) / (K * L * root_T) : ℝ) ((1 : ℝ) • Q_k)
+  have sign_of_0 := abs_of_nonpos (show ((-1) / (K * L * root_T) ≤ 0) from by rw [← neg_nonneg]; ring_nf; positivity)
+  have sign_of_1 := abs_of_nonpos (show ((-1) / (K * L * root_T) ≤ 0) from by rw [← neg_nonneg]; ring_nf; positivity)
+  rw [← sum] at *
+  simp only [Real.norm_eq_abs] at *
+  rw [size_y_sum, size_p, size_q]
+  nlinarith
+
+/-- `P grows`, rule: combination of step_19, step_21, step_22 -/
+theorem step_25
+    {L g p p_next rho size_D size_e y : ℝ}
+    (sign_L : 0 < L)
+    (sign_g : 0 ≤ g)
+    (sign_p : 0 ≤ p)
+    (sign_p_next : 0 ≤ p_next)
+    (sign_rho : 0 ≤ rho)
+    (sign_size_D : 0 ≤ size_D)
+    (sign_size_e : 0 ≤ size_e)
+    (sign_y : 0 ≤ y)
+    (step_19 : 0 ≤ (L * rho - size_e : ℝ))
+    (step_21 : 0 ≤ (L * y - size_D : ℝ))
+    (step_22 : 0 ≤ (g + p - p_next + size_D + size_e : ℝ)) :
+    0 ≤ (L * rho + L * y + g + p - p_next : ℝ) := by
+  have same : (L * rho + L * y + g + p - p_next : ℝ) = (1) * (g + p - p_next + size_D + size_e : ℝ) + (1) * (L * y - size_D : ℝ) + (1) * (L * rho - size_e : ℝ) := by
+    field_simp
+    ring
+  rw [same]
+  exact (add_nonneg (add_nonneg (mul_nonneg (by positivity) step_22) (mul_nonneg (by positivity) step_21)) (mul_nonneg (by positivity) step_19))
+
+/-- `R grows`, rule: combination of step_19, step_21, step_23 -/
+theorem step_26
+    {L rho size_D size_e v v_next y : ℝ}
+    (sign_L : 0 < L)
+    (sign_rho : 0 ≤ rho)
+    (sign_size_D : 0 ≤ size_D)
+    (sign_size_e : 0 ≤ size_e)
+    (sign_v : 0 ≤ v)
+    (sign_v_next : 0 ≤ v_next)
+    (sign_y : 0 ≤ y)
+    (step_19 : 0 ≤ (L * rho - size_e : ℝ))
+    (step_21 : 0 ≤ (L * y - size_D : ℝ))
+    (step_23 : 0 ≤ (size_D + size_e + v - v_next : ℝ)) :
+    0 ≤ (L * rho + L * y + v - v_next : ℝ) := by
+  have same : (L * rho + L * y + v - v_next : ℝ) = (1) * (size_D + size_e + v - v_next : ℝ) + (1) * (L * y - size_D : ℝ) + (1) * (L * rho - size_e : ℝ) := by
+    field_simp
+    ring
+  rw [same]
+  exact (add_nonneg (add_nonneg (mul_nonneg (by positivity) step_23) (mul_nonneg (by positivity) step_21)) (mul_nonneg (by positivity) step_19))
+
+/-- `x from P and Q`, rule: combination of step_20, step_24 -/
+theorem step_27
+    {K L p q root_T y y_sum : ℝ}
+    (sign_K : 0 < K)
+    (sign_L : 0 < L)
+    (sign_p : 0 ≤ p)
+    (sign_q : 0 ≤ q)
+    (sign_root_T : 0 < root_T)
+    (sign_y : 0 ≤ y)
+    (sign_y_sum : 0 ≤ y_sum)
+    (step_20 : (-y + y_sum : ℝ) = 0)
+    (step_24 : 0 ≤ (-y_sum + p / (K * L * root_T) + q / (K * L * root_T) : ℝ)) :
+    0 ≤ (-y + (p + q) / (K * L * root_T) : ℝ) := by
+  have same : (-y + (p + q) / (K * L * root_T) : ℝ) = (1) * (-y_sum + p / (K * L * root_T) + q / (K * L * root_T) : ℝ) + (1) * (-y + y_sum : ℝ) := by
+    field_simp
+    ring
+  rw [same]
+  exact (add_nonneg (mul_nonneg (by positivity) step_24) (le_of_eq (by rw [step_20]; ring)))
+
+/-- `noise`, rule: hypothesis; E|zeta_k|^2 <= sigma_l^2 -/
+def step_28 (dot_zeta_zeta sigma_l : ℝ) : Prop :=
+    0 ≤ (-dot_zeta_zeta + sigma_l ^ 2 : ℝ)
+
+/-- `noise is unbiased`, rule: unbiased -/
+def step_29 (dot_Q_k_zeta : ℝ) : Prop :=
+    (dot_Q_k_zeta : ℝ) = 0
+
+/-- `Q grows`, rule: combination of step_13, step_14, step_28, step_29 -/
+theorem step_30
+    {dot_Q_k_Q_k dot_Q_k_zeta dot_zeta_zeta q q_next sigma_l : ℝ}
+    (sign_q : 0 ≤ q)
+    (sign_q_next : 0 ≤ q_next)
+    (sign_sigma_l : 0 ≤ sigma_l)
+    (step_13 : (-dot_Q_k_Q_k + q ^ 2 : ℝ) = 0)
+    (step_14 : (-dot_Q_k_Q_k - 2 * dot_Q_k_zeta - dot_zeta_zeta + q_next ^ 2 : ℝ) = 0)
+    (step_28 : 0 ≤ (-dot_zeta_zeta + sigma_l ^ 2 : ℝ))
+    (step_29 : (dot_Q_k_zeta : ℝ) = 0) :
+    0 ≤ (q ^ 2 - q_next ^ 2 + sigma_l ^ 2 : ℝ) := by
+  have same : (q ^ 2 - q_next ^ 2 + sigma_l ^ 2 : ℝ) = (1) * (-dot_Q_k_Q_k + q ^ 2 : ℝ) + (-1) * (-dot_Q_k_Q_k - 2 * dot_Q_k_zeta - dot_zeta_zeta + q_next ^ 2 : ℝ) + (1) * (-dot_zeta_zeta + sigma_l ^ 2 : ℝ) + (-2) * (dot_Q_k_zeta : ℝ) := by
+    field_simp
+    ring
+  rw [same]
+  exact (add_nonneg (add_nonneg (add_nonneg (le_of_eq (by rw [step_13]; ring)) (le_of_eq (by rw [step_14]; ring))) (mul_nonneg (by positivity) step_28)) (le_of_eq (by rw [step_29]; ring)))
+
+/-- `distance of q from c`, rule: scalar square -/
+theorem step_31
+    {c q : ℝ}
+    (sign_q : 0 ≤ q) :
+    0 ≤ ((-c + q) ^ 2 : ℝ) := by
+  have same : ((-c + q) ^ 2 : ℝ) = (-c + q : ℝ) ^ 2 := by
+    field_simp
+    ring
+  rw [same]
+  exact sq_nonneg _
+
+/-- `p after k`, rule: loop of step_25, step_26, step_27, step_30, step_31 -/
+theorem step_32
+    {K L c g rho root_T sigma_l : ℝ}
+    {C SP SQ Y k p p_next q q_next v v_next y : ℕ → ℝ}
+    (sign_C : ∀ j, 0 ≤ C j)
+    (sign_K : 0 < K)
+    (sign_L : 0 < L)
+    (sign_SP : ∀ j, 0 ≤ SP j)
+    (sign_SQ : ∀ j, 0 ≤ SQ j)
+    (sign_Y : ∀ j, 0 ≤ Y j)
+    (sign_g : 0 ≤ g)
+    (sign_k : ∀ j, 0 ≤ k j)
+    (sign_p : ∀ j, 0 ≤ p j)
+    (sign_p_next : ∀ j, 0 ≤ p_next j)
+    (sign_q : ∀ j, 0 ≤ q j)
+    (sign_q_next : ∀ j, 0 ≤ q_next j)
+    (sign_rho : 0 ≤ rho)
+    (sign_root_T : 0 < root_T)
+    (sign_sigma_l : 0 ≤ sigma_l)
+    (sign_v : ∀ j, 0 ≤ v j)
+    (sign_v_next : ∀ j, 0 ≤ v_next j)
+    (sign_y : ∀ j, 0 ≤ y j)
+    (start_k : k 0 = (0 : ℝ))
+    (turn_k : ∀ j, k (j + 1) = ((k j) + 1 : ℝ))
+    (start_Y : Y 0 = (0 : ℝ))
+    (turn_Y : ∀ j, Y (j + 1) = ((Y j) + (y j) : ℝ))
+    (start_SP : SP 0 = (0 : ℝ))
+    (turn_SP : ∀ j, SP (j + 1) = ((SP j) + (p j) : ℝ))
+    (start_SQ : SQ 0 = (0 : ℝ))
+    (turn_SQ : ∀ j, SQ (j + 1) = ((SQ j) + (q j) ^ 2 : ℝ))
+    (start_C : C 0 = (0 : ℝ))
+    (turn_C : ∀ j, C (j + 1) = ((C j) + (q j) : ℝ))
+    (start_p : p 0 = (0 : ℝ))
+    (turn_p : ∀ j, p (j + 1) = ((p_next j) : ℝ))
+    (start_q : q 0 = (0 : ℝ))
+    (turn_q : ∀ j, q (j + 1) = ((q_next j) : ℝ))
+    (start_v : v 0 = (0 : ℝ))
+    (turn_v : ∀ j, v (j + 1) = ((v_next j) : ℝ))
+    (step_25 : ∀ j, 0 ≤ (L * rho + L * (y j) + g + (p j) - (p_next j) : ℝ))
+    (step_26 : ∀ j, 0 ≤ (L * rho + L * (y j) + (v j) - (v_next j) : ℝ))
+    (step_27 : ∀ j, 0 ≤ (-(y j) + ((p j) + (q j)) / (K * L * root_T) : ℝ))
+    (step_30 : ∀ j, 0 ≤ ((q j) ^ 2 - (q_next j) ^ 2 + sigma_l ^ 2 : ℝ))
+    (step_31 : ∀ j, 0 ≤ ((-c + (q j)) ^ 2 : ℝ)) :
+    ∀ j, 0 ≤ (L * (Y j) + (k j) * (L * rho + g) - (p j) : ℝ) ∧ 0 ≤ (L * (Y j) * ((k j) - 1) - (SP j) + (k j) * ((k j) - 1) * (L * rho + g) / 2 : ℝ) ∧ 0 ≤ (-(Y j) + ((C j) + (SP j)) / (K * L * root_T) : ℝ) ∧ 0 ≤ ((k j) * sigma_l ^ 2 - (q j) ^ 2 : ℝ) ∧ 0 ≤ (-(SQ j) + (k j) * sigma_l ^ 2 * ((k j) - 1) / 2 : ℝ) ∧ 0 ≤ ((-2) * (C j) * c + (SQ j) + c ^ 2 * (k j) : ℝ) ∧ 0 ≤ (L * (Y j) + L * (k j) * rho - (v j) : ℝ) := by
+  intro j
+  induction j with
+  | zero => exact ⟨by rw [start_k, start_Y, start_SP, start_SQ, start_C, start_p, start_q, start_v]; ring_nf; positivity, by rw [start_k, start_Y, start_SP, start_SQ, start_C, start_p, start_q, start_v]; ring_nf; positivity, by rw [start_k, start_Y, start_SP, start_SQ, start_C, start_p, start_q, start_v]; ring_nf; positivity, by rw [start_k, start_Y, start_SP, start_SQ, start_C, start_p, start_q, start_v]; ring_nf; positivity, by rw [start_k, start_Y, start_SP, start_SQ, start_C, start_p, start_q, start_v]; ring_nf; positivity, by rw [start_k, start_Y, start_SP, start_SQ, start_C, start_p, start_q, start_v]; ring_nf; positivity, by rw [start_k, start_Y, start_SP, start_SQ, start_C, start_p, start_q, start_v]; ring_nf; positivity⟩
+  | succ j previous =>
+    obtain ⟨kept_1, kept_2, kept_3, kept_4, kept_5, kept_6, kept_7⟩ := previous
+    refine ⟨?_, ?_, ?_, ?_, ?_, ?_, ?_⟩
+    · have same : (L * (Y (j + 1)) + (k (j + 1)) * (L * rho + g) - (p (j + 1)) : ℝ) = (1) * (L * (Y j) + (k j) * (L * rho + g) - (p j) : ℝ) + (1) * (L * rho + L * (y j) + g + (p j) - (p_next j) : ℝ) := by
+        rw [turn_k, turn_Y, turn_SP, turn_SQ, turn_C, turn_p, turn_q, turn_v]
+        field_simp
+        ring
+      rw [same]
+      exact (add_nonneg (mul_nonneg (by positivity) kept_1) (mul_nonneg (by positivity) (step_25 j)))
+    · have same : (L * (Y (j + 1)) * ((k (j + 1)) - 1) - (SP (j + 1)) + (k (j + 1)) * ((k (j + 1)) - 1) * (L * rho + g) / 2 : ℝ) = (1) * (L * (Y j) * ((k j) - 1) - (SP j) + (k j) * ((k j) - 1) * (L * rho + g) / 2 : ℝ) + (1) * (L * (Y j) + (k j) * (L * rho + g) - (p j) : ℝ) + (L * (k j) * (y j)) := by
+        rw [turn_k, turn_Y, turn_SP, turn_SQ, turn_C, turn_p, turn_q, turn_v]
+        field_simp
+        ring
+      rw [same]
+      exact (add_nonneg (add_nonneg (mul_nonneg (by positivity) kept_2) (mul_nonneg (by positivity) kept_1)) (by positivity))
+    · have same : (-(Y (j + 1)) + ((C (j + 1)) + (SP (j + 1))) / (K * L * root_T) : ℝ) = (1) * (-(Y j) + ((C j) + (SP j)) / (K * L * root_T) : ℝ) + (1) * (-(y j) + ((p j) + (q j)) / (K * L * root_T) : ℝ) := by
+        rw [turn_k, turn_Y, turn_SP, turn_SQ, turn_C, turn_p, turn_q, turn_v]
+        field_simp
+        ring
+      rw [same]
+      exact (add_nonneg (mul_nonneg (by positivity) kept_3) (mul_nonneg (by positivity) (step_27 j)))
+    · have same : ((k (j + 1)) * sigma_l ^ 2 - (q (j + 1)) ^ 2 : ℝ) = (1) * ((k j) * sigma_l ^ 2 - (q j) ^ 2 : ℝ) + (1) * ((q j) ^ 2 - (q_next j) ^ 2 + sigma_l ^ 2 : ℝ) := by
+        rw [turn_k, turn_Y, turn_SP, turn_SQ, turn_C, turn_p, turn_q, turn_v]
+        field_simp
+        ring
+      rw [same]
+      exact (add_nonneg (mul_nonneg (by positivity) kept_4) (mul_nonneg (by positivity) (step_30 j)))
+    · have same : (-(SQ (j + 1)) + (k (j + 1)) * sigma_l ^ 2 * ((k (j + 1)) - 1) / 2 : ℝ) = (1) * (-(SQ j) + (k j) * sigma_l ^ 2 * ((k j) - 1) / 2 : ℝ) + (1) * ((k j) * sigma_l ^ 2 - (q j) ^ 2 : ℝ) := by
+        rw [turn_k, turn_Y, turn_SP, turn_SQ, turn_C, turn_p, turn_q, turn_v]
+        field_simp
+        ring
+      rw [same]
+      exact (add_nonneg (mul_nonneg (by positivity) kept_5) (mul_nonneg (by positivity) kept_4))
+    · have same : ((-2) * (C (j + 1)) * c + (SQ (j + 1)) + c ^ 2 * (k (j + 1)) : ℝ) = (1) * ((-2) * (C j) * c + (SQ j) + c ^ 2 * (k j) : ℝ) + (1) * ((-c + (q j)) ^ 2 : ℝ) := by
+        rw [turn_k, turn_Y, turn_SP, turn_SQ, turn_C, turn_p, turn_q, turn_v]
+        field_simp
+        ring
+      rw [same]
+      exact (add_nonneg (mul_nonneg (by positivity) kept_6) (mul_nonneg (by positivity) (step_31 j)))
+    · have same : (L * (Y (j + 1)) + L * (k (j + 1)) * rho - (v (j + 1)) : ℝ) = (1) * (L * (Y j) + L * (k j) * rho - (v j) : ℝ) + (1) * (L * rho + L * (y j) + (v j) - (v_next j) : ℝ) := by
+        rw [turn_k, turn_Y, turn_SP, turn_SQ, turn_C, turn_p, turn_q, turn_v]
+        field_simp
+        ring
+      rw [same]
+      exact (add_nonneg (mul_nonneg (by positivity) kept_7) (mul_nonneg (by positivity) (step_26 j)))
+
+-- `sum of p` is an invariant of the loop `local steps` above
+
+-- `sum of y` is an invariant of the loop `local steps` above
+
+-- `q after k` is an invariant of the loop `local steps` above
+
+-- `sum of q^2` is an invariant of the loop `local steps` above
+
+-- `q near c` is an invariant of the loop `local steps` above
+
+-- `R after k` is an invariant of the loop `local steps` above
+
+/-- `p after k, k = K`, rule: instance of step_32 -/
+theorem step_39
+    {K L Y g k p rho : ℝ}
+    (sign_K : 0 < K)
+    (sign_L : 0 < L)
+    (sign_Y : 0 ≤ Y)
+    (sign_g : 0 ≤ g)
+    (sign_k : 0 ≤ k)
+    (sign_p : 0 ≤ p)
+    (sign_rho : 0 ≤ rho)
+    (step_32 : 0 ≤ (L * Y + k * (L * rho + g) - p : ℝ))
+    (at_k : k = (K : ℝ)) :
+    0 ≤ (K * (L * rho + g) + L * Y - p : ℝ) := by
+  have same : (K * (L * rho + g) + L * Y - p : ℝ) = (L * Y + k * (L * rho + g) - p : ℝ) := by
+    rw [at_k]
+    field_simp
+    ring
+  rw [same]
+  exact step_32
+
+/-- `sum of p, k = K`, rule: instance of step_33 -/
+theorem step_40
+    {K L SP Y g k rho : ℝ}
+    (sign_K : 0 < K)
+    (sign_L : 0 < L)
+    (sign_SP : 0 ≤ SP)
+    (sign_Y : 0 ≤ Y)
+    (sign_g : 0 ≤ g)
+    (sign_k : 0 ≤ k)
+    (sign_rho : 0 ≤ rho)
+    (step_33 : 0 ≤ (L * Y * (k - 1) - SP + k * (k - 1) * (L * rho + g) / 2 : ℝ))
+    (at_k : k = (K : ℝ)) :
+    0 ≤ (K * (K - 1) * (L * rho + g) / 2 + L * Y * (K - 1) - SP : ℝ) := by
+  have same : (K * (K - 1) * (L * rho + g) / 2 + L * Y * (K - 1) - SP : ℝ) = (L * Y * (k - 1) - SP + k * (k - 1) * (L * rho + g) / 2 : ℝ) := by
+    rw [at_k]
+    field_simp
+    ring
+  rw [same]
+  exact step_33
+
+/-- `sum of y, k = K`, rule: instance of step_34 -/
+theorem step_41
+    {C K L SP Y k root_T : ℝ}
+    (sign_C : 0 ≤ C)
+    (sign_K : 0 < K)
+    (sign_L : 0 < L)
+    (sign_SP : 0 ≤ SP)
+    (sign_Y : 0 ≤ Y)
+    (sign_k : 0 ≤ k)
+    (sign_root_T : 0 < root_T)
+    (step_34 : 0 ≤ (-Y + (C + SP) / (K * L * root_T) : ℝ))
+    (at_k : k = (K : ℝ)) :
+    0 ≤ (-Y + (C + SP) / (K * L * root_T) : ℝ) := by
+  have same : (-Y + (C + SP) / (K * L * root_T) : ℝ) = (-Y + (C + SP) / (K * L * root_T) : ℝ) := by
+    rw [at_k]
+    field_simp
+    ring
+  rw [same]
+  exact step_34
+
+/-- `q after k, k = K`, rule: instance of step_35 -/
+theorem step_42
+    {K k q sigma_l : ℝ}
+    (sign_K : 0 < K)
+    (sign_k : 0 ≤ k)
+    (sign_q : 0 ≤ q)
+    (sign_sigma_l : 0 ≤ sigma_l)
+    (step_35 : 0 ≤ (k * sigma_l ^ 2 - q ^ 2 : ℝ))
+    (at_k : k = (K : ℝ)) :
+    0 ≤ (K * sigma_l ^ 2 - q ^ 2 : ℝ) := by
+  have same : (K * sigma_l ^ 2 - q ^ 2 : ℝ) = (k * sigma_l ^ 2 - q ^ 2 : ℝ) := by
+    rw [at_k]
+    field_simp
+    ring
+  rw [same]
+  exact step_35
+
+/-- `sum of q^2, k = K`, rule: instance of step_36 -/
+theorem step_43
+    {K SQ k sigma_l : ℝ}
+    (sign_K : 0 < K)
+    (sign_SQ : 0 ≤ SQ)
+    (sign_k : 0 ≤ k)
+    (sign_sigma_l : 0 ≤ sigma_l)
+    (step_36 : 0 ≤ (-SQ + k * sigma_l ^ 2 * (k - 1) / 2 : ℝ))
+    (at_k : k = (K : ℝ)) :
+    0 ≤ (K * sigma_l ^ 2 * (K - 1) / 2 - SQ : ℝ) := by
+  have same : (K * sigma_l ^ 2 * (K - 1) / 2 - SQ : ℝ) = (-SQ + k * sigma_l ^ 2 * (k - 1) / 2 : ℝ) := by
+    rw [at_k]
+    field_simp
+    ring
+  rw [same]
+  exact step_36
+
+/-- `q near c, k = K`, rule: instance of step_37 -/
+theorem step_44
+    {C K SQ c k : ℝ}
+    (sign_C : 0 ≤ C)
+    (sign_K : 0 < K)
+    (sign_SQ : 0 ≤ SQ)
+    (sign_k : 0 ≤ k)
+    (step_37 : 0 ≤ ((-2) * C * c + SQ + c ^ 2 * k : ℝ))
+    (at_k : k = (K : ℝ)) :
+    0 ≤ ((-2) * C * c + K * c ^ 2 + SQ : ℝ) := by
+  have same : ((-2) * C * c + K * c ^ 2 + SQ : ℝ) = ((-2) * C * c + SQ + c ^ 2 * k : ℝ) := by
+    rw [at_k]
+    field_simp
+    ring
+  rw [same]
+  exact step_37
+
+/-- `R after k, k = K`, rule: instance of step_38 -/
+theorem step_45
+    {K L Y k rho v : ℝ}
+    (sign_K : 0 < K)
+    (sign_L : 0 < L)
+    (sign_Y : 0 ≤ Y)
+    (sign_k : 0 ≤ k)
+    (sign_rho : 0 ≤ rho)
+    (sign_v : 0 ≤ v)
+    (step_38 : 0 ≤ (L * Y + L * k * rho - v : ℝ))
+    (at_k : k = (K : ℝ)) :
+    0 ≤ (K * L * rho + L * Y - v : ℝ) := by
+  have same : (K * L * rho + L * Y - v : ℝ) = (L * Y + L * k * rho - v : ℝ) := by
+    rw [at_k]
+    field_simp
+    ring
+  rw [same]
+  exact step_38
+
+/-- `norm size_r`, rule: norm -/
+theorem step_46
+    {size_r : ℝ}
+    (sign_size_r : 0 ≤ size_r)
+    {E : Type*} [NormedAddCommGroup E] [InnerProductSpace ℝ E]
+    {r : E}
+    (named : size_r = ‖(1 : ℝ) • r‖) :
+    (-(⟪r, r⟫_ℝ) + size_r ^ 2 : ℝ) = 0 := by
+  have same : (-(⟪r, r⟫_ℝ) + size_r ^ 2 : ℝ) = size_r ^ 2 - ⟪(1 : ℝ) • r, (1 : ℝ) • r⟫_ℝ := by
+    simp only [inner_add_left, inner_add_right, real_inner_smul_left, real_inner_smul_right]
+    ring
+  rw [same]
+  rw [named, real_inner_self_eq_norm_sq]
+  ring
+
+/-- `P`, rule: definition -/
+theorem step_47
+    {K L P Y : ℝ}
+    (sign_K : 0 < K)
+    (sign_L : 0 < L)
+    (sign_P : 0 ≤ P)
+    (sign_Y : 0 ≤ Y)
+    (named : P = (L * Y / K : ℝ)) :
+    (P - L * Y / K : ℝ) = 0 := by
+  rw [named]
+  ring
+
+/-- `tau is the mean of q`, rule: definition -/
+theorem step_48
+    {C K root_T tau : ℝ}
+    (sign_C : 0 ≤ C)
+    (sign_K : 0 < K)
+    (sign_root_T : 0 < root_T)
+    (sign_tau : 0 ≤ tau)
+    (named : tau = (C / (K ^ 2 * root_T) : ℝ)) :
+    ((-C) / (K ^ 2 * root_T) + tau : ℝ) = 0 := by
+  rw [named]
+  ring
+
+/-- `r is a mean`, rule: hypothesis; r = R_K/K, one vector under two names -/
+def step_49 (K size_r v : ℝ) : Prop :=
+    (size_r - v / K : ℝ) = 0
+
+/-- `z is a mean`, rule: hypothesis; z = Q_K/K, one vector, two names -/
+def step_50 (K dot_z_z q : ℝ) : Prop :=
+    (dot_z_z - q ^ 2 / K ^ 2 : ℝ) = 0
+
+/-- `X`, rule: hypothesis; X names (K - 1) L eta -/
+def step_51 (K X root_T : ℝ) : Prop :=
+    (X - (K - 1) / (K * root_T) : ℝ) = 0
+
+/-- `size of r`, rule: combination of step_45, step_47, step_49 -/
+theorem step_52
+    {K L P Y rho size_r v : ℝ}
+    (sign_K : 0 < K)
+    (sign_L : 0 < L)
+    (sign_P : 0 ≤ P)
+    (sign_Y : 0 ≤ Y)
+    (sign_rho : 0 ≤ rho)
+    (sign_size_r : 0 ≤ size_r)
+    (sign_v : 0 ≤ v)
+    (step_45 : 0 ≤ (K * L * rho + L * Y - v : ℝ))
+    (step_47 : (P - L * Y / K : ℝ) = 0)
+    (step_49 : (size_r - v / K : ℝ) = 0) :
+    0 ≤ (L * rho + P - size_r : ℝ) := by
+  have same : (L * rho + P - size_r : ℝ) = (1 / K) * (K * L * rho + L * Y - v : ℝ) + (1) * (P - L * Y / K : ℝ) + (-1) * (size_r - v / K : ℝ) := by
+    field_simp
+    ring
+  rw [same]
+  exact (add_nonneg (add_nonneg (mul_nonneg (by positivity) step_45) (le_of_eq (by rw [step_47]; ring))) (le_of_eq (by rw [step_49]; ring)))
+
+/-- `drift`, rule: combination of step_40, step_41, step_47, step_48, step_51 -/
+theorem step_53
+    {C K L P SP X Y g rho root_T tau : ℝ}
+    (sign_C : 0 ≤ C)
+    (sign_K : 0 < K)
+    (sign_L : 0 < L)
+    (sign_P : 0 ≤ P)
+    (sign_SP : 0 ≤ SP)
+    (sign_X : 0 ≤ X)
+    (sign_Y : 0 ≤ Y)
+    (sign_g : 0 ≤ g)
+    (sign_rho : 0 ≤ rho)
+    (sign_root_T : 0 < root_T)
+    (sign_tau : 0 ≤ tau)
+    (step_40 : 0 ≤ (K * (K - 1) * (L * rho + g) / 2 + L * Y * (K - 1) - SP : ℝ))
+    (step_41 : 0 ≤ (-Y + (C + SP) / (K * L * root_T) : ℝ))
+    (step_47 : (P - L * Y / K : ℝ) = 0)
+    (step_48 : ((-C) / (K ^ 2 * root_T) + tau : ℝ) = 0)
+    (step_51 : (X - (K - 1) / (K * root_T) : ℝ) = 0) :
+    0 ≤ ((-P) * (1 - X) + X * (L * rho + g) / 2 + tau : ℝ) := by
+  have same : ((-P) * (1 - X) + X * (L * rho + g) / 2 + tau : ℝ) = (L / K) * (-Y + (C + SP) / (K * L * root_T) : ℝ) + (1 / (K ^ 2 * root_T)) * (K * (K - 1) * (L * rho + g) / 2 + L * Y * (K - 1) - SP : ℝ) + (1) * ((-C) / (K ^ 2 * root_T) + tau : ℝ) + (X - 1) * (P - L * Y / K : ℝ) + (L * rho / 2 + g / 2 + L * Y / K) * (X - (K - 1) / (K * root_T) : ℝ) := by
+    field_simp
+    ring
+  rw [same]
+  exact (add_nonneg (add_nonneg (add_nonneg (add_nonneg (mul_nonneg (by positivity) step_41) (mul_nonneg (by positivity) step_40)) (le_of_eq (by rw [step_48]; ring))) (le_of_eq (by rw [step_47]; ring))) (le_of_eq (by rw [step_51]; ring)))
+
+/-- `size of z`, rule: combination of step_42, step_50 -/
+theorem step_54
+    {K dot_z_z q sigma_l : ℝ}
+    (sign_K : 0 < K)
+    (sign_q : 0 ≤ q)
+    (sign_sigma_l : 0 ≤ sigma_l)
+    (step_42 : 0 ≤ (K * sigma_l ^ 2 - q ^ 2 : ℝ))
+    (step_50 : (dot_z_z - q ^ 2 / K ^ 2 : ℝ) = 0) :
+    0 ≤ (-dot_z_z + sigma_l ^ 2 / K : ℝ) := by
+  have same : (-dot_z_z + sigma_l ^ 2 / K : ℝ) = ((K ^ 2)⁻¹) * (K * sigma_l ^ 2 - q ^ 2 : ℝ) + (-1) * (dot_z_z - q ^ 2 / K ^ 2 : ℝ) := by
+    field_simp
+    ring
+  rw [same]
+  exact (add_nonneg (mul_nonneg (by positivity) step_42) (le_of_eq (by rw [step_50]; ring)))
+
+/-- `Cauchy`, rule: instance of step_44 -/
+theorem step_55
+    {C K SQ c : ℝ}
+    (sign_C : 0 ≤ C)
+    (sign_K : 0 < K)
+    (sign_SQ : 0 ≤ SQ)
+    (step_44 : 0 ≤ ((-2) * C * c + K * c ^ 2 + SQ : ℝ))
+    (at_c : c = (C / K : ℝ)) :
+    0 ≤ ((-C ^ 2) / K + SQ : ℝ) := by
+  have same : ((-C ^ 2) / K + SQ : ℝ) = ((-2) * C * c + K * c ^ 2 + SQ : ℝ) := by
+    rw [at_c]
+    field_simp
+    ring
+  rw [same]
+  exact step_44
+
+/-- `square of tau`, rule: combination of step_48, step_55 -/
+theorem step_56
+    {C K SQ root_T tau : ℝ}
+    (sign_C : 0 ≤ C)
+    (sign_K : 0 < K)
+    (sign_SQ : 0 ≤ SQ)
+    (sign_root_T : 0 < root_T)
+    (sign_tau : 0 ≤ tau)
+    (step_48 : ((-C) / (K ^ 2 * root_T) + tau : ℝ) = 0)
+    (step_55 : 0 ≤ ((-C ^ 2) / K + SQ : ℝ)) :
+    0 ≤ (C ^ 2 / (K ^ 4 * root_T ^ 2) - tau ^ 2 + ((-C ^ 2) / K + SQ) / (K ^ 3 * root_T ^ 2) : ℝ) := by
+  have same : (C ^ 2 / (K ^ 4 * root_T ^ 2) - tau ^ 2 + ((-C ^ 2) / K + SQ) / (K ^ 3 * root_T ^ 2) : ℝ) = (1 / (K ^ 3 * root_T ^ 2)) * ((-C ^ 2) / K + SQ : ℝ) + ((-C) / (K ^ 2 * root_T) - tau) * ((-C) / (K ^ 2 * root_T) + tau : ℝ) := by
+    field_simp
+    ring
+  rw [same]
+  exact (add_nonneg (mul_nonneg (by positivity) step_55) (le_of_eq (by rw [step_48]; ring)))
+
+/-- `tau`, rule: combination of step_43, step_51, step_56 -/
+theorem step_57
+    {C K SQ X root_T sigma_l tau : ℝ}
+    (sign_C : 0 ≤ C)
+    (sign_K : 0 < K)
+    (sign_SQ : 0 ≤ SQ)
+    (sign_X : 0 ≤ X)
+    (sign_root_T : 0 < root_T)
+    (sign_sigma_l : 0 ≤ sigma_l)
+    (sign_tau : 0 ≤ tau)
+    (step_43 : 0 ≤ (K * sigma_l ^ 2 * (K - 1) / 2 - SQ : ℝ))
+    (step_51 : (X - (K - 1) / (K * root_T) : ℝ) = 0)
+    (step_56 : 0 ≤ (C ^ 2 / (K ^ 4 * root_T ^ 2) - tau ^ 2 + ((-C ^ 2) / K + SQ) / (K ^ 3 * root_T ^ 2) : ℝ)) :
+    0 ≤ (-tau ^ 2 + X * sigma_l ^ 2 / (2 * K * root_T) : ℝ) := by
+  have same : (-tau ^ 2 + X * sigma_l ^ 2 / (2 * K * root_T) : ℝ) = (1) * (C ^ 2 / (K ^ 4 * root_T ^ 2) - tau ^ 2 + ((-C ^ 2) / K + SQ) / (K ^ 3 * root_T ^ 2) : ℝ) + (1 / (K ^ 3 * root_T ^ 2)) * (K * sigma_l ^ 2 * (K - 1) / 2 - SQ : ℝ) + (sigma_l ^ 2 / (2 * K * root_T)) * (X - (K - 1) / (K * root_T) : ℝ) := by
+    field_simp
+    ring
+  rw [same]
+  exact (add_nonneg (add_nonneg (mul_nonneg (by positivity) step_56) (mul_nonneg (by positivity) step_43)) (le_of_eq (by rw [step_51]; ring)))
+
+/-- `heterogeneity`, rule: hypothesis; mean |grad F_i - grad F|^2 <= sigma_g^2 -/
+def step_58 (dot_b_b sigma_g : ℝ) : Prop :=
+    0 ≤ (-dot_b_b + sigma_g ^ 2 : ℝ)
+
+/-- `b has mean zero`, rule: mean over clients -/
+def step_59 (dot_G_b : ℝ) : Prop :=
+    (dot_G_b : ℝ) = 0
+
+/-- `bound on P`, rule: combination of step_53, step_7 -/
+theorem step_60
+    {L P X g rho tau : ℝ}
+    (sign_L : 0 < L)
+    (sign_P : 0 ≤ P)
+    (sign_X : 0 ≤ X)
+    (sign_g : 0 ≤ g)
+    (sign_rho : 0 ≤ rho)
+    (sign_tau : 0 ≤ tau)
+    (step_7 : 0 ≤ (1 / 10 - X : ℝ))
+    (step_53 : 0 ≤ ((-P) * (1 - X) + X * (L * rho + g) / 2 + tau : ℝ)) :
+    0 ≤ (-P + 5 * X * (L * rho + g) / 9 + 10 * tau / 9 : ℝ) := by
+  have same : (-P + 5 * X * (L * rho + g) / 9 + 10 * tau / 9 : ℝ) = (10 / 9) * ((-P) * (1 - X) + X * (L * rho + g) / 2 + tau : ℝ) + (10 * P / 9) * (1 / 10 - X : ℝ) := by
+    field_simp
+    ring
+  rw [same]
+  exact (add_nonneg (mul_nonneg (by positivity) step_53) (mul_nonneg (by positivity) step_7))
+
+/-- `g against L rho`, rule: scalar square -/
+theorem step_61
+    {L g rho : ℝ}
+    (sign_L : 0 < L)
+    (sign_g : 0 ≤ g)
+    (sign_rho : 0 ≤ rho) :
+    0 ≤ (((-L) * rho + g) ^ 2 : ℝ) := by
+  have same : (((-L) * rho + g) ^ 2 : ℝ) = ((-L) * rho + g : ℝ) ^ 2 := by
+    field_simp
+    ring
+  rw [same]
+  exact sq_nonneg _
+
+/-- `Young in the drift`, rule: scalar square -/
+theorem step_62
+    {L X g rho tau : ℝ}
+    (sign_L : 0 < L)
+    (sign_X : 0 ≤ X)
+    (sign_g : 0 ≤ g)
+    (sign_rho : 0 ≤ rho)
+    (sign_tau : 0 ≤ tau) :
+    0 ≤ ((X * (L * rho + g) / 4 - tau) ^ 2 : ℝ) := by
+  have same : ((X * (L * rho + g) / 4 - tau) ^ 2 : ℝ) = (X * (L * rho + g) / 4 - tau : ℝ) ^ 2 := by
+    field_simp
+    ring
+  rw [same]
+  exact sq_nonneg _
+
+/-- `P^2`, rule: combination of step_10, step_57, step_58, step_59, step_60, step_61, step_62 -/
+theorem step_63
+    {K L P X dot_G_G dot_G_b dot_b_b g rho root_T sigma_g sigma_l tau : ℝ}
+    (sign_K : 0 < K)
+    (sign_L : 0 < L)
+    (sign_P : 0 ≤ P)
+    (sign_X : 0 ≤ X)
+    (sign_g : 0 ≤ g)
+    (sign_rho : 0 ≤ rho)
+    (sign_root_T : 0 < root_T)
+    (sign_sigma_g : 0 ≤ sigma_g)
+    (sign_sigma_l : 0 ≤ sigma_l)
+    (sign_tau : 0 ≤ tau)
+    (step_10 : (-dot_G_G - 2 * dot_G_b - dot_b_b + g ^ 2 : ℝ) = 0)
+    (step_57 : 0 ≤ (-tau ^ 2 + X * sigma_l ^ 2 / (2 * K * root_T) : ℝ))
+    (step_58 : 0 ≤ (-dot_b_b + sigma_g ^ 2 : ℝ))
+    (step_59 : (dot_G_b : ℝ) = 0)
+    (step_60 : 0 ≤ (-P + 5 * X * (L * rho + g) / 9 + 10 * tau / 9 : ℝ))
+    (step_61 : 0 ≤ (((-L) * rho + g) ^ 2 : ℝ))
+    (step_62 : 0 ≤ ((X * (L * rho + g) / 4 - tau) ^ 2 : ℝ)) :
+    0 ≤ (-P ^ 2 + 25 * X ^ 2 * (L ^ 2 * rho ^ 2 + dot_G_G + sigma_g ^ 2) / 27 + 50 * X * sigma_l ^ 2 / (27 * K * root_T) : ℝ) := by
+  have same : (-P ^ 2 + 25 * X ^ 2 * (L ^ 2 * rho ^ 2 + dot_G_G + sigma_g ^ 2) / 27 + 50 * X * sigma_l ^ 2 / (27 * K * root_T) : ℝ) = (P + 5 * X * (L * rho + g) / 9 + 10 * tau / 9) * (-P + 5 * X * (L * rho + g) / 9 + 10 * tau / 9 : ℝ) + (25 * X ^ 2 / 54) * (((-L) * rho + g) ^ 2 : ℝ) + (25 * X ^ 2 / 27) * (-dot_b_b + sigma_g ^ 2 : ℝ) + ((-25) * X ^ 2 / 27) * (-dot_G_G - 2 * dot_G_b - dot_b_b + g ^ 2 : ℝ) + ((-50) * X ^ 2 / 27) * (dot_G_b : ℝ) + (200 / 81) * ((X * (L * rho + g) / 4 - tau) ^ 2 : ℝ) + (100 / 27) * (-tau ^ 2 + X * sigma_l ^ 2 / (2 * K * root_T) : ℝ) := by
+    field_simp
+    ring
+  rw [same]
+  exact (add_nonneg (add_nonneg (add_nonneg (add_nonneg (add_nonneg (add_nonneg (mul_nonneg (by positivity) step_60) (mul_nonneg (by positivity) step_61)) (mul_nonneg (by positivity) step_58)) (le_of_eq (by rw [step_10]; ring))) (le_of_eq (by rw [step_59]; ring))) (mul_nonneg (by positivity) step_62)) (mul_nonneg (by positivity) step_57))
+
+/-- `Young in r`, rule: scalar square -/
+theorem step_64
+    {L P rho : ℝ}
+    (sign_L : 0 < L)
+    (sign_P : 0 ≤ P)
+    (sign_rho : 0 ≤ rho) :
+    0 ≤ (((-L) * rho + P) ^ 2 : ℝ) := by
+  have same : (((-L) * rho + P) ^ 2 : ℝ) = ((-L) * rho + P : ℝ) ^ 2 := by
+    field_simp
+    ring
+  rw [same]
+  exact sq_nonneg _
+
+/-- `|r|^2`, rule: combination of step_46, step_52, step_63, step_64 -/
+theorem step_65
+    {K L P X dot_G_G dot_r_r rho root_T sigma_g sigma_l size_r : ℝ}
+    (sign_K : 0 < K)
+    (sign_L : 0 < L)
+    (sign_P : 0 ≤ P)
+    (sign_X : 0 ≤ X)
+    (sign_rho : 0 ≤ rho)
+    (sign_root_T : 0 < root_T)
+    (sign_sigma_g : 0 ≤ sigma_g)
+    (sign_sigma_l : 0 ≤ sigma_l)
+    (sign_size_r : 0 ≤ size_r)
+    (step_46 : (-dot_r_r + size_r ^ 2 : ℝ) = 0)
+    (step_52 : 0 ≤ (L * rho + P - size_r : ℝ))
+    (step_63 : 0 ≤ (-P ^ 2 + 25 * X ^ 2 * (L ^ 2 * rho ^ 2 + dot_G_G + sigma_g ^ 2) / 27 + 50 * X * sigma_l ^ 2 / (27 * K * root_T) : ℝ))
+    (step_64 : 0 ≤ (((-L) * rho + P) ^ 2 : ℝ)) :
+    0 ≤ (2 * L ^ 2 * rho ^ 2 + 50 * X ^ 2 * (L ^ 2 * rho ^ 2 + dot_G_G + sigma_g ^ 2) / 27 - dot_r_r + 100 * X * sigma_l ^ 2 / (27 * K * root_T) : ℝ) := by
+  have same : (2 * L ^ 2 * rho ^ 2 + 50 * X ^ 2 * (L ^ 2 * rho ^ 2 + dot_G_G + sigma_g ^ 2) / 27 - dot_r_r + 100 * X * sigma_l ^ 2 / (27 * K * root_T) : ℝ) = (L * rho + P + size_r) * (L * rho + P - size_r : ℝ) + (1) * (-dot_r_r + size_r ^ 2 : ℝ) + (1) * (((-L) * rho + P) ^ 2 : ℝ) + (2) * (-P ^ 2 + 25 * X ^ 2 * (L ^ 2 * rho ^ 2 + dot_G_G + sigma_g ^ 2) / 27 + 50 * X * sigma_l ^ 2 / (27 * K * root_T) : ℝ) := by
+    field_simp
+    ring
+  rw [same]
+  exact (add_nonneg (add_nonneg (add_nonneg (mul_nonneg (by positivity) step_52) (le_of_eq (by rw [step_46]; ring))) (mul_nonneg (by positivity) step_64)) (mul_nonneg (by positivity) step_63))
+
+/-- `m is the mean of r`, rule: mean over clients -/
+def step_66 (dot_m_m dot_m_r : ℝ) : Prop :=
+    (-dot_m_m + dot_m_r : ℝ) = 0
+
+/-- `Jensen`, rule: square -/
+theorem step_67
+    {E : Type*} [NormedAddCommGroup E] [InnerProductSpace ℝ E]
+    {m r : E} :
+    0 ≤ ((⟪m, m⟫_ℝ) - 2 * (⟪m, r⟫_ℝ) + (⟪r, r⟫_ℝ) : ℝ) := by
+  have same : ((⟪m, m⟫_ℝ) - 2 * (⟪m, r⟫_ℝ) + (⟪r, r⟫_ℝ) : ℝ) = ⟪(1 : ℝ) • r + (-1 : ℝ) • m, (1 : ℝ) • r + (-1 : ℝ) • m⟫_ℝ := by
+    simp only [inner_add_left, inner_add_right, real_inner_smul_left, real_inner_smul_right, real_inner_comm m r]
+    ring
+  rw [same]
+  exact real_inner_self_nonneg
+
+/-- `|m|^2`, rule: combination of step_66, step_67 -/
+theorem step_68
+    {dot_m_m dot_m_r dot_r_r : ℝ}
+    (step_66 : (-dot_m_m + dot_m_r : ℝ) = 0)
+    (step_67 : 0 ≤ (dot_m_m - 2 * dot_m_r + dot_r_r : ℝ)) :
+    0 ≤ (-dot_m_m + dot_r_r : ℝ) := by
+  have same : (-dot_m_m + dot_r_r : ℝ) = (1) * (dot_m_m - 2 * dot_m_r + dot_r_r : ℝ) + (2) * (-dot_m_m + dot_m_r : ℝ) := by
+    field_simp
+    ring
+  rw [same]
+  exact (add_nonneg (mul_nonneg (by positivity) step_67) (le_of_eq (by rw [step_66]; ring)))
+
+/-- `clients are independent`, rule: independence -/
+def step_69 (K dot_n_n dot_z_z root_EN : ℝ) : Prop :=
+    0 ≤ (K * dot_z_z / root_EN ^ 2 - dot_n_n : ℝ)
+
+/-- `|n|^2`, rule: combination of step_54, step_69 -/
+theorem step_70
+    {K dot_n_n dot_z_z root_EN sigma_l : ℝ}
+    (sign_K : 0 < K)
+    (sign_root_EN : 0 < root_EN)
+    (sign_sigma_l : 0 ≤ sigma_l)
+    (step_54 : 0 ≤ (-dot_z_z + sigma_l ^ 2 / K : ℝ))
+    (step_69 : 0 ≤ (K * dot_z_z / root_EN ^ 2 - dot_n_n : ℝ)) :
+    0 ≤ (-dot_n_n + sigma_l ^ 2 / root_EN ^ 2 : ℝ) := by
+  have same : (-dot_n_n + sigma_l ^ 2 / root_EN ^ 2 : ℝ) = (K / root_EN ^ 2) * (-dot_z_z + sigma_l ^ 2 / K : ℝ) + (1) * (K * dot_z_z / root_EN ^ 2 - dot_n_n : ℝ) := by
+    field_simp
+    ring
+  rw [same]
+  exact (add_nonneg (mul_nonneg (by positivity) step_54) (mul_nonneg (by positivity) step_69))
+
+/-- `n is unbiased`, rule: unbiased -/
+def step_71 (dot_G_n : ℝ) : Prop :=
+    (dot_G_n : ℝ) = 0
+
+/-- `cohort along G`, rule: sampled mean -/
+def step_72 (dot_G_G dot_G_d dot_G_m dot_G_n : ℝ) : Prop :=
+    (-dot_G_G + dot_G_d - dot_G_m - dot_G_n : ℝ) = 0
+
+/-- `cohort`, rule: sampling without replacement -/
+def step_73 (dot_G_G dot_G_m dot_G_n dot_d_d dot_m_m dot_m_n dot_n_n : ℝ) : Prop :=
+    (-dot_G_G - 2 * dot_G_m - 2 * dot_G_n + dot_d_d - dot_m_m - 2 * dot_m_n - dot_n_n : ℝ) = 0
+
+/-- `Young against the noise`, rule: square -/
+theorem step_74
+    {root_EN root_T : ℝ}
+    (sign_root_EN : 0 < root_EN)
+    (sign_root_T : 0 < root_T)
+    {E : Type*} [NormedAddCommGroup E] [InnerProductSpace ℝ E]
+    {G m n : E} :
+    0 ≤ ((⟪G, G⟫_ℝ) * ((-root_EN) / root_T + 1) ^ 2 + 2 * (⟪G, m⟫_ℝ) * ((-root_EN) / root_T + 1) ^ 2 - 2 * (⟪G, n⟫_ℝ) * root_EN * ((-root_EN) / root_T + 1) / root_T + (⟪m, m⟫_ℝ) * ((-root_EN) / root_T + 1) ^ 2 - 2 * (⟪m, n⟫_ℝ) * root_EN * ((-root_EN) / root_T + 1) / root_T + (⟪n, n⟫_ℝ) * root_EN ^ 2 / root_T ^ 2 : ℝ) := by
+  have same : ((⟪G, G⟫_ℝ) * ((-root_EN) / root_T + 1) ^ 2 + 2 * (⟪G, m⟫_ℝ) * ((-root_EN) / root_T + 1) ^ 2 - 2 * (⟪G, n⟫_ℝ) * root_EN * ((-root_EN) / root_T + 1) / root_T + (⟪m, m⟫_ℝ) * ((-root_EN) / root_T + 1) ^ 2 - 2 * (⟪m, n⟫_ℝ) * root_EN * ((-root_EN) / root_T + 1) / root_T + (⟪n, n⟫_ℝ) * root_EN ^ 2 / root_T ^ 2 : ℝ) = ⟪((-root_EN) / root_T + 1 : ℝ) • G + ((-root_EN) / root_T + 1 : ℝ) • m + ((-root_EN) / root_T : ℝ) • n, ((-root_EN) / root_T + 1 : ℝ) • G + ((-root_EN) / root_T + 1 : ℝ) • m + ((-root_EN) / root_T : ℝ) • n⟫_ℝ := by
+    simp only [inner_add_left, inner_add_right, real_inner_smul_left, real_inner_smul_right, real_inner_comm G m, real_inner_comm G n, real_inner_comm m n]
+    ring
+  rw [same]
+  exact real_inner_self_nonneg
+
+/-- `smoothness of F`, rule: smooth value -/
+def step_75 (F F_next L dot_G_d dot_d_d root_EN root_T : ℝ) : Prop :=
+    0 ≤ (F - F_next - dot_G_d * root_EN / (L * root_T) + dot_d_d * root_EN ^ 2 / (2 * L * root_T ^ 2) : ℝ)
+
+/-- `one round`, rule: combination of step_5, step_65, step_68, step_70, step_71, step_72, step_73, step_74, step_75 -/
+theorem step_76
+    {F F_next K L X dot_G_G dot_G_d dot_G_m dot_G_n dot_d_d dot_m_m dot_m_n dot_n_n dot_r_r rho root_EN root_T sigma_g sigma_l : ℝ}
+    (sign_K : 0 < K)
+    (sign_L : 0 < L)
+    (sign_X : 0 ≤ X)
+    (sign_rho : 0 ≤ rho)
+    (sign_root_EN : 0 < root_EN)
+    (sign_root_T : 0 < root_T)
+    (sign_sigma_g : 0 ≤ sigma_g)
+    (sign_sigma_l : 0 ≤ sigma_l)
+    (step_5 : 0 ≤ ((-root_EN) / root_T + 1 / 2 : ℝ))
+    (step_65 : 0 ≤ (2 * L ^ 2 * rho ^ 2 + 50 * X ^ 2 * (L ^ 2 * rho ^ 2 + dot_G_G + sigma_g ^ 2) / 27 - dot_r_r + 100 * X * sigma_l ^ 2 / (27 * K * root_T) : ℝ))
+    (step_68 : 0 ≤ (-dot_m_m + dot_r_r : ℝ))
+    (step_70 : 0 ≤ (-dot_n_n + sigma_l ^ 2 / root_EN ^ 2 : ℝ))
+    (step_71 : (dot_G_n : ℝ) = 0)
+    (step_72 : (-dot_G_G + dot_G_d - dot_G_m - dot_G_n : ℝ) = 0)
+    (step_73 : (-dot_G_G - 2 * dot_G_m - 2 * dot_G_n + dot_d_d - dot_m_m - 2 * dot_m_n - dot_n_n : ℝ) = 0)
+    (step_74 : 0 ≤ (dot_G_G * ((-root_EN) / root_T + 1) ^ 2 + 2 * dot_G_m * ((-root_EN) / root_T + 1) ^ 2 - 2 * dot_G_n * root_EN * ((-root_EN) / root_T + 1) / root_T + dot_m_m * ((-root_EN) / root_T + 1) ^ 2 - 2 * dot_m_n * root_EN * ((-root_EN) / root_T + 1) / root_T + dot_n_n * root_EN ^ 2 / root_T ^ 2 : ℝ))
+    (step_75 : 0 ≤ (F - F_next - dot_G_d * root_EN / (L * root_T) + dot_d_d * root_EN ^ 2 / (2 * L * root_T ^ 2) : ℝ))
+    (step_3 : 0 < ((-root_EN) / root_T + 1 : ℝ)) :
+    0 ≤ (F - F_next - root_EN * ((-L ^ 2) * rho ^ 2 * (50 * X ^ 2 / 27 + 2) - 50 * X ^ 2 * sigma_g ^ 2 / 27 + dot_G_G * (1 - 50 * X ^ 2 / 27) - 2 * sigma_l ^ 2 / (root_EN * root_T) - 100 * X * sigma_l ^ 2 / (27 * K * root_T)) / (2 * L * root_T) : ℝ) := by
+  have same : (F - F_next - root_EN * ((-L ^ 2) * rho ^ 2 * (50 * X ^ 2 / 27 + 2) - 50 * X ^ 2 * sigma_g ^ 2 / 27 + dot_G_G * (1 - 50 * X ^ 2 / 27) - 2 * sigma_l ^ 2 / (root_EN * root_T) - 100 * X * sigma_l ^ 2 / (27 * K * root_T)) / (2 * L * root_T) : ℝ) = (1) * (F - F_next - dot_G_d * root_EN / (L * root_T) + dot_d_d * root_EN ^ 2 / (2 * L * root_T ^ 2) : ℝ) + (root_EN / (L * root_T)) * (-dot_G_G + dot_G_d - dot_G_m - dot_G_n : ℝ) + ((-root_EN ^ 2) / (2 * L * root_T ^ 2)) * (-dot_G_G - 2 * dot_G_m - 2 * dot_G_n + dot_d_d - dot_m_m - 2 * dot_m_n - dot_n_n : ℝ) + (root_EN / (L * root_T)) * (dot_G_n : ℝ) + (root_EN / (L * root_T * ((-2) * root_EN / root_T + 2))) * (dot_G_G * ((-root_EN) / root_T + 1) ^ 2 + 2 * dot_G_m * ((-root_EN) / root_T + 1) ^ 2 - 2 * dot_G_n * root_EN * ((-root_EN) / root_T + 1) / root_T + dot_m_m * ((-root_EN) / root_T + 1) ^ 2 - 2 * dot_m_n * root_EN * ((-root_EN) / root_T + 1) / root_T + dot_n_n * root_EN ^ 2 / root_T ^ 2 : ℝ) + (root_EN ^ 2 / (2 * L * root_T ^ 2 * ((-root_EN) / root_T + 1))) * (-dot_n_n + sigma_l ^ 2 / root_EN ^ 2 : ℝ) + (root_EN / (2 * L * root_T)) * (-dot_m_m + dot_r_r : ℝ) + (root_EN / (2 * L * root_T)) * (2 * L ^ 2 * rho ^ 2 + 50 * X ^ 2 * (L ^ 2 * rho ^ 2 + dot_G_G + sigma_g ^ 2) / 27 - dot_r_r + 100 * X * sigma_l ^ 2 / (27 * K * root_T) : ℝ) + (sigma_l ^ 2 / (L * root_T ^ 2 * ((-root_EN) / root_T + 1))) * ((-root_EN) / root_T + 1 / 2 : ℝ) := by
+    field_simp
+    ring
+  rw [same]
+  exact (add_nonneg (add_nonneg (add_nonneg (add_nonneg (add_nonneg (add_nonneg (add_nonneg (add_nonneg (mul_nonneg (by positivity) step_75) (le_of_eq (by rw [step_72]; ring))) (le_of_eq (by rw [step_73]; ring))) (le_of_eq (by rw [step_71]; ring))) (mul_nonneg (by positivity) step_74)) (mul_nonneg (by positivity) step_70)) (mul_nonneg (by positivity) step_68)) (mul_nonneg (by positivity) step_65)) (mul_nonneg (by positivity) step_5))
+
+/-- `after t rounds`, rule: loop of step_76 -/
+theorem step_77
+    {F_0 K L X rho root_EN root_T sigma_g sigma_l : ℝ}
+    {F F_next G_sum dot_G_G t : ℕ → ℝ}
+    (sign_G_sum : ∀ j, 0 ≤ G_sum j)
+    (sign_K : 0 < K)
+    (sign_L : 0 < L)
+    (sign_X : 0 ≤ X)
+    (sign_rho : 0 ≤ rho)
+    (sign_root_EN : 0 < root_EN)
+    (sign_root_T : 0 < root_T)
+    (sign_sigma_g : 0 ≤ sigma_g)
+    (sign_sigma_l : 0 ≤ sigma_l)
+    (sign_t : ∀ j, 0 ≤ t j)
+    (start_t : t 0 = (0 : ℝ))
+    (turn_t : ∀ j, t (j + 1) = ((t j) + 1 : ℝ))
+    (start_F : F 0 = (F_0 : ℝ))
+    (turn_F : ∀ j, F (j + 1) = ((F_next j) : ℝ))
+    (start_G_sum : G_sum 0 = (0 : ℝ))
+    (turn_G_sum : ∀ j, G_sum (j + 1) = ((G_sum j) + (dot_G_G j) : ℝ))
+    (step_76 : ∀ j, 0 ≤ ((F j) - (F_next j) - root_EN * ((-L ^ 2) * rho ^ 2 * (50 * X ^ 2 / 27 + 2) - 50 * X ^ 2 * sigma_g ^ 2 / 27 + (dot_G_G j) * (1 - 50 * X ^ 2 / 27) - 2 * sigma_l ^ 2 / (root_EN * root_T) - 100 * X * sigma_l ^ 2 / (27 * K * root_T)) / (2 * L * root_T) : ℝ)) :
+    ∀ j, 0 ≤ (-(F j) + F_0 - root_EN * ((G_sum j) * (1 - 50 * X ^ 2 / 27) - (t j) * (L ^ 2 * rho ^ 2 * (50 * X ^ 2 / 27 + 2) + 50 * X ^ 2 * sigma_g ^ 2 / 27 + 2 * sigma_l ^ 2 / (root_EN * root_T) + 100 * X * sigma_l ^ 2 / (27 * K * root_T))) / (2 * L * root_T) : ℝ) := by
+  intro j
+  induction j with
+  | zero => exact ⟨by rw [start_t, start_F, start_G_sum]; ring_nf; positivity⟩
+  | succ j previous =>
+    obtain ⟨kept_1⟩ := previous
+    refine ⟨?_⟩
+    · have same : (-(F (j + 1)) + F_0 - root_EN * ((G_sum (j + 1)) * (1 - 50 * X ^ 2 / 27) - (t (j + 1)) * (L ^ 2 * rho ^ 2 * (50 * X ^ 2 / 27 + 2) + 50 * X ^ 2 * sigma_g ^ 2 / 27 + 2 * sigma_l ^ 2 / (root_EN * root_T) + 100 * X * sigma_l ^ 2 / (27 * K * root_T))) / (2 * L * root_T) : ℝ) = (1) * (-(F j) + F_0 - root_EN * ((G_sum j) * (1 - 50 * X ^ 2 / 27) - (t j) * (L ^ 2 * rho ^ 2 * (50 * X ^ 2 / 27 + 2) + 50 * X ^ 2 * sigma_g ^ 2 / 27 + 2 * sigma_l ^ 2 / (root_EN * root_T) + 100 * X * sigma_l ^ 2 / (27 * K * root_T))) / (2 * L * root_T) : ℝ) + (1) * ((F j) - (F_next j) - root_EN * ((-L ^ 2) * rho ^ 2 * (50 * X ^ 2 / 27 + 2) - 50 * X ^ 2 * sigma_g ^ 2 / 27 + (dot_G_G j) * (1 - 50 * X ^ 2 / 27) - 2 * sigma_l ^ 2 / (root_EN * root_T) - 100 * X * sigma_l ^ 2 / (27 * K * root_T)) / (2 * L * root_T) : ℝ) := by
+        rw [turn_t, turn_F, turn_G_sum]
+        field_simp
+        ring
+      rw [same]
+      exact (add_nonneg (mul_nonneg (by positivity) kept_1) (mul_nonneg (by positivity) (step_76 j)))
+
+/-- `after T rounds`, rule: instance of step_77 -/
+theorem step_78
+    {F F_0 G_sum K L X rho root_EN root_T sigma_g sigma_l t : ℝ}
+    (sign_G_sum : 0 ≤ G_sum)
+    (sign_K : 0 < K)
+    (sign_L : 0 < L)
+    (sign_X : 0 ≤ X)
+    (sign_rho : 0 ≤ rho)
+    (sign_root_EN : 0 < root_EN)
+    (sign_root_T : 0 < root_T)
+    (sign_sigma_g : 0 ≤ sigma_g)
+    (sign_sigma_l : 0 ≤ sigma_l)
+    (sign_t : 0 ≤ t)
+    (step_77 : 0 ≤ (-F + F_0 - root_EN * (G_sum * (1 - 50 * X ^ 2 / 27) - t * (L ^ 2 * rho ^ 2 * (50 * X ^ 2 / 27 + 2) + 50 * X ^ 2 * sigma_g ^ 2 / 27 + 2 * sigma_l ^ 2 / (root_EN * root_T) + 100 * X * sigma_l ^ 2 / (27 * K * root_T))) / (2 * L * root_T) : ℝ))
+    (at_t : t = (root_T ^ 2 : ℝ)) :
+    0 ≤ (-F + F_0 - root_EN * (G_sum * (1 - 50 * X ^ 2 / 27) - root_T ^ 2 * (L ^ 2 * rho ^ 2 * (50 * X ^ 2 / 27 + 2) + 50 * X ^ 2 * sigma_g ^ 2 / 27 + 2 * sigma_l ^ 2 / (root_EN * root_T) + 100 * X * sigma_l ^ 2 / (27 * K * root_T))) / (2 * L * root_T) : ℝ) := by
+  have same : (-F + F_0 - root_EN * (G_sum * (1 - 50 * X ^ 2 / 27) - root_T ^ 2 * (L ^ 2 * rho ^ 2 * (50 * X ^ 2 / 27 + 2) + 50 * X ^ 2 * sigma_g ^ 2 / 27 + 2 * sigma_l ^ 2 / (root_EN * root_T) + 100 * X * sigma_l ^ 2 / (27 * K * root_T))) / (2 * L * root_T) : ℝ) = (-F + F_0 - root_EN * (G_sum * (1 - 50 * X ^ 2 / 27) - t * (L ^ 2 * rho ^ 2 * (50 * X ^ 2 / 27 + 2) + 50 * X ^ 2 * sigma_g ^ 2 / 27 + 2 * sigma_l ^ 2 / (root_EN * root_T) + 100 * X * sigma_l ^ 2 / (27 * K * root_T))) / (2 * L * root_T) : ℝ) := by
+    rw [at_t]
+    field_simp
+    ring
+  rw [same]
+  exact step_77
+
+/-- `F is bounded below`, rule: hypothesis; F(w^T) >= F^* -/
+def step_79 (F F_star : ℝ) : Prop :=
+    0 ≤ (F - F_star : ℝ)
+
+/-- `Gamma`, rule: hypothesis; Gamma names the mean over the rounds -/
+def step_80 (G_sum Gamma root_T : ℝ) : Prop :=
+    ((-G_sum) / root_T ^ 2 + Gamma : ℝ) = 0
+
+/-- `Delta`, rule: hypothesis; Delta names F(w^0) - F^* -/
+def step_81 (Delta F_0 F_star : ℝ) : Prop :=
+    (Delta - F_0 + F_star : ℝ) = 0
+
+/-- `rate`, rule: combination of step_78, step_79, step_80, step_81 -/
+theorem step_82
+    {Delta F F_0 F_star G_sum Gamma K L X rho root_EN root_T sigma_g sigma_l : ℝ}
+    (sign_Delta : 0 ≤ Delta)
+    (sign_G_sum : 0 ≤ G_sum)
+    (sign_Gamma : 0 ≤ Gamma)
+    (sign_K : 0 < K)
+    (sign_L : 0 < L)
+    (sign_X : 0 ≤ X)
+    (sign_rho : 0 ≤ rho)
+    (sign_root_EN : 0 < root_EN)
+    (sign_root_T : 0 < root_T)
+    (sign_sigma_g : 0 ≤ sigma_g)
+    (sign_sigma_l : 0 ≤ sigma_l)
+    (step_78 : 0 ≤ (-F + F_0 - root_EN * (G_sum * (1 - 50 * X ^ 2 / 27) - root_T ^ 2 * (L ^ 2 * rho ^ 2 * (50 * X ^ 2 / 27 + 2) + 50 * X ^ 2 * sigma_g ^ 2 / 27 + 2 * sigma_l ^ 2 / (root_EN * root_T) + 100 * X * sigma_l ^ 2 / (27 * K * root_T))) / (2 * L * root_T) : ℝ))
+    (step_79 : 0 ≤ (F - F_star : ℝ))
+    (step_80 : ((-G_sum) / root_T ^ 2 + Gamma : ℝ) = 0)
+    (step_81 : (Delta - F_0 + F_star : ℝ) = 0)
+    (step_3 : 0 < ((-root_EN) / root_T + 1 : ℝ)) :
+    0 ≤ (2 * Delta * L / (root_EN * root_T) - Gamma * (1 - 50 * X ^ 2 / 27) + L ^ 2 * rho ^ 2 * (50 * X ^ 2 / 27 + 2) + 50 * X ^ 2 * sigma_g ^ 2 / 27 + 2 * sigma_l ^ 2 / (root_EN * root_T) + 100 * X * sigma_l ^ 2 / (27 * K * root_T) : ℝ) := by
+  have same : (2 * Delta * L / (root_EN * root_T) - Gamma * (1 - 50 * X ^ 2 / 27) + L ^ 2 * rho ^ 2 * (50 * X ^ 2 / 27 + 2) + 50 * X ^ 2 * sigma_g ^ 2 / 27 + 2 * sigma_l ^ 2 / (root_EN * root_T) + 100 * X * sigma_l ^ 2 / (27 * K * root_T) : ℝ) = (2 * L / (root_EN * root_T)) * (-F + F_0 - root_EN * (G_sum * (1 - 50 * X ^ 2 / 27) - root_T ^ 2 * (L ^ 2 * rho ^ 2 * (50 * X ^ 2 / 27 + 2) + 50 * X ^ 2 * sigma_g ^ 2 / 27 + 2 * sigma_l ^ 2 / (root_EN * root_T) + 100 * X * sigma_l ^ 2 / (27 * K * root_T))) / (2 * L * root_T) : ℝ) + (2 * L / (root_EN * root_T)) * (F - F_star : ℝ) + (2 * L / (root_EN * root_T)) * (Delta - F_0 + F_star : ℝ) + (50 * X ^ 2 / 27 - 1) * ((-G_sum) / root_T ^ 2 + Gamma : ℝ) := by
+    field_simp
+    ring
+  rw [same]
+  exact (add_nonneg (add_nonneg (add_nonneg (mul_nonneg (by positivity) step_78) (mul_nonneg (by positivity) step_79)) (le_of_eq (by rw [step_81]; ring))) (le_of_eq (by rw [step_80]; ring)))
+
+/-- `corollary`, rule: combination of step_6, step_7, step_82 -/
+theorem step_83
+    {Delta Gamma K L X rho root_EN root_T sigma_g sigma_l : ℝ}
+    (sign_Delta : 0 ≤ Delta)
+    (sign_Gamma : 0 ≤ Gamma)
+    (sign_K : 0 < K)
+    (sign_L : 0 < L)
+    (sign_X : 0 ≤ X)
+    (sign_rho : 0 ≤ rho)
+    (sign_root_EN : 0 < root_EN)
+    (sign_root_T : 0 < root_T)
+    (sign_sigma_g : 0 ≤ sigma_g)
+    (sign_sigma_l : 0 ≤ sigma_l)
+    (step_6 : 0 ≤ (-X + 1 / root_T : ℝ))
+    (step_7 : 0 ≤ (1 / 10 - X : ℝ))
+    (step_82 : 0 ≤ (2 * Delta * L / (root_EN * root_T) - Gamma * (1 - 50 * X ^ 2 / 27) + L ^ 2 * rho ^ 2 * (50 * X ^ 2 / 27 + 2) + 50 * X ^ 2 * sigma_g ^ 2 / 27 + 2 * sigma_l ^ 2 / (root_EN * root_T) + 100 * X * sigma_l ^ 2 / (27 * K * root_T) : ℝ)) :
+    0 ≤ (108 * Delta * L / (53 * root_EN * root_T) - Gamma + 109 * L ^ 2 * rho ^ 2 / 53 + 100 * sigma_g ^ 2 / (53 * root_T ^ 2) + 108 * sigma_l ^ 2 / (53 * root_EN * root_T) + 200 * sigma_l ^ 2 / (53 * K * root_T ^ 2) : ℝ) := by
+  have same : (108 * Delta * L / (53 * root_EN * root_T) - Gamma + 109 * L ^ 2 * rho ^ 2 / 53 + 100 * sigma_g ^ 2 / (53 * root_T ^ 2) + 108 * sigma_l ^ 2 / (53 * root_EN * root_T) + 200 * sigma_l ^ 2 / (53 * K * root_T ^ 2) : ℝ) = (54 / 53) * (2 * Delta * L / (root_EN * root_T) - Gamma * (1 - 50 * X ^ 2 / 27) + L ^ 2 * rho ^ 2 * (50 * X ^ 2 / 27 + 2) + 50 * X ^ 2 * sigma_g ^ 2 / 27 + 2 * sigma_l ^ 2 / (root_EN * root_T) + 100 * X * sigma_l ^ 2 / (27 * K * root_T) : ℝ) + ((Gamma + L ^ 2 * rho ^ 2) * (100 * X / 53 + 10 / 53)) * (1 / 10 - X : ℝ) + (sigma_g ^ 2 * (100 * X / 53 + 100 / (53 * root_T))) * (-X + 1 / root_T : ℝ) + (200 * sigma_l ^ 2 / (53 * K * root_T)) * (-X + 1 / root_T : ℝ) := by
+    field_simp
+    ring
+  rw [same]
+  exact (add_nonneg (add_nonneg (add_nonneg (mul_nonneg (by positivity) step_82) (mul_nonneg (by positivity) step_7)) (mul_nonneg (by positivity) step_6)) (mul_nonneg (by positivity) step_6))
+
+/-- The statement of `inexact-gradients-printed-steps-fedsam`, of step_83 -/
+theorem conclusion
+    {Delta Gamma K L N T rho root_EN root_T sigma_g sigma_l : ℝ}
+    (sign_Delta : 0 ≤ Delta)
+    (sign_Gamma : 0 ≤ Gamma)
+    (sign_K : 0 < K)
+    (sign_L : 0 < L)
+    (sign_rho : 0 ≤ rho)
+    (sign_root_EN : 0 < root_EN)
+    (sign_root_T : 0 < root_T)
+    (sign_sigma_g : 0 ≤ sigma_g)
+    (sign_sigma_l : 0 ≤ sigma_l)
+    (where_T : T = (root_T ^ 2 : ℝ))
+    (where_N : N = (root_EN ^ 2 / K : ℝ))
+    (step_83 : 0 ≤ (108 * Delta * L / (53 * root_EN * root_T) - Gamma + 109 * L ^ 2 * rho ^ 2 / 53 + 100 * sigma_g ^ 2 / (53 * root_T ^ 2) + 108 * sigma_l ^ 2 / (53 * root_EN * root_T) + 200 * sigma_l ^ 2 / (53 * K * root_T ^ 2) : ℝ)) :
+    (Gamma : ℝ) ≤ (108 * Delta * L / (53 * Real.sqrt K * Real.sqrt N * Real.sqrt T) + 108 * sigma_l ^ 2 / (53 * Real.sqrt K * Real.sqrt N * Real.sqrt T) + 200 * sigma_l ^ 2 / (53 * K * T) + 100 * sigma_g ^ 2 / (53 * T) + 109 * L ^ 2 * rho ^ 2 / 53 : ℝ) := by
+  have same : (108 * Delta * L / (53 * Real.sqrt K * Real.sqrt N * Real.sqrt T) + 108 * sigma_l ^ 2 / (53 * Real.sqrt K * Real.sqrt N * Real.sqrt T) + 200 * sigma_l ^ 2 / (53 * K * T) + 100 * sigma_g ^ 2 / (53 * T) + 109 * L ^ 2 * rho ^ 2 / 53 : ℝ) - (Gamma : ℝ) = (108 * Delta * L / (53 * root_EN * root_T) - Gamma + 109 * L ^ 2 * rho ^ 2 / 53 + 100 * sigma_g ^ 2 / (53 * root_T ^ 2) + 108 * sigma_l ^ 2 / (53 * root_EN * root_T) + 200 * sigma_l ^ 2 / (53 * K * root_T ^ 2) : ℝ) := by
+    rw [where_T, where_N]
+    field_simp
+    ring
+  linarith
+
+end InexactGradientsPrintedStepsFedsam
