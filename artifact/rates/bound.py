@@ -30,6 +30,9 @@ class Setting:
     sigma_g: root mean square over clients of |grad F_i - grad F|.  sigma_l: of a minibatch gradient's noise.
     delta: F(w^0) - F^*.  eta_l, eta_g: local and server step; eta_l None is the best admissible one.
     beta: MoFedSAM's weight of the fresh gradient, in (0, 1].
+    steps: local steps of every client, where they differ; K is then their mean.  weights: of every client in the
+    server's mean, by default all alike.  With one of both the bound is on the loss sum_i q_i F_i with q_i proportional
+    to weight times steps, and sigma_g and delta are those of this loss.
     """
 
     L: float
@@ -44,6 +47,8 @@ class Setting:
     eta_l: float | None = None
     eta_g: float = 1.0
     beta: float = 0.1
+    steps: tuple[int, ...] | None = None
+    weights: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         for name in ("T", "K", "N", "S"):
@@ -58,6 +63,47 @@ class Setting:
                 raise UserError(name, value, f"a finite number {'of at least' if zero else 'above'} 0")
         if self.beta > 1:
             raise UserError("beta", self.beta, "a number in (0, 1]")
+        self._check_clients()
+
+    def _check_clients(self) -> None:
+        """Steps and weights fit N."""
+        for name in ("steps", "weights"):
+            value = getattr(self, name)
+            if value is None:
+                continue
+            if len(value) != self.N:
+                raise UserError(name, len(value), f"a number for each of the N = {self.N} clients")
+            if not all(math.isfinite(one) and one > 0 for one in value):
+                raise UserError(name, value, "numbers above 0")
+        if self.steps is not None and any(int(count) != count for count in self.steps):
+            raise UserError("steps", self.steps, "whole numbers of at least 1")
+
+    @property
+    def unequal(self) -> bool:
+        """Whether clients differ in their numbers of steps or their weights."""
+        return any(len(set(value)) > 1 for value in (self.steps, self.weights) if value is not None)
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """Local steps of every client."""
+        return self.steps or (self.K,) * self.N
+
+    @property
+    def mean_steps(self) -> float:
+        """K, or the weighted mean of the clients' steps."""
+        if self.steps is None:
+            return self.K
+        return sum(p * count for p, count in zip(self._weights(), self.steps, strict=True))
+
+    def _weights(self) -> list[float]:
+        given = self.weights or (1.0,) * self.N
+        return [one / sum(given) for one in given]
+
+    def _largest_share(self) -> float:
+        """max q_i, q_i proportional to weight times steps; 1/N where all are alike."""
+        if not self.unequal:
+            return 1 / self.N
+        return max(p * count for p, count in zip(self._weights(), self.counts, strict=True)) / self.mean_steps
 
     @property
     def active(self) -> int:
@@ -71,19 +117,21 @@ class Setting:
 
     def values(self, step: float) -> dict[str, float]:
         """The letters of the theorems on averaged local steps, at the local step ``step``."""
-        x = (self.K - 1) * self.L * step
+        x = (max(self.counts) - 1) * self.L * step
+        share = self._largest_share()
         return {
             "L": self.L,
             "T": self.T,
-            "K": self.K,
-            "N": self.N,
+            "K": self.mean_steps,
+            "N": 1 / share if self.unequal else self.N,
+            "excess": self.N * share - 1 if self.unequal else 0.0,
             "kappa": self.kappa,
             "rho": self.rho,
             "sigma_g": self.sigma_g,
             "sigma_l": self.sigma_l,
             "Delta": self.delta,
             "eta": step,
-            "A": self.K * self.eta_g * step,
+            "A": self.mean_steps * self.eta_g * step,
             "X": x,
             "Y": x,
             "beta": self.beta,
@@ -103,23 +151,30 @@ def _of_fedsmoo(s: Setting, step: float) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Method:
-    """theorems: names of the proofs that speak of it, the sharpest first.  values: their letters.  note: for a user."""
+    """What is known of a method.
+
+    theorems: names of the proofs that speak of it, the sharpest first.  unequal: those for clients with steps or
+    weights of their own.  values: their letters.  note: for a user.
+    """
 
     theorems: tuple[str, ...]
+    unequal: tuple[str, ...] = ()
     values: Callable[[Setting, float], dict[str, float]] = Setting.values
     note: str = ""
     step: str = "eta_l"
 
 
 _AVERAGED = ("inexact-gradients-exact", "inexact-gradients-all-clients", "inexact-gradients-cohorts")
+_UNEQUAL = ("inexact-gradients-unequal-steps",)
 #: every method that a proved theorem speaks of
 METHODS: dict[str, Method] = {
-    "fedavg": Method(_AVERAGED, _without_radius, "No perturbation: rho is taken as 0."),
-    "fedsam": Method(_AVERAGED),
-    "fedlesam": Method(_AVERAGED),
+    "fedavg": Method(_AVERAGED, _UNEQUAL, _without_radius, "No perturbation: rho is taken as 0."),
+    "fedsam": Method(_AVERAGED, _UNEQUAL),
+    "fedlesam": Method(_AVERAGED, _UNEQUAL),
     "mofedsam": Method(("mofedsam",)),
     "fedsmoo": Method(
         ("fedsmoo-zero-duals",),
+        (),
         _of_fedsmoo,
         "Of exact local solves, whatever K, eta_l and sigma_l are; the step is the penalty step beta, and the gradient "
         "is that of the mean model. The clients' squared gradients at the start are taken as sigma_g^2 + 2 L delta.",
@@ -172,10 +227,10 @@ class Rate:
         """
         if equal not in BUDGETS:
             raise UserError("equal", equal, ", ".join(BUDGETS))
-        own = cost(self.method, self.setting.K, equal)
+        own = cost(self.method, self.setting.mean_steps, equal)
         found = []
         for name in METHODS:
-            rounds = math.floor(self.setting.T * own / cost(name, self.setting.K, equal) * (1 + 1e-12))
+            rounds = math.floor(self.setting.T * own / cost(name, self.setting.mean_steps, equal) * (1 + 1e-12))
             found.append(_rate(name, replace(self.setting, T=max(rounds, 1), eta_l=None)))
         return sorted(found, key=lambda one: one.bound)
 
@@ -212,7 +267,7 @@ class Rate:
         return shown.text(self)
 
 
-def cost(method: str, K: int, equal: str) -> float:
+def cost(method: str, K: float, equal: str) -> float:
     """What one client's part in a round costs: 1 (rounds), minibatch gradients, or models sent both ways.
 
     A pass over all of a client's data counts as K minibatch gradients.
@@ -234,13 +289,15 @@ def rate(method: str, **numbers: Any) -> Rate:
 
     method: fedavg, fedsam, fedlesam, mofedsam, fedsmoo or globalfedsam.  numbers: fields of ``Setting``; L and T have
     to be given.  Without ``eta_l`` it is the bound at the best admissible step.  Raises UserError for numbers or
-    methods that are not possible.
+    methods that are not possible.  With ``steps`` or ``weights`` and no ``N``, N is how many there are.
 
     >>> found = rate("fedsam", L=10, rho=0.05, sigma_g=1, sigma_l=1, K=50, N=100, S=10, T=800)
     >>> found.dominant, found.theorem.name
     ('perturbation', 'inexact-gradients-cohorts')
     >>> rate("fedsam", L=10, T=800, K=50, eta_l=0.001).outside
     ('x = 0.49 > 0.1',)
+    >>> rate("fedsam", L=10, T=800, steps=[10, 20, 60], weights=[2, 1, 1]).theorem.name
+    'inexact-gradients-unequal-steps'
     """
     if method not in METHODS:
         raise UserError("method", method, f"a method with a proved theorem: {', '.join(METHODS)}")
@@ -250,13 +307,15 @@ def rate(method: str, **numbers: Any) -> Rate:
     for name in ("L", "T"):
         if numbers.get(name) is None:
             raise UserError(name, None, "a number; the theorems need it")
-    return _rate(method, Setting(**numbers))
+    lists = {name: tuple(numbers[name]) for name in ("steps", "weights") if numbers.get(name) is not None}
+    counted = {"N": len(next(iter(lists.values())))} if lists else {}
+    return _rate(method, Setting(**counted | numbers | lists))
 
 
 def _rate(method: str, setting: Setting) -> Rate:
     """The least bound that a theorem on the method gives; where none applies, what is outside of the last one."""
-    found = []
-    for name in METHODS[method].theorems:
+    found, known = [], METHODS[method]
+    for name in (setting.unequal and known.unequal) or known.theorems:
         one, best = theorem(name), best_step(method, setting, theorem(name))
         step = setting.eta_l or best or _LEAST
         found.append(at_step(method, setting, one, step, best))
@@ -284,7 +343,13 @@ def _left(one: Theorem) -> str:
 def _not_covered(setting: Setting, one: Theorem) -> list[str]:
     """Hypotheses on who takes part and on noise that the setting breaks."""
     found = []
-    if setting.kappa > 0 and "cohorts" not in one.hypotheses and "zero duals" not in one.hypotheses:
+    if setting.unequal and "weighted cohorts" not in one.hypotheses:
+        found.append("clients differ in steps or weights, and the theorem is for equal ones")
+    if (
+        setting.kappa > 0
+        and not {"cohorts", "weighted cohorts"} & {*one.hypotheses}
+        and "zero duals" not in one.hypotheses
+    ):
         found.append(f"S = {setting.active} < N = {setting.N}, and the theorem is for all clients")
     if setting.sigma_l > 0 and "exact gradients" in one.hypotheses:
         found.append(f"sigma_l = {setting.sigma_l:g} > 0, and the theorem is for exact gradients")

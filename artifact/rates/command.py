@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,20 @@ from artifact.rates.shown import table
 
 _COUNT = click.IntRange(1)
 _SIZE = Finite(0)
+
+
+def _numbers(kind: Callable[[str], Any]) -> Callable[..., tuple[Any, ...] | None]:
+    """Reads a list of numbers with commas between them."""
+
+    def read(context: click.Context, option: click.Parameter, value: str | None) -> tuple[Any, ...] | None:
+        if value is None:
+            return None
+        try:
+            return tuple(kind(part) for part in value.split(","))
+        except ValueError:
+            raise UserError(str(option.name), value, "numbers with commas between them, such as 5,10,20") from None
+
+    return read
 
 
 @click.command("rate", help="Compute the bound that a proved theorem gives a method, term by term.")
@@ -32,6 +47,10 @@ _SIZE = Finite(0)
 @click.option("--eta-l", type=POSITIVE, help="Local step (FedSMOO: penalty step).  [default: the best admissible]")
 @click.option("--eta-g", type=POSITIVE, help="Server step.  [default: 1]")
 @click.option("--beta", type=Finite(0, 1, min_open=True), help="MoFedSAM's weight of a fresh gradient.  [default: 0.1]")
+@click.option("--steps", callback=_numbers(int), metavar="K1,K2,..", help="Local steps of every client, for N and K.")
+@click.option(
+    "--weights", callback=_numbers(float), metavar="P1,P2,..", help="Weight of every client.  [default: equal]"
+)
 @click.option("--equal", type=click.Choice(BUDGETS), default="gradients", help="What the methods share in the table.")
 @click.option("--run", "reference", help="Run folder, key or checkpoint that gives the numbers that are left out.")
 @click.option("--figure", "picture", type=Place(), help="Draw the bound into this PNG, PDF or SVG file.")
@@ -64,7 +83,8 @@ def rate_command(
         plain = found.plain() | {"equal": equal, "beside": [one.plain() for one in beside], "worth": worth}
         click.echo(json.dumps(plain, indent=1))
     else:
-        said = ", ".join(f"{name} = {value:.4g}" for name, value in sorted(numbers.items()))
+        single = {name: value for name, value in numbers.items() if not isinstance(value, tuple)}
+        said = ", ".join(f"{name} = {value:.4g}" for name, value in sorted(single.items()))
         lines = [f"{said}\n{worth}\n"] if reference is not None else []
         click.echo("\n".join([*lines, str(found), "", table(beside, equal)]))
     if picture is not None:

@@ -10,6 +10,7 @@ from artifact.base.lazy import Tensor, torch
 from artifact.base.random import stream
 from artifact.curvature import EmpiricalRisk
 from artifact.looseness.directions import largest_curvature
+from artifact.rates.bound import METHODS
 from artifact.runs.stored_model import open_target
 
 #: what an estimate is worth
@@ -25,7 +26,8 @@ def numbers(reference: str, store: Path, data_root: Path | None = None, samples:
     """Name of the run's method, and fields of ``Setting``.
 
     samples: of the training set for the curvature, a fixed subset.  delta is the training loss of the first model,
-    since a loss of at least 0 has an infimum of at least 0.  K is the mean over clients, and eta_g is the method's own.
+    since a loss of at least 0 has an infimum of at least 0.  K is the mean over clients
+    (steps, where they differ and a theorem covers it), and eta_g is the method's own.
     Raises UserError as ``open_target`` does.
     """
     from artifact.training.trainer import Trainer  # the engine comes when something is measured
@@ -35,11 +37,12 @@ def numbers(reference: str, store: Path, data_root: Path | None = None, samples:
     config = trainer.config
     points = [Trainer(config, trainer.data).w, target.w]
     method = config.build_algorithm()
+    counts = tuple(trainer.local_steps(trainer.pools))
     spread, noise = (max(values) for values in zip(*(_spreads(trainer, w) for w in points), strict=True))
     found: dict[str, Any] = {
         "L": largest_curvature(trainer.risk(samples), points),
         "T": config.rounds,
-        "K": round(sum(trainer.local_steps(trainer.pools)) / len(trainer.pools)),
+        "K": round(sum(counts) / len(counts)),
         "N": config.clients,
         "S": config.cohort,
         "rho": float(getattr(method, "rho", 0.0)),
@@ -49,6 +52,12 @@ def numbers(reference: str, store: Path, data_root: Path | None = None, samples:
         "eta_l": config.lr,
         "eta_g": float(getattr(method, "server_lr", 1.0)),
     }
+    known = METHODS.get(config.algorithm)
+    if known and known.unequal:
+        found |= {"steps": counts} if len(set(counts)) > 1 else {}
+        sizes = tuple(float(len(pool)) for pool in trainer.pools)
+        # a drawn cohort's weights are divided by their sum, which no theorem covers
+        found |= {"weights": sizes} if trainer.weighted and config.cohort == config.clients else {}
     beta = getattr(method, "beta", None)
     return config.algorithm, found | ({"beta": float(beta)} if beta is not None else {})
 

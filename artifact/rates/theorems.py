@@ -2,6 +2,7 @@
 
 ``docs/proofs/NAME.json`` holds the inequality that the proof concludes (``Gamma`` times a factor on the left, a list of
 terms on the right) and, for every condition, the assumed steps of the proof that say it, each as ``slack >= 0``.
+A condition of another proof, which this one takes up, has its slack beside it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from artifact.base.cache import cache
 from artifact.base.errors import UserError
 
 #: what a letter of an exported proof is called on the terminal
-LETTERS = {"X": "x", "Y": "x", "eta": "eta_l"}
+LETTERS = {"X": "x", "Y": "x", "eta": "eta_l", "excess": "(N max q - 1)"}
 #: relative excess over a limit that rounding explains
 ROUNDING = 1e-12
 _ARITHMETIC = (
@@ -161,8 +162,11 @@ def theorem(name: str) -> Theorem:
         raise UserError("proof", str(path), "an exported proof of the project")
     proof = json.loads(path.read_text(encoding="utf-8"))
     stated, steps = proof["statement"], {step["name"]: step for step in proof["steps"]}
-    given = [steps[name] for condition in stated["conditions"] for name in condition["gives"] if name in steps]
-    made = (Condition.of(step["slack"], step["relation"] == ">") for step in given)
+    alone = [condition for condition in stated["conditions"] if "slack" in condition]  # of a proof that it takes up
+    others = [condition for condition in stated["conditions"] if "slack" not in condition]
+    given = [steps[name] for condition in others for name in condition["gives"] if name in steps]
+    made = [Condition.of(condition["slack"], strict=False) for condition in alone]
+    made += [Condition.of(step["slack"], step["relation"] == ">") for step in given]
     terms = [Formula.of(text[1:-1]) for text in stated["right"]]
     return Theorem(
         name=name,
