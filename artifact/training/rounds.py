@@ -162,6 +162,9 @@ def simulate(
     counts = torch.tensor([steps] * clients if isinstance(steps, int) else list(steps))
     ones = torch.ones(clients, 1, dtype=w0.dtype)
     held = ones if sizes is None else torch.as_tensor(sizes, dtype=w0.dtype)[:, None]
+    own_steps, relative = counts[:, None].to(w0.dtype), held / held.mean()
+    first_steps, mean_steps = float(counts[0]), float(counts.double().mean())
+    layout = Layout(("w",), ((len(w0),),))
 
     def full_gradient(active: Tensor, t: int, v: Tensor) -> Tensor:
         return gradient(v.repeat(len(active), 1), active, t, -1)
@@ -176,16 +179,16 @@ def simulate(
         C = Cohort(
             clients=active,
             sizes=held[active],
-            K=counts[active][:, None].to(w0.dtype),
+            K=own_steps[active],
             m=clients,
             t=t,
             lr=lr * lr_decay**t,
             first_lr=lr,
-            layout=Layout(("w",), ((len(w0),),)),
+            layout=layout,
             full_gradient=partial(full_gradient, active, t),
-            relative_size=held[active] / held.mean(),
-            K_first=float(counts[0]),
-            K_mean=float(counts.double().mean()),
+            relative_size=relative[active],
+            K_first=first_steps,
+            K_mean=mean_steps,
             weighted=weighted,
         )
         G = partial(minibatches, active, t)

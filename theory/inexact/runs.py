@@ -174,7 +174,7 @@ def measured(method: str, problem: Problem, setting: Setting, rng: np.random.Gen
     paths = [path(method, problem, setting, rng) for _ in range(NOISE_RUNS if chance and setting.rounds < 50 else 1)]
     squares, spreads = [], []
     for models in paths:
-        gradients = np.stack([problem.gradients(w) for w in models[:-1]])  # [T, N, d]
+        gradients = problem.gradients(models[:-1, None])  # [T, N, d]
         mean = gradients.mean(axis=1)
         squares.append((mean**2).sum(axis=1).mean())
         spreads.append(((gradients - mean[:, None]) ** 2).sum(axis=2).mean(axis=1).max())
@@ -230,10 +230,16 @@ def path(
     noise = torch.as_tensor(s.noise * (one_pass(directions) if s.epochs else directions / _lengths(directions)))
     share, curvature, centre = (torch.as_tensor(x) for x in (problem.share, problem.curvature, problem.centre))
     bowl = (1 - share) * curvature
+    drawn: Tensor | None = None  # the cohort whose rows of share, bowl and centre are at hand
+    rows: tuple[Tensor, Tensor, Tensor] = (share, bowl, centre)
 
     def gradient(W: Tensor, index: Tensor, t: int, k: int, first: int = 0) -> Tensor:
-        x = W - centre[index]
-        exact = share[index] * torch.sin(x) + bowl[index] * x
+        nonlocal drawn, rows
+        if index is not drawn:
+            drawn, rows = index, (share[index], bowl[index], centre[index])
+        waves, bowls, middle = rows
+        x = W - middle
+        exact = waves * torch.sin(x) + bowls * x
         own = noise[first + t, k, index]
         if calls is not None:
             calls.append(Call(first + t, k, index.numpy().copy(), W.numpy().copy(), exact.numpy(), own.numpy().copy()))
