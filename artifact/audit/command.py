@@ -115,15 +115,19 @@ def run_command(
     audit = _without_faults(folder, as_json)
     claims = tuple(claim for claim in ledger.load() if claim.paper == audit.key)
     decided = _by_checks(claims, audit, store)
+    if not as_json:
+        _print_verdicts(decided, claims)  # before hours of training
     if not lookup and audit.experiments.is_file():
         runs = experiments.own_store(profile, audit.key)
         wanted = needed_runs.configs(audit.key, profile)
         sweep.run_missing(wanted, Settings(runs, data_root, folders.files()), workers, quiet or as_json)
-    decided += _by_runs(claims, audit, profile)
+    trained = _by_runs(claims, audit, profile)
+    decided += trained
     if as_json:
         click.echo(json.dumps([one.record for one in decided], indent=1))
     else:
-        _print(decided, time.monotonic() - start)
+        _print_verdicts(trained, claims)
+        _print_counts(decided, time.monotonic() - start)
     for one in decided:
         if not one.as_expected:
             print(f"{one.kind}: {one.claim.id}: {_told(one)} ({_place(audit, claims, one)})", file=sys.stderr)
@@ -263,11 +267,14 @@ def _report(out: Path) -> str:
     return str(build(Content(), out).folder / "index.html")
 
 
-def _print(decided: Sequence[Decided], seconds: float) -> None:
-    width = max((len(one.claim.id) for one in decided), default=0)
+def _print_verdicts(decided: Sequence[Decided], claims: Sequence[Claim]) -> None:
+    width = max((len(claim.id) for claim in claims), default=0)
     for one in decided:
         mark = "ok" if one.held and one.as_expected else "--" if not one.held else "!!"
         click.echo(f"{mark} {one.claim.id.ljust(width)}  {one.verdict.ljust(14)} {one.by}: {one.text}")
+
+
+def _print_counts(decided: Sequence[Decided], seconds: float) -> None:
     held = [one for one in decided if one.held]
     wrong = sum(not one.as_expected for one in held)
     claims = sum(not one.declared for one in held)
