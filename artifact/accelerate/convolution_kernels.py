@@ -11,7 +11,6 @@ slowly, for tests.
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import torch
@@ -20,10 +19,10 @@ import triton.language as tl
 from torch import Tensor
 from triton.language import constexpr
 
+from artifact.accelerate.triton_modules import INTERPRETED
+
 #: rows of a tile (pixels or output channels), its columns, and how many products are summed at once
 ROWS, COLUMNS, SUMMED = 64, 64, 32
-#: whether a CPU runs the kernels; numpy, which multiplies there, knows no bfloat16
-INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 
 
 @triton.jit
@@ -125,11 +124,14 @@ def _by_client(x: Tensor, clients: int) -> tuple[int, ...]:
 
 class _Convolution(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, w: Tensor, stride: tuple[int, int], padding: tuple[int, int]) -> Tensor:
+    def forward(
+        ctx: Any, x: Tensor, w: Tensor, stride: tuple[int, int], padding: tuple[int, int], place: Tensor | None
+    ) -> Tensor:
         (S, OUT, _, K, N), (B, _, H, W) = w.shape, x.shape
         down, across = ((n + 2 * p - k) // s + 1 for n, p, k, s in zip((H, W), padding, (K, N), stride, strict=True))
         out = torch.empty(B, S * OUT, down, across, dtype=x.dtype, device=x.device, memory_format=torch.channels_last)
         ctx.save_for_backward(x, w)
+        ctx.place = place
         ctx.shape = (S, B, w.shape[2], OUT, H, W, down, across)
         ctx.kernel = (K, N, *stride, *padding, ROWS, COLUMNS, SUMMED, INTERPRETED)
         grid = (-(-B * down * across // ROWS), -(-OUT // COLUMNS), S)
@@ -147,13 +149,19 @@ class _Convolution(torch.autograd.Function):
             strides = (*_by_client(d, S), *w.stride(), *_by_client(of_x, S))
             _of_input[grid](d, w, of_x, *ctx.shape, *strides, *ctx.kernel)
         if ctx.needs_input_grad[1]:
-            of_w = torch.empty_like(w)
+            of_w = torch.empty_like(w) if ctx.place is None else ctx.place
             grid = (-(-OUT // ROWS), -(-w[0, 0].numel() // COLUMNS), S)
             strides = (*_by_client(d, S), *_by_client(x, S), *of_w.stride())
             _of_weights[grid](d, x, of_w, *ctx.shape, *strides, *ctx.kernel)
-        return of_x, of_w, None, None
+        return of_x, of_w if ctx.place is None else None, None, None, None
 
 
-def convolved(x: Tensor, w: Tensor, stride: tuple[int, ...], padding: tuple[int, ...]) -> Tensor:
-    """The convolutions of x [B, S*C, H, W] with w [S, O, C, k, n], both of one type, [B, S*O, H', W']."""
-    return _Convolution.apply(x, w, stride, padding)
+def convolved(
+    x: Tensor, w: Tensor, stride: tuple[int, ...], padding: tuple[int, ...], place: Tensor | None = None
+) -> Tensor:
+    """The convolutions of x [B, S*C, H, W] with w [S, O, C, k, n], both of one type, [B, S*O, H', W'].
+
+    place: a tensor like w, of any type, in which the gradient in w is written when it is asked for; autograd then has
+    none of it. Without a place autograd has it.
+    """
+    return _Convolution.apply(x, w, stride, padding, place)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -24,6 +24,7 @@ MOST = 32
 WARM_UP = 3
 
 Tensors = tuple[Tensor | None, ...]
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Recording:
 
     inputs: Tensors
     outputs: Tensors
-    replay: Callable[[], None]
+    replay: Callable[[], object]
 
     def __call__(self, *arguments: Tensor | None) -> Tensors:
         for own, given in zip(self.inputs, arguments, strict=True):
@@ -74,18 +75,31 @@ class Graphs:
         return Recording(own, outputs, replay)
 
     def _captured(self, own: Tensors) -> Recording:
-        here, aside = torch.cuda.current_stream(), torch.cuda.Stream()
-        aside.wait_stream(here)
-        with torch.cuda.stream(aside):
-            for _ in range(WARM_UP):
-                self.function(*own)
-        here.wait_stream(aside)
-        gc.collect()  # graphs of a run that has ended: CUDA ends a capture during which one is freed
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, pool=self._pool):
-            outputs = self.function(*own)
-        self._pool = graph.pool()
-        return Recording(own, outputs, graph.replay)
+        outputs, replay, self._pool = captured(lambda: self.function(*own), self._pool)
+        return Recording(own, outputs, replay)
+
+
+def captured(
+    function: Callable[[], Result], pool: Any, restore: Callable[[], object] | None = None
+) -> tuple[Result, Callable[[], object], Any]:
+    """A CUDA graph of a function: (what it has returned, the replay, the graph's memory).
+
+    pool: memory to share with an earlier graph, or None.
+    restore: what undoes the changes that calls of the function have left, after the warm-up.
+    """
+    here, aside = torch.cuda.current_stream(), torch.cuda.Stream()
+    aside.wait_stream(here)
+    with torch.cuda.stream(aside):
+        for _ in range(WARM_UP):
+            function()
+    here.wait_stream(aside)
+    if restore is not None:
+        restore()
+    gc.collect()  # graphs of a run that has ended: CUDA ends a capture during which one is freed
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, pool=pool):
+        result = function()
+    return result, graph.replay, graph.pool()
 
 
 def _on_gpu(arguments: Tensors) -> bool:

@@ -15,14 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from importlib import import_module
-from types import ModuleType
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from artifact.accelerate.cpu.cropped_convolutions import convolutions, fitted
+from artifact.accelerate.live_weights import LiveWeights
+from artifact.accelerate.triton_modules import kernels_for
 from artifact.base.cache import cache
 from artifact.base.flat import Layout
 from artifact.models.activations import mean_square
@@ -49,11 +49,20 @@ def convolved(x: Tensor, w: Tensor, stride: tuple[int, ...], padding: tuple[int,
 
 
 @dataclass(frozen=True)
+class _Pass:
+    """Of one gradient: the live weights [S, *shape], where their gradients go, and MAN's mean squared activations."""
+
+    weights: dict[str, Tensor]
+    places: dict[str, Tensor]
+    squares: list[Tensor]
+
+
+@dataclass(frozen=True)
 class Stacked:
     """Chains of convolutions, group norms, ReLUs and pooling, with residual blocks, that end in fully connected layers.
 
     bfloat16: weights, images and activations; norms and the loss are computed in float32.
-    crops: by name of a convolution's weight, the entries [..., k, k] that meet a pixel.  padding: of each convolution.
+    live: which weights meet a pixel, where some do not.  padding: of each convolution.
     by_products: convolutions that are products of matrices.  kernels: whether kernels of our own compute these.
     zeta, watched: MAN's coefficient, and the layers whose mean squared activation it weighs.
     """
@@ -64,7 +73,7 @@ class Stacked:
     kernels: bool = False
     zeta: float = 0.0
     watched: tuple[str, ...] = ()
-    crops: dict[str, tuple] = field(default_factory=dict)
+    live: LiveWeights | None = None
     padding: dict[str, tuple[int, ...]] = field(default_factory=dict)
     by_products: set[str] = field(default_factory=set)
 
@@ -85,58 +94,84 @@ class Stacked:
         convolves = any(isinstance(layer, nn.Conv2d) for layer in layers)
         if not (isinstance(model, Chain) and convolves and all(map(_known, layers))):
             return None
-        found = cls(model, layout, bfloat16, kernels, zeta, watched if zeta else ())
-        for name, layer, image in convolutions(model):
-            kept, found.padding[name] = fitted(layer, image)
-            found.crops[f"{name}.weight"] = (..., *kept)
+        seen = [(name, layer, image, *fitted(layer, image)) for name, layer, image in convolutions(model)]
+        crops = {
+            f"{name}.weight": (..., *kept)
+            for name, layer, _, kept, _ in seen
+            if tuple(part.stop - part.start for part in kept) != layer.kernel_size
+        }
+        live = LiveWeights(layout, crops) if crops else None
+        found = cls(model, layout, bfloat16, kernels, zeta, watched if zeta else (), live)
+        for name, layer, image, _, padding in seen:
+            found.padding[name] = padding
             if max(layer.dilation) == 1 and (kernels or max(image) <= FEW_PIXELS or max(layer.stride) > 1):
                 found.by_products.add(name)
         return found
 
     def gradients(self, W: Tensor, x: Tensor, y: Tensor, _uniforms: Tensor | None) -> Tensor:
-        """W: [S, P], x: [S, B, C, H, W], y: [S, B] -> [S, P], of the mean loss per client; nothing here has dropout."""
+        """W: [S, P] or narrow, x: [S, B, C, H, W], y: [S, B] -> as W, of the mean loss per client.
+
+        Of narrow matrices (``live_weights``) the columns behind the live weights are coordinates, without gradient.
+        Nothing here has dropout.
+        """
         dtype = torch.bfloat16 if self.bfloat16 else W.dtype
-        weights = {name: w.to(dtype).contiguous().requires_grad_() for name, w in self._used(W).items()}
+        out = torch.empty_like(W)
+        places = self._live_parts(out)
+        weights = {name: w.detach().requires_grad_() for name, w in self._live_parts(W, dtype).items()}
         with torch.enable_grad():
             squares: list[Tensor] = []  # over all clients, of one number of units each: S times the mean is their sum
-            logits = self._logits(weights, x.to(dtype), squares)
+            logits = self._logits(_Pass(weights, places, squares), x.to(dtype))
             loss = F.cross_entropy(logits.to(W.dtype).flatten(0, 1), y.flatten(), reduction="sum") / y.shape[1]
             for square in squares:
                 loss = loss + self.zeta * len(W) * square.to(W.dtype)
-        found = torch.autograd.grad(loss, list(weights.values()))
-        out = torch.empty_like(W)
-        for name, whole in self.layout.views(out).items():
-            if name in self.crops and weights[name].numel() < whole.numel():
-                whole.zero_()
-        for part, gradient in zip(self._used(out).values(), found, strict=True):
-            part.copy_(gradient)
+        found = torch.autograd.grad(loss, list(weights.values()), allow_unused=True)
+        for place, gradient in zip(places.values(), found, strict=True):
+            if gradient is not None:  # else the kernel has written it there
+                place.copy_(gradient)
         return out
 
-    def _used(self, W: Tensor) -> dict[str, Tensor]:
-        """Views [S, *shape] of the weights that meet a pixel, by name."""
-        return {name: v[self.crops[name]] if name in self.crops else v for name, v in self.layout.views(W).items()}
+    def _live_parts(self, W: Tensor, dtype: torch.dtype | None = None) -> dict[str, Tensor]:
+        """Views [S, *shape] of the weights that meet a pixel, by name; of a copy if they are of another type.
 
-    def _logits(self, weights: dict[str, Tensor], x: Tensor, squares: list[Tensor]) -> Tensor:
-        """x: [S, B, C, H, W] -> [S, B, classes]; ``squares`` takes the mean squared activations of watched layers."""
+        Whatever else stands in a matrix that is to be filled (no type) becomes zero.
+        """
+        live = self.live
+        if live is None:
+            return self.layout.views(W if dtype is None else W.to(dtype))
+        size = live.narrow.numel
+        if W.shape[1] != self.layout.numel:
+            if dtype is None:
+                W[:, size:] = 0
+            return live.narrow.views(W[:, :size] if dtype is None else W[:, :size].to(dtype))
+        if dtype is not None:
+            return {name: part.to(dtype) for name, part in live.parts(W).items()}
+        for name, whole in self.layout.views(W).items():
+            if name in live.crops:
+                whole.zero_()
+        return live.parts(W)
+
+    def _logits(self, given: _Pass, x: Tensor) -> Tensor:
+        """x: [S, B, C, H, W] -> [S, B, classes]."""
         x = x.transpose(0, 1).flatten(1, 2)
         x = x.contiguous(memory_format=torch.channels_last) if self.kernels else x
-        return self._run(self.model, "", x, weights, squares)
+        return self._run(self.model, "", x, given)
 
-    def _seen(self, name: str, x: Tensor, squares: list[Tensor]) -> Tensor:
+    def _seen(self, name: str, x: Tensor, given: _Pass) -> Tensor:
         """The output of a layer, whose mean square is noted where MAN watches the layer."""
         if name in self.watched:
-            squares.append(mean_square(x.float() if self.bfloat16 else x))
+            given.squares.append(mean_square(x.float() if self.bfloat16 else x))
         return x
 
-    def _run(self, layer: nn.Module, name: str, x: Tensor, weights: dict[str, Tensor], squares: list[Tensor]) -> Tensor:
+    def _run(self, layer: nn.Module, name: str, x: Tensor, given: _Pass) -> Tensor:
         """x: [B, S*C, H, W], behind ``Flatten`` [S, B, features]."""
+        weights = given.weights
         if isinstance(layer, Block):
-            out = self._run(layer.conv1, f"{name}.conv1", x, weights, squares)
+            out = self._run(layer.conv1, f"{name}.conv1", x, given)
             out = self._normalised(layer.norm1, f"{name}.norm1", out, weights, relu=True)
-            out = self._run(layer.conv2, f"{name}.conv2", self._seen(f"{name}.relu1", out, squares), weights, squares)
-            shortcut = self._run(layer.shortcut, f"{name}.shortcut", x, weights, squares)
+            out = self._run(layer.conv2, f"{name}.conv2", self._seen(f"{name}.relu1", out, given), given)
+            shortcut = self._run(layer.shortcut, f"{name}.shortcut", x, given)
             out = self._normalised(layer.norm2, f"{name}.norm2", out, weights, relu=True, beside=shortcut)
-            return self._seen(f"{name}.relu2", out, squares)
+            return self._seen(f"{name}.relu2", out, given)
         if isinstance(layer, (Chain, nn.Sequential)):
             children = list(layer.named_children())
             kinds = [None, *(type(inner) for _, inner in children), None]
@@ -145,19 +180,15 @@ class Stacked:
                 if isinstance(inner, nn.GroupNorm):
                     x = self._normalised(inner, own, x, weights, relu=behind is nn.ReLU)
                 elif (before, type(inner)) == (nn.GroupNorm, nn.ReLU):  # the norm's kernel has done it
-                    x = self._seen(own, x, squares)
+                    x = self._seen(own, x, given)
                 elif isinstance(inner, (Chain, nn.Sequential, Block)):
-                    x = self._run(inner, own, x, weights, squares)
+                    x = self._run(inner, own, x, given)
                 else:
-                    x = self._seen(own, self._run(inner, own, x, weights, squares), squares)
+                    x = self._seen(own, self._run(inner, own, x, given), given)
             return x
         if isinstance(layer, nn.Conv2d):
             bias = weights[f"{name}.bias"].flatten() if layer.bias is not None else None
-            w, padding = weights[f"{name}.weight"], self.padding[name]
-            if name in self.by_products:
-                out = self._convolution(x)(x, w, layer.stride, padding)
-                return out if bias is None else out + bias[:, None, None]
-            return F.conv2d(x, w.flatten(0, 1), bias, layer.stride, padding, layer.dilation, len(w))
+            return self._convolved(layer, name, x, weights[f"{name}.weight"], bias, given.places[f"{name}.weight"])
         if isinstance(layer, nn.Flatten):
             clients = len(next(iter(weights.values())))
             return x.reshape(len(x), clients, -1).transpose(0, 1)
@@ -166,10 +197,20 @@ class Stacked:
             return product if layer.bias is None else product + weights[f"{name}.bias"][:, None]
         return layer(x)
 
-    def _convolution(self, x: Tensor) -> Callable[..., Tensor]:
-        """What convolves such images: the kernels where they can run, else a product with copied windows."""
-        module = _own_kernels() if self.kernels and x.dtype in (torch.float32, torch.bfloat16) else None
-        return module.convolved if module is not None and (x.is_cuda or module.INTERPRETED) else convolved
+    def _convolved(
+        self, layer: nn.Conv2d, name: str, x: Tensor, w: Tensor, bias: Tensor | None, place: Tensor
+    ) -> Tensor:
+        """In groups, as products with copied windows, or by our kernels, which write the weights' gradient in place."""
+        stride, padding = layer.stride, self.padding[name]
+        if name not in self.by_products:
+            return F.conv2d(x, w.flatten(0, 1), bias, stride, padding, layer.dilation, len(w))
+        known = self.kernels and x.dtype in (torch.float32, torch.bfloat16)
+        module = kernels_for("convolution_kernels", x, w) if known else None
+        if module is not None:
+            out = module.convolved(x, w, stride, padding, place)
+        else:
+            out = convolved(x, w, stride, padding)
+        return out if bias is None else out + bias[:, None, None]
 
     def _normalised(
         self,
@@ -202,15 +243,6 @@ def _norm_add_relu(
     out = F.group_norm(x, groups, scale, shift, eps)
     out = out if beside is None else out + beside
     return F.relu(out) if relu else out
-
-
-@cache
-def _own_kernels() -> ModuleType | None:
-    """The module of the kernels; None where Triton is not there."""
-    try:
-        return import_module("artifact.accelerate.convolution_kernels")
-    except ImportError:
-        return None
 
 
 @cache

@@ -60,6 +60,9 @@ class FedAvg:
     by_size = False
     #: every client runs the same number of steps whatever its size (SCAF-6)
     equal_steps = False
+    #: in weights without a gradient a local step adds and scales vectors, by numbers that depend on norms alone, and
+    #: it asks for plain gradients: then such weights can move in closed form (``accelerate.live_weights``)
+    linear_without_gradient = True
     #: registry name, and ids of the discrepancies that are on: ``algorithms.build`` sets both
     name, switches = "", frozenset[str]()
     #: file of a method of the user's own, a hash of its content, and the line where the class begins, in brackets

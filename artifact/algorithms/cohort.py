@@ -107,7 +107,8 @@ class LocalOptimiser:
         if self.name == "sgd":
             return d
         if self.name == "momentum":
-            c.buffer = d if c.k == 0 else self.momentum * c.buffer + d
+            before = getattr(c, "buffer", None)
+            c.buffer = d if before is None else self.momentum * before + d
             return c.buffer
         b1, b2 = self.betas
         c.first = (1 - b1) * d if c.k == 0 else b1 * c.first + (1 - b1) * d
@@ -131,6 +132,7 @@ class Context:
         self.clip_total = False
         self.optimiser = LocalOptimiser()
         self.applied: Tensor | None = None  # direction of the last step, after clipping
+        self.in_place = False  # whether a step may write over the models that it is given
         self.e: Any = None  # [S, P], perturbation of the last step; None for methods without one
         vars(self).update(entries)
 
@@ -156,11 +158,11 @@ class Context:
         self.applied = d
         omega = penalty + self.weight_decay
         if self.optimiser.name == "sgd":
-            return sgd_step(W, d, omega, self.lr)
+            return sgd_step(W, d, omega, self.lr, W if self.in_place else None)
         if torch.is_tensor(omega) or omega != 0:
             d = (omega * W).add_(d)
         step = self.lr * self.optimiser.update(d, self)
-        return torch.sub(W, step, out=step)  # W - lr * d with one buffer less
+        return torch.sub(W, step, out=W if self.in_place else step)  # W - lr * d with one buffer less
 
     def select(self, rows: Tensor | slice, size: int) -> Context:
         """The context of some of the ``size`` clients; a slice of them is not copied."""

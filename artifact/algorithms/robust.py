@@ -22,6 +22,9 @@ class FedRobust(FedAvg):
     ascent_lr: Positive = 0.05
     shift_penalty: Positive = 1.0
 
+    #: asks for gradients in the affine maps, too
+    linear_without_gradient = False
+
     def begin(self, state: State, w: Tensor, C: Cohort) -> dict:
         if "Lambda" not in state:  # the width of the input is known to the cohort, not to init
             identity = torch.eye(C.input_channels, dtype=w.dtype, device=w.device)

@@ -30,10 +30,12 @@ from artifact.accelerate.cpu.memory_layout import channels_last
 from artifact.accelerate.cpu.pooling import pool_before_relu
 from artifact.accelerate.cpu.tiled_convolutions import TiledNetwork, Tiling
 from artifact.accelerate.cuda_graphs import Graphs
+from artifact.accelerate.live_weights import LiveWeights
 from artifact.accelerate.stacked import Stacked
 from artifact.base.devices import gradient_memory, side_by_side
 from artifact.base.flat import Layout, buffers, parameters
 from artifact.models.activations import hidden_layers, mean_square_activations
+from artifact.training.recorded_steps import RecordedSteps
 from artifact.training.worker_model import WorkerModel, Workers
 
 #: what computes the gradients of a network that no formula knows
@@ -85,7 +87,7 @@ class Oracle:
     threads: workers, one core each, so that the loop's results do not depend on their number; 0 works in the caller.
     memory: bytes that the activations and gradients of one batched call may take, for ``tiles`` of all workers
     together; None for the device's share (``base.devices.gradient_memory``).
-    cuda_graphs: record the gradient once per shape and replay it (``accelerate.cuda_graphs``).
+    cuda_graphs: record local steps (``recorded_steps``) or at least gradients, once per shape, and replay them.
     loss: (output, labels) -> mean loss of a minibatch.
     passes: minibatch gradients evaluated so far, summed over clients: the measured cost of a method.
     """
@@ -131,6 +133,18 @@ class Oracle:
         return TiledNetwork.of(self.model, self.layout) if self.backend == "tiles" and zeta == 0 else None
 
     @property
+    def recorded(self) -> RecordedSteps | None:
+        """The calling thread's own, where steps are recorded; networks with running statistics have gradients alone."""
+        if not self.cuda_graphs or self.buffer_layout.names:
+            return None
+        return self._workers.own("steps", lambda: RecordedSteps(self))
+
+    @property
+    def live(self) -> LiveWeights | None:
+        """Which weights meet a pixel, where this backend takes these alone and some do not."""
+        return self._formula.live if isinstance(self._formula, Stacked) else None
+
+    @property
     def tilings(self) -> dict[str, Tiling]:
         """The convolutions that this backend does by tiles, by name of the layer."""
         blocks = self._formula.blocks if isinstance(self._formula, TiledNetwork) else ()
@@ -149,8 +163,11 @@ class Oracle:
         return Minibatch(self, groups, statistics, rows)
 
     def gradients(self, W: Tensor, b: Tensor | None, group: Group) -> Tensor:
-        """W [R, P] -> [R, P], of a group of R clients; their running statistics ``b`` [R, Q] are updated in place."""
-        self._count(len(W))
+        """W [R, P] -> [R, P], of a group of R clients; their running statistics ``b`` [R, Q] are updated in place.
+
+        Where only live weights are asked for (``live``), W is as narrow as ``accelerate.live_weights`` makes it.
+        """
+        self.count(len(W))
         work: Callable[..., Any] = self._gradients
         if self.cuda_graphs:
             work = self._workers.own("graphs", lambda: Graphs(self._gradients))
@@ -166,7 +183,7 @@ class Oracle:
 
         Lambda: [R, C, C] and delta: [R, C] mix the C channels of a pixel.  b: [R, Q], updated in place.
         """
-        self._count(len(W))
+        self.count(len(W))
 
         def client(
             w: Tensor, L: Tensor, d: Tensor, own: Tensor | None, x: Tensor, y: Tensor, u: Tensor | None
@@ -206,7 +223,11 @@ class Oracle:
         finally:
             self.passes = counted
 
-    def _count(self, passes: int) -> None:
+    def uncounted_gradients(self, W: Tensor, x: Tensor, y: Tensor, u: Tensor | None) -> Tensor:
+        """``gradients`` of a network without running statistics, for what counts and records by itself."""
+        return self._gradients(W, None, x, y, u)[0]
+
+    def count(self, passes: int) -> None:
         """The workers count at the same time."""
         with self._counting:
             self.passes += passes
@@ -359,6 +380,11 @@ class Minibatch:
         self.oracle, self.groups, self.statistics = oracle, groups, statistics
         self.members = slice(None) if rows is None else rows
         self.first = True
+
+    @property
+    def whole(self) -> Group | None:
+        """The one group of all clients at work, where their minibatches have one length."""
+        return self.groups[0] if len(self.groups) == 1 and self.groups[0].rows is None else None
 
     def __call__(self, W: Tensor) -> Tensor:
         """W: [R, P] -> [R, P]."""

@@ -15,11 +15,13 @@ import torch
 from torch import Tensor
 
 from artifact.accelerate.allocator import returning
+from artifact.accelerate.live_weights import LiveWeights, NarrowRound
 from artifact.algorithms.base import FedAvg, State
 from artifact.algorithms.cohort import Cohort, Context, LocalOptimiser
 from artifact.base.devices import sent
 from artifact.base.errors import UserError
 from artifact.base.flat import Layout
+from artifact.training.recorded_steps import RecordedSteps
 
 #: (local step k, rows [R] still at work or None for all) -> G of that step for these rows
 Minibatches = Callable[[int, Tensor | None], Callable[[Tensor], Tensor]]
@@ -27,6 +29,14 @@ Minibatches = Callable[[int, Tensor | None], Callable[[Tensor], Tensor]]
 
 class Workers(Protocol):
     """Threads among which the cohort's clients can be divided; they do not interact during local steps."""
+
+    @property
+    def live(self) -> LiveWeights | None:
+        """The weights whose gradients alone are computed, where some have none; then matrices may be narrow."""
+
+    @property
+    def recorded(self) -> RecordedSteps | None:
+        """Local steps as recordings, of the calling thread, where they are recorded."""
 
     def teams(self, size: int) -> list[list[int]]:
         """Members of a cohort of ``size`` that are trained together."""
@@ -74,16 +84,17 @@ def play(
     c.weight_decay, c.clip, c.clip_total = weight_decay, clip, algorithm.clip_total
     c.optimiser = optimiser or LocalOptimiser()
     teams = [list(range(size))] if workers is None or probe is not None else workers.teams(size)
+    fast = workers if workers is not None and probe is None and knows_its_steps(algorithm) else None
     if loop is not None:
         W = loop(w.repeat(size, 1), c)
     elif len(teams) == 1 or workers is None:
-        W = _local_steps(algorithm, w.repeat(size, 1), c, teams[0], steps, minibatches, probe)
+        W = _trained(algorithm, c, teams[0], steps, minibatches, fast, probe)
     else:
         own, taking = {team[0]: c.select(slice(team[0], team[-1] + 1), size) for team in teams}, threading.Lock()
 
         def train(team: list[int]) -> None:
             rows, part = slice(team[0], team[-1] + 1), own.pop(team[0])
-            W[rows] = _local_steps(algorithm, w.repeat(len(team), 1), part, team, steps, minibatches)
+            W[rows] = _trained(algorithm, part, team, steps, minibatches, fast)
             with taking:
                 c.settle(part, rows, size)
 
@@ -102,6 +113,37 @@ def _next_model(algorithm: FedAvg, found: Tensor, w: Tensor, C: Cohort) -> Tenso
     return found
 
 
+def knows_its_steps(algorithm: FedAvg) -> bool:
+    """Whether what the local step does is known: a method of this package says so itself (``linear_without_gradient``).
+
+    One with code of the user's own takes its steps on whole matrices, and one by one.
+    """
+    ours = all(base.__module__.startswith("artifact.algorithms") for base in type(algorithm).__mro__[:-1])
+    return algorithm.linear_without_gradient and ours and not algorithm.added_from
+
+
+def _trained(
+    algorithm: FedAvg,
+    c: Context,
+    team: list[int],
+    steps: Sequence[int],
+    minibatches: Minibatches,
+    fast: Workers | None,
+    probe: Probe | None = None,
+) -> Tensor:
+    """The models [S, P] of a team after their local steps, of which ``c`` is left in the context.
+
+    fast: with recordings, and on live weights alone but for Adam, whose square roots are of single weights.
+    """
+    live = fast.live if fast is not None and c.optimiser.name != "adam" else None
+    form = NarrowRound(live, vars(c)) if live is not None else None
+    recorded = fast.recorded if fast is not None else None
+    W = _local_steps(algorithm, c.w.repeat(len(team), 1), c, team, steps, minibatches, recorded, probe)
+    c.forget()
+    W = W if recorded is None else recorded.own(W, c)
+    return W if form is None else form.leave(W, vars(c))
+
+
 def _local_steps(
     algorithm: FedAvg,
     W: Tensor,
@@ -109,6 +151,7 @@ def _local_steps(
     team: list[int],
     steps: Sequence[int],
     minibatches: Minibatches,
+    recorded: RecordedSteps | None = None,
     probe: Probe | None = None,
 ) -> Tensor:
     """All local steps of a team; W and c are its rows, ``team`` its members' positions in the cohort."""
@@ -122,7 +165,11 @@ def _local_steps(
         moving, G = W if rows is None else W[rows], minibatches(k, members)
         if probe is not None:
             probe.before(moving, G, part, rows)
-        moved = algorithm.step(moving, G, part)
+        group = getattr(G, "whole", None) if rows is None and recorded is not None else None
+        if group is not None and recorded is not None:
+            moved = recorded.step(algorithm, moving, part, group)
+        else:
+            moved = algorithm.step(moving, G, part)
         if probe is not None:
             probe.after(moved, part, rows)
         if rows is None:
