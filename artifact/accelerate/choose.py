@@ -4,13 +4,11 @@ A run names its way as its backend:
 
 * ``loop``: one client after the other by autograd. Worker threads share the clients, or the queues of a GPU do;
 * ``cropped``: ``loop`` without the kernel entries that meet only padding (``cpu.cropped_convolutions``);
-* ``fourier``: ``cropped``, and wide convolutions by their Fourier transforms (``cpu.fourier_convolutions``);
 * ``batched``: many clients in one call of ``torch.func.vmap``, which makes their convolutions grouped ones;
 * ``stacked``: the cohort as one network with as many times the channels (``stacked``), for a GPU;
 * ``kernels``: ``stacked`` with convolutions by kernels of our own (``convolution_kernels``), for a GPU; not timed yet;
 * ``explicit``: formulas for fully connected networks, many clients in one call (``cpu.fully_connected``);
-* ``onednn``: ``explicit`` with its large float32 products by oneDNN instead of torch's choice;
-* ``tiles``: formulas for narrow convolutional networks (``cpu.tiled_convolutions``).
+* ``onednn``: ``explicit`` with its large float32 products by oneDNN instead of torch's choice.
 
 A network that no formula knows goes to ``batched`` or ``loop``. ``backends.toml`` holds the fastest backend per device
 and model, as ``python -m artifact bench --write`` has measured it.
@@ -32,11 +30,11 @@ from artifact.base.errors import UserError, first_fault
 from artifact.base.files import read_file
 from artifact.base.lazy import torch
 
-Backend = Literal["loop", "cropped", "fourier", "batched", "stacked", "kernels", "explicit", "onednn", "tiles"]
+Backend = Literal["loop", "cropped", "batched", "stacked", "kernels", "explicit", "onednn"]
 BACKENDS: tuple[str, ...] = get_args(Backend)
 TABLE = Path(__file__).with_name("backends.toml")
 #: those that take one client at a time
-LOOPS = ("loop", "cropped", "fourier")
+LOOPS = ("loop", "cropped")
 #: a kind of processor to choose for in place of this one: avx2, avx512, amx, or a name without measurements
 PROCESSOR_VARIABLE = "FEDSHARP_VECTOR_UNIT"
 
@@ -62,20 +60,18 @@ def measured_for(device: torch.device, unit: str = "") -> str:
     return "cuda" if device.type == "cuda" else f"cpu {(unit or vector_unit()).lower()}"
 
 
-def default_backend(model: str, device: torch.device, bfloat16: bool = False) -> str:
+def default_backend(model: str, device: torch.device) -> str:
     """The fastest backend of a model on a device, by the entry of the model, of its family (``mlp-*``) or of any model.
 
     A model that was not measured on this kind of processor has the entry of the section for any processor. Timings are
-    of float32 on CPUs, and of bfloat16 on the one GPU. In bfloat16 ``loop`` stands in for two backends: a Fourier
-    transform sums over all pixels, for which eight bits are too few, and formulas have no autocast.
+    of float32 on CPUs, and of bfloat16 on the one GPU.
 
     >>> default_backend("resnet18-gn", torch.device("cpu"))
     'cropped'
     """
     table, section = _measured(), measured_for(device, os.environ.get(PROCESSOR_VARIABLE, ""))
     entries = {**table.get(section.split()[0], {}), **table.get(section, {})}
-    fastest = entries.get(model) or entries.get(f"{model.split('-')[0]}-*") or entries["*"]
-    return "loop" if bfloat16 and fastest in ("fourier", "tiles") else fastest
+    return entries.get(model) or entries.get(f"{model.split('-')[0]}-*") or entries["*"]
 
 
 def usable_cores() -> int:

@@ -39,8 +39,8 @@ BACKENDS_FILE = paths.PACKAGE / "accelerate" / "backends.toml"
 BACKENDS_OF: dict[str, dict[str, tuple[str, ...]]] = {
     "cpu": {
         "mlp": ("loop", "batched", "explicit", "onednn"),
-        "resnet18": ("loop", "cropped", "fourier", "batched"),
-        "*": ("loop", "fourier", "tiles", "batched"),
+        "resnet18": ("loop", "cropped", "batched"),
+        "*": ("loop", "batched"),
     },
     "cuda": {
         "mlp": ("batched", "explicit", "loop"),

@@ -157,7 +157,7 @@ class RunConfig(BaseModel):
             return self.backend
         if ("model", self.model) in ADDED:
             return "loop"
-        return default_backend(self.model, self.resolved_device, self.dtype == "bfloat16")
+        return default_backend(self.model, self.resolved_device)
 
     @property
     def records_graphs(self) -> bool:

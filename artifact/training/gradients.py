@@ -5,7 +5,7 @@ of three ways. They give the same numbers up to rounding and differ in speed:
 
 * ``_one_by_one``: one client after the other by autograd, shared by the cores of a CPU or the queues of a GPU;
 * ``_batched``: many clients in one call of ``torch.func.vmap``, on a GPU the default;
-* formulas instead of autograd (``accelerate.cpu.fully_connected``, ``accelerate.cpu.tiled_convolutions``).
+* formulas instead of autograd (``accelerate.cpu.fully_connected``).
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from artifact.accelerate.choose import LOOPS
 from artifact.accelerate.cpu.fully_connected import Perceptron
 from artifact.accelerate.cpu.memory_layout import channels_last
 from artifact.accelerate.cpu.pooling import pool_before_relu
-from artifact.accelerate.cpu.tiled_convolutions import TiledNetwork, Tiling
 from artifact.accelerate.cuda_graphs import Graphs
 from artifact.accelerate.live_weights import LiveWeights
 from artifact.accelerate.stacked import Stacked
@@ -44,7 +43,6 @@ _WITHOUT_FORMULA = {
     "kernels": "batched",
     "explicit": "batched",
     "onednn": "batched",
-    "tiles": "loop",
 }
 
 
@@ -85,8 +83,8 @@ class Oracle:
     backend: what was asked for, and after the start what is used: a network that no formula knows has another one.
     bfloat16: forward and backward passes under autocast.
     threads: workers, one core each, so that the loop's results do not depend on their number; 0 works in the caller.
-    memory: bytes that the activations and gradients of one batched call may take, for ``tiles`` of all workers
-    together; None for the device's share (``base.devices.gradient_memory``).
+    memory: bytes that the activations and gradients of one batched call may take; None for the device's share
+    (``base.devices.gradient_memory``).
     cuda_graphs: record local steps (``recorded_steps``) or at least gradients, once per shape, and replay them.
     loss: (output, labels) -> mean loss of a minibatch.
     passes: minibatch gradients evaluated so far, summed over clients: the measured cost of a method.
@@ -109,8 +107,6 @@ class Oracle:
         self._formula = self._formula_of_backend()
         if self._formula is None:
             self.backend = _WITHOUT_FORMULA.get(self.backend, self.backend)
-        if self.backend == "fourier" and self.bfloat16:
-            self.backend = "cropped"
         # threads copy this one: whoever uses the model meanwhile may have swapped its tensors for others
         self._pattern = copy.deepcopy(self.model)
         self._floats_per_sample: int | None = None
@@ -118,7 +114,7 @@ class Oracle:
         if self.threads and self.backend != "batched":
             torch.set_num_threads(1)  # the workers keep the cores busy; a team of threads here would spin beside them
 
-    def _formula_of_backend(self) -> Perceptron | TiledNetwork | Stacked | None:
+    def _formula_of_backend(self) -> Perceptron | Stacked | None:
         """The formulas that the backend names, if they know this network, penalty and precision."""
         if self.backend in ("stacked", "kernels") and not self.penalty.variances and self.loss is F.cross_entropy:
             hidden = hidden_layers(self.model) if self.penalty.layers is None else self.penalty.layers
@@ -130,7 +126,7 @@ class Oracle:
         if self.backend in ("explicit", "onednn"):
             watched = hidden_layers(self.model) if watched is None else watched
             return Perceptron.of(self.model, self.layout, watched, zeta, onednn=self.backend == "onednn")
-        return TiledNetwork.of(self.model, self.layout) if self.backend == "tiles" and zeta == 0 else None
+        return None
 
     @property
     def recorded(self) -> RecordedSteps | None:
@@ -143,12 +139,6 @@ class Oracle:
     def live(self) -> LiveWeights | None:
         """Which weights meet a pixel, where this backend takes these alone and some do not."""
         return self._formula.live if isinstance(self._formula, Stacked) else None
-
-    @property
-    def tilings(self) -> dict[str, Tiling]:
-        """The convolutions that this backend does by tiles, by name of the layer."""
-        blocks = self._formula.blocks if isinstance(self._formula, TiledNetwork) else ()
-        return {block.name: block.tiling for block in blocks}
 
     # ---- what callers ask ----------------------------------------------------------------------------------------
 
@@ -290,9 +280,6 @@ class Oracle:
         """(gradients [R, P], running statistics [R, Q] after the pass, perhaps ``b`` itself)."""
         if self.backend in LOOPS:
             return self._one_by_one(W, b, x, y, u), b
-        if isinstance(self._formula, TiledNetwork):
-            memory = self.memory or gradient_memory(x.device)
-            return self._formula.gradients(W, x, y, u, memory // max(1, self.threads)), b
         if self._formula is not None:
             return self._formula.gradients(W, x, y, u), b
         return self._batched(W, b, x, y, u)

@@ -69,7 +69,7 @@ class WorkerModel:
 
     watched: somebody looks at the activations, so every layer stays where it is. Otherwise max-pooling moves before its
     ReLU, which changes no bit of the outputs and gradients.
-    backend: ``cropped`` and ``fourier`` fit the convolutions to their images, which changes rounding.
+    backend: ``cropped`` fits the convolutions to their images, which changes rounding.
     module: the copy.  parameters: its parameters, in the order of the layout.
     """
 
@@ -81,8 +81,8 @@ class WorkerModel:
             pool_before_relu(self.module)
             join_pooling_and_relu(self.module)
         self.crops: Crops = {}
-        if backend in ("cropped", "fourier") and isinstance(self.module, Model) and hasattr(model, "input_shape"):
-            self.crops = fit_to_images(self.module, fourier=backend == "fourier")
+        if backend == "cropped" and isinstance(self.module, Model) and hasattr(model, "input_shape"):
+            self.crops = fit_to_images(self.module)
         self.layout, self.buffer_layout = layout, buffer_layout
         self.parameters = list(self.module.parameters())
         self.buffers = list(buffers(self.module).values())

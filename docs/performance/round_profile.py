@@ -25,11 +25,8 @@ from torch.profiler import ProfilerActivity
 from torch.profiler import profile as profiler
 
 from artifact.accelerate.choose import BACKENDS
-from artifact.accelerate.cpu import fourier_convolutions
-from artifact.accelerate.cpu.fourier_convolutions import FourierConv2d
 from artifact.accelerate.cpu.fully_connected import onednn_linear
 from artifact.accelerate.cpu.memory_layout import channels_last
-from artifact.accelerate.cpu.tiled_convolutions import Tiling
 from artifact.accelerate.loops import compiled
 from artifact.base.console import OneLine
 from artifact.base.devices import has_bfloat16
@@ -145,7 +142,6 @@ class _Seen:
     module: nn.Module
     shape: tuple[int, ...]
     first: bool
-    tiling: Tiling | None
 
 
 def _layers(trainer: Trainer) -> Iterator[dict[str, Any]]:
@@ -173,10 +169,7 @@ def _watched(trainer: Trainer) -> list[_Seen]:
     x = channels_last(torch.zeros(trainer.config.batch_size, *trainer.data.input_shape))
     with trainer.oracle.evaluating(trainer.w, trainer.statistics) as network:
         seen = input_shapes(network, x, (nn.Conv2d, nn.Linear))
-    return [
-        _Seen(name, module, tuple(shape), number == 0, trainer.oracle.tilings.get(name))
-        for number, (name, module, shape) in enumerate(seen)
-    ]
+    return [_Seen(name, module, tuple(shape), number == 0) for number, (name, module, shape) in enumerate(seen)]
 
 
 def _outputs(seen: _Seen) -> int:
@@ -192,7 +185,7 @@ def _place(module: nn.Conv2d) -> tuple:
 
 
 def _convolution(seen: _Seen, x: Tensor, weight: Tensor) -> dict[str, Callable[[], Any]]:
-    """The channels innermost, torch's default layout or, where the backend has them, spectra or tiles: the fastest."""
+    """The channels innermost or torch's default layout: the faster one."""
     module, wanted = seen.module, (not seen.first, True, False)
     place = _place(module)
     d = torch.rand(torch.conv2d(x, weight, None, *place).shape, generator=stream(0, "bench/profile", 2)).to(x.dtype)
@@ -206,28 +199,7 @@ def _convolution(seen: _Seen, x: Tensor, weight: Tensor) -> dict[str, Callable[[
 
     layouts = [(x.contiguous(), d.contiguous()), (channels_last(x), channels_last(d))]
     ways = [{"forward": forward(x), "backward": backward(x, d)} for x, d in layouts]
-    if isinstance(module, FourierConv2d):
-        plan = module.plan(x)
-        _, X, K = fourier_convolutions.convolve(x, weight, plan)
-        ways.append(
-            {
-                "forward": lambda: fourier_convolutions.convolve(x, weight, plan)[0],
-                "backward": lambda: fourier_convolutions.gradients(d, X, K, plan, wanted),
-            }
-        )
-    if seen.tiling is not None:
-        ways.append(_tiled(seen.tiling, x, weight, not seen.first))
     return min(ways, key=lambda way: sum(map(_quiet, way.values())))
-
-
-def _tiled(tiling: Tiling, x: Tensor, weight: Tensor, inwards: bool) -> dict[str, Callable[[], Any]]:
-    """The products of tiles, without what cuts patches, pools and mends."""
-    _, (matrix, patches, candidates, *_) = tiling.forward(x.permute(1, 2, 3, 0)[None], weight[None])
-    dy = torch.rand_like(candidates).flatten(1, 2)
-    return {
-        "forward": lambda: torch.bmm(matrix, patches),
-        "backward": lambda: (torch.bmm(dy, patches.mT), torch.bmm(matrix.mT, dy) if inwards else None),
-    }
 
 
 def _product(seen: _Seen, x: Tensor, weight: Tensor) -> dict[str, Callable[[], Any]]:

@@ -6,16 +6,14 @@ import tomllib
 import pytest
 import torch
 import torch.nn.functional as F
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from torch.func import functional_call
 
 from artifact.accelerate.choose import BACKENDS, PROCESSOR_VARIABLE, _measured, default_backend
-from artifact.accelerate.cpu import fourier_convolutions
 from artifact.accelerate.cpu.cropped_convolutions import entries_that_meet_pixels
 from artifact.accelerate.cpu.fully_connected import Perceptron, onednn_linear
 from artifact.accelerate.cpu.pooling import PooledReLU
-from artifact.accelerate.cpu.tiled_convolutions import TiledNetwork, Tiling
 from artifact.algorithms import ALGORITHMS
 from artifact.algorithms.client_rows import ClientRows, pack, unpack
 from artifact.algorithms.cohort import Context, LocalOptimiser
@@ -468,16 +466,15 @@ def test_entries_that_meet_pixels_are_all_that_the_outputs_and_gradients_need(n,
     assert not smaller or [*narrow] == [*range(k)[kept]], "cropped to exactly the entries that meet a pixel"
 
 
-@pytest.mark.parametrize(("backend", "tolerance"), [("cropped", 1e-12), ("fourier", 1e-11)])
 @pytest.mark.parametrize("name", ["resnet18-gn", "resnet18", "lenet"])
-def test_convolutions_fitted_to_their_images_give_the_gradients_of_plain_ones(name, backend, tolerance):
+def test_convolutions_fitted_to_their_images_give_the_gradients_of_plain_ones(name):
     model, W, group = problem(name, shape=(3, 32, 32))
-    loop, cropped = (Oracle(model, Penalty(0.1), b) for b in ("loop", backend))
+    loop, cropped = (Oracle(model, Penalty(0.1), b) for b in ("loop", "cropped"))
     running = loop.buffer_layout.flatten(dict(model.named_buffers())).repeat(R, 1) if name == "resnet18" else None
     moved = [None if running is None else running.clone() for _ in range(2)]
     expected, found = (o.gradients(W, b, group) for o, b in zip((loop, cropped), moved, strict=True))
-    assert (expected - found).abs().max() <= tolerance * expected.abs().max()
-    assert running is None or torch.allclose(*moved, rtol=0, atol=tolerance)
+    assert (expected - found).abs().max() <= 1e-12 * expected.abs().max()
+    assert running is None or torch.allclose(*moved, rtol=0, atol=1e-12)
     own = None if running is None else running[0]
     with loop.evaluating(W[0], own) as one, cropped.evaluating(W[0], own) as other:
         assert torch.allclose(one(group.x[0]), other(group.x[0]), rtol=1e-10)
@@ -501,11 +498,9 @@ def test_only_the_last_stage_of_a_resnet_on_small_images_is_cropped():
     assert not WorkerModel(large, oracle.layout, oracle.buffer_layout, watched=True, backend="cropped").crops
 
 
-@pytest.mark.parametrize(
-    ("name", "backend"), [("resnet18-gn", "cropped"), ("lenet", "fourier"), ("cnn-cifar", "tiles")]
-)
+@pytest.mark.parametrize(("name", "backend"), [("resnet18-gn", "cropped"), ("convnet-tiny", "stacked")])
 def test_a_worker_takes_a_whole_model_where_torch_func_does(name, backend):
-    """FedRobust's three gradients are one call of ``vmap``; cropped kernels and Fourier transforms are not for that."""
+    """FedRobust's three gradients are one call of ``vmap``; cropped kernels are not for that."""
     model, W, group = problem(name, shape=(3, 32, 32))
     Lambda, delta = torch.eye(3, dtype=W.dtype).repeat(R, 1, 1), torch.zeros(R, 3, dtype=W.dtype)
     expected = Oracle(model, backend="loop").affine(W, Lambda, delta, None, group)
@@ -513,219 +508,6 @@ def test_a_worker_takes_a_whole_model_where_torch_func_does(name, backend):
     (found,) = oracle.map(lambda _: oracle.affine(W, Lambda, delta, None, group), [0])
     for one, other in zip(expected, found, strict=True):
         assert one.any() and (one - other).abs().max() <= 1e-12 * one.abs().max()
-
-
-# ---- convolutions by spectra ----------------------------------------------------------------------------------------
-
-
-def sizes(draw):
-    """(image, kernel, padding) along one axis."""
-    size, padding = draw(st.integers(1, 7)), draw(st.integers(0, 3))
-    return size, draw(st.integers(1, size + 2 * padding)), padding
-
-
-@settings(deadline=None)
-@given(data=st.data())
-def test_spectra_give_the_convolution_and_its_gradients(data):
-    (H, k, p), (W, m, q) = sizes(data.draw), sizes(data.draw)
-    layer = fourier_convolutions.FourierConv2d(3, 2, (k, m), padding=(p, q)).double()
-    generator = torch.Generator().manual_seed(H + 10 * W + 100 * k)
-    x = torch.randn(4, 3, H, W, generator=generator, dtype=torch.float64, requires_grad=True)
-    expected = torch.conv2d(x, layer.weight, layer.bias, padding=(p, q))
-    found = layer(x)
-    d = torch.randn(expected.shape, generator=generator, dtype=torch.float64)
-    wanted = (x, layer.weight, layer.bias)
-    assert found.shape == expected.shape and torch.allclose(found, expected, rtol=0, atol=1e-12)
-    for one, other in zip(*(torch.autograd.grad(y, wanted, d) for y in (found, expected)), strict=True):
-        assert torch.allclose(one, other, rtol=0, atol=1e-11)
-
-
-def test_spectra_round_like_the_convolution():
-    """In float32, against float64: outputs and both gradients of LeNet's second layer."""
-    generator = torch.Generator().manual_seed(0)
-    layer = fourier_convolutions.FourierConv2d(64, 64, 5)
-    x = torch.randn(50, 64, 14, 14, generator=generator).requires_grad_()
-    d = torch.randn(50, 64, 10, 10, generator=generator)
-
-    def results(call, *tensors):
-        tensors = [t.detach().requires_grad_() for t in tensors]
-        y = call(*tensors)
-        return [y, *torch.autograd.grad(y, tensors, d.to(y.dtype))]
-
-    plan = layer.plan(x)
-    exact = results(torch.conv2d, x.double(), layer.weight.double())
-    plain = results(torch.conv2d, x, layer.weight)
-    spectra = results(lambda x, w: fourier_convolutions._Convolution.apply(x, w, plan), x, layer.weight)
-    for truth, one, other in zip(exact, plain, spectra, strict=True):
-        errors = [((found - truth).norm() / truth.norm()).item() for found in (one, other)]
-        assert 0 < errors[1] <= max(2 * errors[0], 1e-6)
-
-
-def test_only_wide_convolutions_go_by_spectra():
-    def replaced(name, shape, backend="fourier"):
-        network = Oracle(networks.build(name, shape, 10, 0), backend=backend)._worker_model().module
-        return [
-            name for name, layer in network.named_modules() if isinstance(layer, fourier_convolutions.FourierConv2d)
-        ]
-
-    assert replaced("lenet", (3, 32, 32)) == ["conv2"]
-    plain = torch.nn.Conv2d(64, 32, (5, 3), padding=(1, 2), bias=False)
-    fourier = fourier_convolutions.FourierConv2d.sharing_weights_of(plain)
-    assert fourier.weight is plain.weight and fourier.bias is None and fourier.padding == plain.padding
-    assert replaced("lenet", (3, 32, 32), "cropped") == [] == replaced("cnn-mnist", (1, 28, 28))
-    assert all(layer.startswith(("layer1", "layer2")) for layer in replaced("resnet18-gn", (3, 32, 32)))
-    for wrong in ({"stride": 2}, {"groups": 2}, {"dilation": 2}, {"padding_mode": "circular"}, {"padding": "same"}):
-        assert not fourier_convolutions.pays(torch.nn.Conv2d(64, 64, 5, **wrong), (14, 14))
-    assert fourier_convolutions.pays(torch.nn.Conv2d(64, 64, 5), (14, 14))
-    assert not fourier_convolutions.pays(torch.nn.Conv2d(64, 64, 1), (14, 14)), "one tap has nothing to save"
-
-
-def test_spectra_are_not_for_bfloat16(monkeypatch):
-    monkeypatch.setattr("artifact.accelerate.choose._measured", lambda: {"cpu": {"*": "fourier"}})
-    chosen = [
-        make(dataset="cifar10", model="lenet", algorithm="fedavg", dtype=d).resolved_backend
-        for d in ("float32", "bfloat16")
-    ]
-    assert chosen == ["fourier", "loop"]
-    assert Oracle(networks.build("lenet", (3, 32, 32), 10, 0), backend="fourier", bfloat16=True).backend == "cropped"
-
-
-# ---- convolutions by tiles ------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("name", "shape"),
-    [
-        ("cnn-mnist", (1, 28, 28)),
-        ("cnn-mnist", (2, 17, 19)),
-        ("cnn-cifar", (3, 32, 32)),
-        ("cnn-emnist", (1, 12, 12)),
-        ("lenet", (3, 32, 32)),
-    ],
-)
-def test_tiled_gradients_are_those_of_autograd(name, shape):
-    """Also where all pixels of a region are equal, so that pooling has a choice."""
-    model, W, group = problem(name, shape=shape)
-    group.x[..., : shape[1] // 2] = 0.3
-    loop, tiles = (Oracle(model, backend=b) for b in ("loop", "tiles"))
-    expected, found = (oracle.gradients(W, None, group) for oracle in (loop, tiles))
-    assert tiles.backend == "tiles" and [*tiles.tilings] == ["conv1", "conv2"] and not loop.tilings
-    assert expected.abs().max() > 1e-4
-    assert (expected - found).abs().max() <= 1e-12
-    apart = [tiles.gradients(W[i : i + 1], None, part(group, i)) for i in range(R)]
-    assert (torch.cat(apart) - found).abs().max() <= 1e-12
-
-
-@pytest.mark.parametrize("name", ["fedsmoo", "fedlesam-d", "fedrobust"])
-def test_training_by_tiles_is_training_by_the_loop(name):
-    """Unequal pools, so batches of several lengths; the cohort in one call, and shared between two workers."""
-    options = {"algorithm": name, "model": "cnn-emnist"}
-    loop, whole, shared = (trained(n, backend=b, **options)[0] for n, b in ((0, "loop"), (0, "tiles"), (2, "tiles")))
-    assert whole.oracle.backend == "tiles" and shared.oracle.teams(5) == [[0, 1, 2], [3, 4]]
-    for tiles in (whole, shared):
-        assert (tiles.w - loop.w).abs().max() <= 1e-12
-    assert (loop.w - trained(0, rounds=1, backend="loop", **options)[0].w).abs().max() > 1e-4
-
-
-def part(group, i):
-    """The group of one client."""
-    uniforms = None if group.uniforms is None else group.uniforms[i : i + 1]
-    return Group(None, group.x[i : i + 1], group.y[i : i + 1], uniforms)
-
-
-def test_tiles_of_many_clients_go_by_parts_that_fit_the_memory(monkeypatch):
-    """One client at least, however little there is; every worker has its part of the memory."""
-    model, W, group = problem("cnn-mnist", shape=(1, 17, 19))
-    oracle, sizes = Oracle(model, backend="tiles", memory=1), []
-    together = Oracle(model, backend="tiles").gradients(W, None, group)
-    whole = TiledNetwork._in_one_call
-    monkeypatch.setattr(TiledNetwork, "_in_one_call", lambda self, W, *of: sizes.append(len(W)) or whole(self, W, *of))
-    assert (oracle.gradients(W, None, group) - together).abs().max() <= 1e-12 and sizes == [1, 1, 1]
-    sizes.clear()
-    tilings = oracle.tilings.values()
-    oracle.memory = 2 * 8 * B * sum(tiling.numbers for tiling in tilings)
-    assert (oracle.gradients(W, None, group) - together).abs().max() <= 1e-12 and sizes == [2, 1]
-    oracle.threads = 2
-    sizes.clear()
-    oracle.gradients(W, None, group)
-    assert sizes == [1, 1, 1]
-    patches = [t.channels * t.patch[0] * t.patch[1] * t.pooled[0] * t.pooled[1] for t in tilings]
-    assert patches == [1 * 6 * 6 * 6 * 7, 10 * 6 * 6 * 1 * 1]
-    assert all(tiling.numbers > 2 * numbers for tiling, numbers in zip(tilings, patches, strict=True))
-
-
-@settings(deadline=None)
-@given(data=st.data())
-def test_a_tiling_is_the_convolution_and_its_pooling(data):
-    """Small integers make every sum exact and most windows tied: torch takes the first, and so do tiles."""
-    kernel, pool = data.draw(st.tuples(st.integers(1, 3), st.integers(1, 3))), data.draw(st.integers(1, 3))
-    image = tuple(data.draw(st.integers(k + pool - 1, 9)) for k in kernel)
-    generator = torch.Generator().manual_seed(image[0] + 10 * image[1])
-
-    def whole(*shape):
-        return torch.randint(-1, 2, shape, generator=generator).double()
-
-    x, weight = whole(R, B, 2, *image).requires_grad_(), whole(R, 3, 2, *kernel).requires_grad_()
-    expected = torch.stack([F.max_pool2d(F.conv2d(*one), pool) for one in zip(x, weight, strict=True)])
-    d = whole(*expected.shape)
-    wanted = torch.autograd.grad(expected, (x, weight), d)
-    tiling, gradient = Tiling(2, 3, kernel, image, pool), torch.empty_like(weight)
-    found, kept = tiling.forward(x.detach().permute(0, 2, 3, 4, 1), weight.detach())
-    assert torch.equal(found.permute(0, 4, 1, 2, 3), expected)
-    dx = tiling.backward(d.permute(0, 2, 3, 4, 1), kept, gradient, inwards=True)
-    assert torch.equal(dx.permute(0, 4, 1, 2, 3), wanted[0]) and torch.equal(gradient, wanted[1])
-
-
-def test_tiles_round_like_the_loop():
-    """In float32, against float64."""
-    model, W, group = problem("cnn-mnist", shape=(1, 28, 28))
-    exact = Oracle(model, backend="loop").gradients(W, None, group)
-    model, W = model.float(), W.float()
-    group = Group(None, group.x.float(), group.y, group.uniforms.float())
-    errors = [
-        ((Oracle(model, backend=b).gradients(W, None, group) - exact).norm() / exact.norm()).item()
-        for b in ("loop", "tiles")
-    ]
-    assert 0 < errors[1] <= 2 * errors[0] <= 1e-5
-
-
-def test_what_is_not_written_by_tiles_is_left_to_the_loop(monkeypatch):
-    model = networks.build("cnn-mnist", (1, 28, 28), 10, 0)
-    for wrong in ({"penalty": Penalty(0.1)}, {"bfloat16": True}):
-        assert Oracle(model, backend="tiles", **wrong).backend == "loop"
-    for name in ("cnn-fmnist", "convnet-tiny", "resnet18-gn", "mlp"):
-        assert Oracle(networks.build(name, (1, 8, 8), 4, 0), backend="tiles").backend == "loop"
-    monkeypatch.setattr("artifact.accelerate.choose._measured", lambda: {"cpu": {"*": "tiles"}})
-    assert [default_backend("cnn-mnist", torch.device("cpu"), bfloat16) for bfloat16 in (False, True)] == [
-        "tiles",
-        "loop",
-    ]
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"conv1": torch.nn.Conv2d(1, 4, 3, padding=1)},
-        {"conv1": torch.nn.Conv2d(1, 4, 3, stride=2)},
-        {"conv1": torch.nn.Conv2d(1, 4, 3, bias=False)},
-        {"pool1": torch.nn.MaxPool2d(3, 2)},
-        {"pool1": torch.nn.MaxPool2d(2, ceil_mode=True)},
-        {"pool1": torch.nn.AvgPool2d(2)},
-        {"relu1": torch.nn.Sigmoid()},
-    ],
-    ids=lambda wrong: str(*wrong.values()),
-)
-def test_only_plain_layers_are_tiled(wrong):
-    layers = {"conv1": torch.nn.Conv2d(1, 4, 3), "relu1": torch.nn.ReLU(), "pool1": torch.nn.MaxPool2d(2)}
-
-    def network(layers):
-        model = networks.Chain(layers | {"flatten": torch.nn.Flatten(), "fc": torch.nn.LazyLinear(3)})
-        model(torch.zeros(1, 1, 9, 9))
-        model.input_shape = (1, 9, 9)
-        return model
-
-    assert Oracle(network(layers), backend="tiles").backend == "tiles"
-    assert Oracle(network(layers | wrong), backend="tiles").backend == "loop"
 
 
 class Scaled(networks.Chain):
@@ -772,19 +554,7 @@ def odd_models():
 @pytest.mark.parametrize("name", odd_models())
 def test_models_that_only_look_written_are_left_to_autograd(name):
     model = odd_models()[name]
-    assert Oracle(model, backend="tiles").backend == "loop" and Oracle(model, backend="explicit").backend == "batched"
-
-
-def test_dropout_of_numbers_before_they_become_a_row():
-    model = chain(
-        torch.nn.Conv2d(1, 4, 3), Dropout(0.5, 64), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(64, 3)
-    )
-    oracle = Oracle(model.double(), backend="tiles")
-    W, generator = torch.cat([p.detach().flatten() for p in model.parameters()])[None], torch.Generator().manual_seed(0)
-    x, u = (torch.rand(1, B, *shape, generator=generator).double() for shape in ((1, 6, 6), (64,)))
-    group = Group(None, x, torch.zeros(1, B, dtype=torch.long), u)
-    found, expected = (o.gradients(W, None, group) for o in (oracle, Oracle(model, backend="loop")))
-    assert oracle.backend == "tiles" and (found - expected).abs().max() <= 1e-12 < expected.abs().max()
+    assert Oracle(model, backend="explicit").backend == "batched"
 
 
 # ---- the table of backends ------------------------------------------------------------------------------------------

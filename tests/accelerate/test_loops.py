@@ -14,7 +14,6 @@ from torch import nn
 
 from artifact.accelerate import loops
 from artifact.accelerate.cpu.pooling import PooledReLU, _PooledReLU
-from artifact.accelerate.cpu.tiled_convolutions import Tiling
 from artifact.accelerate.sgd_step import sgd_step
 from artifact.data.augment import POLICIES
 from artifact.models import networks
@@ -157,29 +156,6 @@ def test_augmentation_is_the_same(by_torch, policy, lead, dtype):
     assert torch.equal(got, expected) and not torch.equal(got, x)
 
 
-# ---- tiles ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("pool", [1, 2, 3])
-@pytest.mark.parametrize("kernel", [(5, 5), (3, 2)])
-@pytest.mark.parametrize("whole_numbers", [True, False])
-def test_tiles_are_the_same(by_torch, pool, kernel, whole_numbers):
-    """Outputs and both derivatives; whole numbers leave a pooling a choice between equal ones."""
-    tiling = Tiling(channels=3, outputs=4, kernel=kernel, image=(13, 11), pool=pool)
-    g = torch.Generator().manual_seed(pool)
-    x, weight = torch.randn(2, 3, 13, 11, 5, generator=g), torch.randn(2, 4, 3, *kernel, generator=g)
-    if whole_numbers:
-        x, weight = x.round(), weight.round()
-
-    def work():
-        y, kept = tiling.forward(x, weight)
-        dy, dw = torch.ones_like(y) + y.floor(), torch.empty_like(weight)
-        return y.clone(), tiling.backward(dy, kept, dw, inwards=True), dw
-
-    for expected, got in zip(*both(by_torch, work), strict=True):
-        assert torch.equal(got, expected)
-
-
 # ---- whole gradients ------------------------------------------------------------------------------------------------
 
 
@@ -188,9 +164,8 @@ def test_tiles_are_the_same(by_torch, pool, kernel, whole_numbers):
     [
         ("lenet", (3, 32, 32), "loop", False),
         ("lenet", (3, 32, 32), "loop", True),
-        ("lenet", (3, 32, 32), "fourier", False),
         ("cnn-cifar", (3, 32, 32), "loop", False),
-        ("cnn-mnist", (1, 28, 28), "tiles", False),
+        ("cnn-mnist", (1, 28, 28), "loop", False),
     ],
 )
 def test_gradients_have_the_same_bits(by_torch, model, shape, backend, bfloat16):
@@ -243,6 +218,6 @@ def test_without_numba_torch_does_it(monkeypatch):
 def test_loops_leave_pythons_lock_to_others():
     """What lets workers compute side by side."""
     compiled = loops.compiled()
-    for name in ("pool_relu", "pool_relu_backward", "flip_crop", "descend", "pool_planes", "unpool_planes", "mend"):
+    for name in ("pool_relu", "pool_relu_backward", "flip_crop", "descend"):
         assert getattr(compiled, name).targetoptions["nogil"], name
         assert not getattr(compiled, name).targetoptions.get("fastmath"), name

@@ -109,7 +109,7 @@ def test_no_discrepancy_makes_the_host_wait(name, id, on_meta):
 def test_no_backend_makes_the_host_wait(backend, model, zeta, on_meta):
     trainer = play(on_meta, backend=backend, model=model, sizes="lognormal:0.6", algorithm="fedsam", man_zeta=zeta)
     assert on_meta.found == []
-    assert trainer.oracle.backend in (backend, "loop" if backend == "tiles" and zeta else "batched")
+    assert trainer.oracle.backend in (backend, "batched")
 
 
 @pytest.mark.parametrize("zeta", [0.0, 0.1])

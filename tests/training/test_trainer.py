@@ -68,7 +68,6 @@ def train(rounds=2, recorded=False, **options):
 def test_backends_agree(options):
     loop, model = train(**options)[0], options.get("model", "mlp")
     otherwise = {} if model.startswith("mlp") else {"explicit": "batched", "onednn": "batched"}
-    otherwise |= {} if model == "cnn-emnist" else {"tiles": "loop"}
     # the others have dropout or BatchNorm, or nothing to convolve
     otherwise |= {} if model == "convnet-tiny" else {"stacked": "batched", "kernels": "batched"}
     assert not torch.equal(loop.w, Trainer(loop.config, data()).w)

@@ -7,7 +7,7 @@ Python's lock is free for the other workers. No fast mathematics: every sum and 
 from __future__ import annotations
 
 from numba import njit
-from numpy import empty, ndarray
+from numpy import ndarray
 
 _compile = njit(nogil=True, cache=True)
 
@@ -89,53 +89,3 @@ def descend(W: ndarray, d: ndarray, omega: ndarray, lr: float, moved: ndarray) -
         else:
             for j in range(W.shape[1]):
                 out[j] = w[j] - (w[j] * decay + direction[j]) * lr
-
-
-@_compile
-def pool_planes(candidates: ndarray, largest: ndarray, winner: ndarray) -> None:
-    """candidates [R, Q, O, T] -> largest [R, O, T] over Q, and which it is: of equal ones the first."""
-    for r in range(largest.shape[0]):
-        for o in range(largest.shape[1]):
-            top, place = largest[r, o], winner[r, o]
-            top[:], place[:] = candidates[r, 0, o], 0
-            for q in range(1, candidates.shape[1]):
-                other = candidates[r, q, o]
-                for t in range(len(top)):
-                    wins = other[t] > top[t] or other[t] != other[t]  # what is not a number wins
-                    top[t] = other[t] if wins else top[t]
-                    place[t] = q if wins else place[t]
-
-
-@_compile
-def unpool_planes(d: ndarray, winner: ndarray, candidates: ndarray) -> None:
-    """d [R, O, T] -> candidates [R, Q, O, T]: each derivative to its winner, zero to the others."""
-    for r in range(d.shape[0]):
-        for q in range(candidates.shape[1]):
-            for o in range(d.shape[1]):
-                _keep(d[r, o], winner[r, o], q, candidates[r, q, o])
-
-
-@_compile
-def mend(patches: ndarray, stride: int, x: ndarray) -> None:
-    """patches [N, k, l, h, w, B] -> x [N, H, W, B]: what lies at (i, j) of tile (a, b) adds to (i + stride a, ...).
-
-    Sums over i come first, as if along one axis and then along the other.
-    """
-    N, high, wide, h, w, B = patches.shape
-    rows = empty((w, B), patches.dtype)
-    x[:] = 0
-    for n in range(N):
-        for row in range(x.shape[1]):
-            for j in range(wide):
-                rows[:] = 0
-                for i in range(row % stride, min(high, row + 1), stride):
-                    tile = (row - i) // stride
-                    if tile < h:
-                        part = patches[n, i, j, tile]
-                        for b in range(w):
-                            for k in range(B):
-                                rows[b, k] += part[b, k]
-                for b in range(w):
-                    out, more = x[n, row, j + stride * b], rows[b]
-                    for k in range(B):
-                        out[k] += more[k]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from artifact.accelerate.cpu.fourier_convolutions import FourierConv2d, pays
 from artifact.models.activations import input_shapes
 from artifact.models.networks import Model
 
@@ -21,14 +20,12 @@ FEW_PIXELS = 2
 Crops = dict[str, tuple]
 
 
-def fit_to_images(model: Model, fourier: bool = False) -> Crops:
+def fit_to_images(model: Model) -> Crops:
     """Fit the model's convolutions to the images that they get; what was cropped of which weight.
 
     * A kernel keeps the entries that meet a pixel for some output; whoever sets the weights sets these alone.
     * Images of at most ``FEW_PIXELS`` outputs a side lie in torch's default layout, which is faster there: there are
       hundreds of channels and nothing to slide over.
-    * ``fourier``: a wide convolution on a larger image becomes one by Fourier transforms, where that takes far fewer
-      multiplications.
     """
     crops: Crops = {}
     for name, layer, image in convolutions(model):
@@ -39,8 +36,6 @@ def fit_to_images(model: Model, fourier: bool = False) -> Crops:
         if size != layer.kernel_size:
             layer.kernel_size, layer.padding = size, padding
             crops[f"{name}.weight"] = (..., *kept)
-        elif fourier and pays(layer, image):
-            model.set_submodule(name, FourierConv2d.sharing_weights_of(layer))
         elif max(image) <= FEW_PIXELS * min(layer.stride):
             layer.register_forward_pre_hook(_in_default_layout)
     return crops
