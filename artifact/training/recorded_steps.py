@@ -62,7 +62,7 @@ class RecordedSteps:
         self.oracle = oracle
         self._read: dict[FedAvg, set[str]] = {}
         self._passes: dict[tuple, int] = {}  # gradients per client of a step that has been watched
-        self._recordings: dict[tuple, _Recording] = {}
+        self.recordings: dict[tuple, _Recording] = {}
         self._tensors: dict[tuple, Tensor] = {}  # of our own, by entry and form
         self._copied: dict[tuple, Tensor] = {}  # what each of them holds, where it was copied from the context
         self._pool: Any = None
@@ -74,14 +74,14 @@ class RecordedSteps:
         """
         given: Tensors = (group.x, group.y, group.uniforms)
         key = self._key(algorithm, W, c, given)
-        if key not in self._passes or (key not in self._recordings and len(self._recordings) == MOST):
+        if key not in self._passes or (key not in self.recordings and len(self.recordings) == MOST):
             return self._watched(algorithm, W, c, given)
         models = self._taken("", W)
         rate = self._rate(c, W)
         held = {n: self._taken(n, vars(c)[n]) for n in self._read[algorithm] if torch.is_tensor(vars(c).get(n))}
-        if key not in self._recordings:
-            self._recordings[key] = self._recorded(algorithm, models, vars(c) | held | {"lr": rate}, held, given)
-        recording = self._recordings[key]
+        if key not in self.recordings:
+            self.recordings[key] = self._recorded(algorithm, models, vars(c) | held | {"lr": rate}, held, given)
+        recording = self.recordings[key]
         for own, new in zip(recording.inputs, given, strict=True):
             if own is not None and new is not None:
                 own.copy_(new)
@@ -94,7 +94,7 @@ class RecordedSteps:
         """At the end of a round: W, and the entries of ``c``, as tensors that no later step overwrites."""
         self._copied.clear()
         held = {id(t) for t in self._tensors.values()}
-        held |= {id(t) for recording in self._recordings.values() for t in recording.written.values()}
+        held |= {id(t) for recording in self.recordings.values() for t in recording.written.values()}
         vars(c).update({n: v.clone() for n, v in vars(c).items() if torch.is_tensor(v) and id(v) in held})
         return W.clone() if id(W) in held else W
 

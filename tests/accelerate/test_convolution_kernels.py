@@ -80,3 +80,46 @@ def test_the_interpreted_kernels_are_torchs_convolutions():
 def test_a_network_by_interpreted_kernels_has_the_gradients_of_the_loop():
     """Biases, norms, pooling and MAN's penalty around them."""
     assert 0 < interpreted(NETWORK) < 1e-4
+
+
+COMPILED = """
+import json, warnings
+warnings.simplefilter("ignore")
+import triton
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+from artifact.accelerate import convolution_kernels as own, descent_kernel
+
+def compiled(kernel, types, constants):
+    names = kernel.arg_names
+    signature = {name: "constexpr" if name in constants else types.get(name, "i32") for name in names}
+    source = ASTSource(fn=kernel, signature=signature, constexprs=constants)
+    made = triton.compile(source, target=GPUTarget("cuda", 90, 32))
+    text = made.asm["ptx"]
+    matrices = "wgmma" in text or "mma.sync" in text
+    return [kernel.__name__, types["d"], matrices, made.metadata.shared, len(made.asm["cubin"])]
+
+fixed = dict(K=3, N=3, S1=1, S2=1, P1=1, P2=1, R=own.ROWS, Q=own.COLUMNS, T=own.SUMMED, WIDE=False)
+found = []
+for kernel, out in ((own._forward, "*bf16"), (own._of_input, "*bf16"), (own._of_weights, "*fp32")):
+    found.append(compiled(kernel, {"x": "*bf16", "w": "*bf16", "d": "*bf16", "out": out}, fixed))
+numbers = {"w": "*fp32", "d": "*fp32", "lr": "*fp32", "omega": "fp32"}
+found.append(compiled(descent_kernel._descend, numbers, {"N": 1024}))
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="there is no Triton here")
+def test_every_kernel_compiles_for_an_h100_and_an_h200():
+    """No GPU is needed for it. In bfloat16 the products go to the tensor cores, and tiles fit the shared memory.
+
+    It takes seconds, which a compiler's error on a rented GPU would take, too.
+    """
+    told = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
+    ended = subprocess.run([sys.executable, "-c", COMPILED], env=told, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr[-2000:]
+    found = json.loads(ended.stdout)
+    assert len(found) == 4
+    for kernel, images, matrices, shared, size in found:
+        assert size > 1000 and shared <= 227 * 1024, kernel
+        assert matrices == (images == "*bf16"), (kernel, images)

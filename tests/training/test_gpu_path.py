@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
@@ -20,6 +21,7 @@ from artifact.algorithms import ALGORITHMS, cohort
 from artifact.algorithms.switches import SWITCHES
 from artifact.base import devices
 from artifact.base.errors import UserError
+from artifact.models.networks import Chain
 from artifact.runs.session import load_data
 from artifact.training import rounds
 from artifact.training import trainer as training
@@ -63,12 +65,24 @@ def on_meta(monkeypatch):
     return watch
 
 
-def play(watch, **options):
+class Shrinking(Trainer):
+    """A trainer of a network most of whose weights meet no pixel: one of eight pixels a side is left."""
+
+    def network(self):
+        layers = {"conv1": nn.Conv2d(1, 3, 3, 2, 1), "relu1": nn.ReLU(), "pool": nn.AvgPool2d(4)}
+        layers |= {"conv2": nn.Conv2d(3, 4, 3, 1, 1), "flatten": nn.Flatten(), "fc": nn.Linear(4, 10)}
+        model = Chain(layers)
+        model.name, model.input_shape, model.classes = "shrinking", (1, 8, 8), 10
+        return model
+
+
+def play(watch, kind=Trainer, graphs=False, **options):
     """The training part of two rounds of which the second has visited clients."""
     small = {"algorithm": "fedavg", "dataset": "digits", "train_size": 90, "test_size": 60, "clients": 5, "cohort": 3}
     small |= {"rounds": 3, "batch_size": 8, "model": "mlp-12", "backend": "batched", "clip": 1.0, "weight_decay": 0.01}
     run = make(**(small | options))
-    trainer = Trainer(run, load_data(run))
+    trainer = kind(run, load_data(run))
+    trainer.oracle.cuda_graphs = graphs
     trainer.images(torch.zeros(1, 1, dtype=torch.int64, device=META))  # sends the constants of the normalisation
     for t in range(2):
         clients = draw_cohort(run.seed, t, run.clients, run.cohort, run.cohort_rule)
@@ -118,6 +132,17 @@ def test_no_stacked_network_makes_the_host_wait(backend, zeta, on_meta):
     options = {"model": "convnet-tiny", "sizes": "lognormal:0.6", "algorithm": "fedsam", "man_zeta": zeta}
     trainer = play(on_meta, backend=backend, **options)
     assert on_meta.found == [] and trainer.oracle.backend == backend
+
+
+@pytest.mark.parametrize(("name", "id"), [*((name, None) for name in ALGORITHMS), *SWITCHED])
+def test_no_recorded_step_on_live_weights_makes_the_host_wait(name, id, on_meta):
+    """The whole fast path: coordinates of the weights without a pixel, steps in place, and back to whole weights."""
+    switches = () if id is None else (id,)
+    options = {"kind": Shrinking, "graphs": True, "backend": "stacked", "local_epochs": 1}
+    trainer = play(on_meta, algorithm=name, switches=switches, **options)
+    assert on_meta.found == [] and trainer.oracle.live is not None
+    recorded = trainer.oracle.recorded
+    assert bool(recorded.recordings) == trainer.algorithm.linear_without_gradient
 
 
 def test_the_watch_sees_a_crossing_and_a_number_read_back(on_meta):
