@@ -369,9 +369,10 @@ class Minibatch:
         self.first = True
 
     @property
-    def whole(self) -> Group | None:
-        """The one group of all clients at work, where their minibatches have one length."""
-        return self.groups[0] if len(self.groups) == 1 and self.groups[0].rows is None else None
+    def whole(self) -> tuple[Tensor | None, ...] | None:
+        """Inputs, labels and uniforms of all clients at work, where their minibatches have one length."""
+        group = self.groups[0]
+        return (group.x, group.y, group.uniforms) if len(self.groups) == 1 and group.rows is None else None
 
     def __call__(self, W: Tensor) -> Tensor:
         """W: [R, P] -> [R, P]."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 from torch import Tensor
@@ -23,8 +23,15 @@ from artifact.accelerate.cuda_graphs import MOST, Tensors, captured
 from artifact.algorithms.base import FedAvg, Gradient
 from artifact.algorithms.cohort import Context
 
-if TYPE_CHECKING:
-    from artifact.training.gradients import Group, Oracle
+
+class Source(Protocol):
+    """Where gradients come from: an oracle."""
+
+    def uncounted_gradients(self, W: Tensor, x: Tensor, y: Tensor, u: Tensor | None) -> Tensor:
+        """W [R, P], images, labels and uniforms of the clients' minibatches -> [R, P]."""
+
+    def count(self, passes: int) -> None:
+        """So many minibatch gradients have been evaluated."""
 
 
 class _Watched(Context):
@@ -58,7 +65,7 @@ class _Recording:
 class RecordedSteps:
     """Of one oracle, in one thread."""
 
-    def __init__(self, oracle: Oracle):
+    def __init__(self, oracle: Source):
         self.oracle = oracle
         self._read: dict[FedAvg, set[str]] = {}
         self._passes: dict[tuple, int] = {}  # gradients per client of a step that has been watched
@@ -67,12 +74,12 @@ class RecordedSteps:
         self._copied: dict[tuple, Tensor] = {}  # what each of them holds, where it was copied from the context
         self._pool: Any = None
 
-    def step(self, algorithm: FedAvg, W: Tensor, c: Context, group: Group) -> Tensor:
-        """The models [S, P] after a step of the whole cohort on minibatches of one length; ``c`` as the step leaves it.
+    def step(self, algorithm: FedAvg, W: Tensor, c: Context, given: Tensors) -> Tensor:
+        """The models [S, P] after a step of the whole cohort; ``c`` as the step leaves it.
 
+        given: images [S, B, C, H, W], labels [S, B] and uniforms or None, of minibatches of one length.
         What comes back may be the recording's own tensors, which the next step overwrites: ``own`` copies them.
         """
-        given: Tensors = (group.x, group.y, group.uniforms)
         key = self._key(algorithm, W, c, given)
         if key not in self._passes or (key not in self.recordings and len(self.recordings) == MOST):
             return self._watched(algorithm, W, c, given)
@@ -80,7 +87,8 @@ class RecordedSteps:
         rate = self._rate(c, W)
         held = {n: self._taken(n, vars(c)[n]) for n in self._read[algorithm] if torch.is_tensor(vars(c).get(n))}
         if key not in self.recordings:
-            self.recordings[key] = self._recorded(algorithm, models, vars(c) | held | {"lr": rate}, held, given)
+            numbers = {name: value for name, value in vars(c).items() if not torch.is_tensor(value)}
+            self.recordings[key] = self._recorded(algorithm, models, numbers | held | {"lr": rate}, held, given)
         recording = self.recordings[key]
         for own, new in zip(recording.inputs, given, strict=True):
             if own is not None and new is not None:
@@ -104,13 +112,13 @@ class RecordedSteps:
         return (algorithm, _form(W), *map(_form, given), *((name, _form(vars(c).get(name))) for name in entries))
 
     def _watched(self, algorithm: FedAvg, W: Tensor, c: Context, given: Tensors) -> Tensor:
-        """The step as it is; from now on it can be recorded."""
-        watch, calls = _Watched(vars(c)), list[None]()
+        """The step without a recording, by the same kernels; from now on it can be recorded."""
+        watch, calls = _Watched(vars(c) | {"lr": self._rate(c, W), "in_place": True}), list[None]()
         moved = algorithm.step(W, self._gradients(given, calls), watch)
-        read, _ = vars(watch).pop("_read"), vars(watch).pop("_written")
+        read, written = vars(watch).pop("_read"), vars(watch).pop("_written")
         self._read[algorithm] = self._read.get(algorithm, set()) | read
         self._passes[self._key(algorithm, W, c, given)] = len(calls)
-        vars(c).update(vars(watch))
+        vars(c).update({name: vars(watch)[name] for name in written})
         self.oracle.count(len(calls) * len(W))
         return moved
 
@@ -164,7 +172,8 @@ class RecordedSteps:
         own = self._tensors[place]
         if value is not own and self._copied.get(place) is not value:
             own.copy_(value)
-            self._copied[place] = value
+            if not any(value is out for r in self.recordings.values() for out in r.written.values()):
+                self._copied[place] = value  # the numbers of a recording's results change with every replay
         return own
 
     def _rate(self, c: Context, W: Tensor) -> Tensor:

@@ -165,9 +165,9 @@ def _local_steps(
         moving, G = W if rows is None else W[rows], minibatches(k, members)
         if probe is not None:
             probe.before(moving, G, part, rows)
-        group = getattr(G, "whole", None) if rows is None and recorded is not None else None
-        if group is not None and recorded is not None:
-            moved = recorded.step(algorithm, moving, part, group)
+        whole = getattr(G, "whole", None) if rows is None and recorded is not None else None
+        if whole is not None and recorded is not None:
+            moved = recorded.step(algorithm, moving, part, whole)
         else:
             moved = algorithm.step(moving, G, part)
         if probe is not None:
