@@ -12,7 +12,7 @@ from artifact.papers import table_results
 from artifact.report import charts, remainder
 from artifact.report.content import Record
 from artifact.report.values import cut, exact, flat, number, value
-from artifact.verdicts.decide import level_text
+from artifact.verdicts.decide import WITHOUT_A_FINDING, level_text
 from artifact.verdicts.printed_numbers import as_float, compared_rows, comparisons, labels
 
 SYMBOLS = {
@@ -222,11 +222,25 @@ def experiment(record: Record) -> list[Part]:
     return parts
 
 
+def why_open(found: Mapping[str, Any]) -> str:
+    """The rule by which a claim has no finding although its runs have numbers; empty where the numbers leave it open.
+
+    Example:
+        >>> why_open({"verdict": "untuned", "provisional": ("3 seeds", "not tuned for these runs: radius")})
+        'not tuned for these runs: radius'
+    """
+    if found["verdict"] not in ("undecided", "untuned"):
+        return ""
+    return next((reason for reason in found["provisional"] if reason.startswith(WITHOUT_A_FINDING)), "")
+
+
 def headline(found: Mapping[str, Any]) -> str:
     """A verdict in training in words: which way it went, and how many comparisons go which way, each alone."""
     if found["interval"] is None:
         return str(found["text"])
     text = OUTCOMES[found["verdict"]]
+    if found["verdict"] == "undecided" and (reason := why_open(found)):
+        text = f"No finding, whatever the numbers: {reason}."
     known = [row for row in found["comparisons"] if None not in (row["low"], row["high"])]
     if len(known) < 2:
         return text

@@ -25,7 +25,7 @@ from artifact.papers import experiments, table_results
 from artifact.papers.declared import read_toml
 from artifact.papers.table_results import Entry
 from artifact.report import what_sam_buys
-from artifact.report.content import Content, Record
+from artifact.report.content import Content, Counts, Record
 from artifact.verdicts import setting
 from artifact.verdicts.estimate import estimate
 from artifact.verdicts.findings import scale_of, text_of
@@ -110,7 +110,18 @@ def sentences() -> str:
     """Numbered lines, each with at most one interval, and a table of counts by paper."""
     content = Content()
     text = [f"{number}. **{about}.** {said}" for number, (about, said) in enumerate(said_in_short(content), 1)]
-    return "\n".join([*_bought(), "", *text, "", *_papers(content)])
+    return "\n".join([*_bought(), "", adds_up(content.counts()), "", *text, "", *_papers(content)])
+
+
+def adds_up(counts: Counts) -> str:
+    """How the numbers of statements hang together, for README and the front page."""
+    paper, training = counts.on_paper, counts.in_training
+    return (
+        f"How the counts add up: the five papers make {counts.statements} statements that can be true or false. "
+        f"{paper.total()} can be decided on paper and {training.total()} ask something of training; {counts.both} are "
+        f"counted in both. On paper {paper['not-decided']} stay open; for training the runs of {training['not-run']} "
+        f"have not been made. {counts.readings} questions that no paper states, the ledger's own, are counted apart."
+    )
 
 
 def _bought() -> list[str]:
@@ -125,6 +136,11 @@ def _bought() -> list[str]:
         "*95 % intervals over the seeds, uncorrected; without one where there is one seed. The bases stay as they are. "
         "`python -m artifact fidelity` says which settings predict larger ones, and how surely.*",
     ]
+
+
+def _rest(paper: Counter[str]) -> int:
+    """Statements that are decided, and neither proved nor refuted."""
+    return paper.total() - sum(paper[word] for word in ("not-decided", "proved", "refuted", "repaired"))
 
 
 def said_in_short(content: Content) -> list[tuple[str, str]]:
@@ -145,8 +161,11 @@ def said_in_short(content: Content) -> list[tuple[str, str]]:
             f"A program decides {counts.decided} statements and proves {paper['proved']} as printed. "
             f"{counts.changed} printed sentences need a change{only}: {weights['conclusion']} change a conclusion, "
             f"{weights['proof']} a step of a proof, {weights['constant']} a constant or a condition, and "
-            f"{weights['slip']} are slips. {weights['reading']} more read more into the text than it says and are "
-            f"counted apart. Every weight was read twice.",
+            f"{weights['slip']} are slips. {weights['reading']} more read more into the text than it says and change "
+            f"nothing in a paper. Every weight was read twice. Of the other {_rest(paper)} statements "
+            f"{paper['consistent']} agree with the paper's own numbers and {paper['inconsistent']} do not, "
+            f"{paper['holds'] + paper['agrees']} hold in a search, {paper['vacuous']} are true and say nothing, and "
+            f"{paper['on-toy-data']} were tried on toy data.",
         ),
         (
             "Training",

@@ -128,10 +128,15 @@ class Site:
             return None
         return f"notebooks/{place[0]}.html#{place[1]}" if place and place[0] in self.notebooks else None
 
-    def plot(self, svg: str, name: str = "static/forest.svg") -> str:
-        """The place of a plot that the page shows as a picture of its own."""
-        self.files[name] = svg.encode()
-        return name
+    def plot(self, svg: str, name: str) -> str:
+        """The place of a plot that the page shows as a picture of its own.
+
+        name: of its file in ``static/``; two plots of one name would be one picture. Raises ValueError for that.
+        """
+        place = f"static/{name}.svg"
+        if self.files.setdefault(place, svg.encode()) != svg.encode():
+            raise ValueError(f"two plots are called {name}")
+        return place
 
     def render(self, page: Page) -> str:
         template = self.environment.get_template(page.template)

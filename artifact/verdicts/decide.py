@@ -42,6 +42,11 @@ NOT_FLAT = "the difference still moves"
 DECIDED = ("seen", "reproduced", "reversed", "contradicted")
 #: what is measured on the last model's loss surface and depends on how far training has come
 EARLY = "the loss surface depends on how far training has come"
+#: and where the predicate cannot speak of the sentence, or a knob that the claim hangs on was not tuned
+NOT_ITS_SENTENCE = "the comparison is"
+NOT_TUNED = "not tuned for these runs"
+#: beginnings of the reasons for which a claim has no finding whatever its numbers are
+WITHOUT_A_FINDING = (NOT_FLAT, EARLY, NOT_ITS_SENTENCE, NOT_TUNED)
 SURFACE = ("top-eigenvalue", "trace")
 
 
@@ -270,7 +275,7 @@ def _decided(
     if (reason := _not_the_sentence(claim, word)) is not None:
         word, reasons = "undecided", (*reasons, reason)
     if (knob := untuned(tables)) is not None:
-        word, reasons = "untuned", (*reasons, f"not tuned for these runs: {knob}")
+        word, reasons = "untuned", (*reasons, f"{NOT_TUNED}: {knob}")
     return Verdict(
         id=claim.id,
         paper=claim.paper,
@@ -367,9 +372,9 @@ def _not_the_sentence(claim: Claim, word: str) -> str | None:
     if claim.reading:  # no paper contains the sentence
         return None
     if claim.fit == "another":
-        return "the comparison is another one than the paper's sentence"
+        return f"{NOT_ITS_SENTENCE} another one than the paper's sentence"
     if claim.fit == "wider" and word in ("reversed", "contradicted", "no-difference"):
-        return "the comparison asks for more than the paper's sentence"
+        return f"{NOT_ITS_SENTENCE} one that asks for more than the paper's sentence"
     return None
 
 

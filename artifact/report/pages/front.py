@@ -25,10 +25,11 @@ def build(site: Site) -> Iterator[Page]:
         "title": "Overview",
         "findings": [_finding(site, finding) for finding in content.findings],
         "said": [(about, _linked(escape(text), site)) for about, text in headlines.said_in_short(content)],
+        "adds_up": headlines.adds_up(content.counts()),
         "bought": what_sam_buys,
-        "sam": site.plot(what_sam_buys.dumbbells(headlines.STYLE)),
+        "sam": site.plot(what_sam_buys.dumbbells(headlines.STYLE), "sam"),
         "sam_size": (what_sam_buys.WIDTH, what_sam_buys.height()),
-        "plot": site.plot(headlines.forest()),
+        "plot": site.plot(headlines.forest(), "forest"),
         "plot_size": (headlines.WIDTH, headlines.height()),
     }
     yield Page("index.html", "index.html", context)

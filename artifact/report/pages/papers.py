@@ -39,6 +39,8 @@ def build(site: Site) -> Iterator[Page]:
             "counted": counted,
             "own": sum(record.claim.reading for record in records),
             "author": _for_the_author(records),
+            "explained": {r.claim.id: site.converter.inline(notebooks.explained(r.claim.id)) for r in records},
+            "why_open": {r.claim.id: evidence.why_open(r.experiment) for r in records if r.experiment},
             "tables_page": f"tables-{paper}.html" if site.numbers.of_paper(paper) else "",
             "figures_page": f"figures-{paper}.html" if any(name.startswith(f"{paper}/fig") for name in places) else "",
             "notebooks": [
@@ -56,6 +58,7 @@ def build(site: Site) -> Iterator[Page]:
             context = {
                 "title": f"{section.title}: {TITLES[paper]}",
                 "paper": paper,
+                "changes": CHANGES,
                 "section": section,
                 "records": articles,
                 "around": (before, after),

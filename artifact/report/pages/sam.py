@@ -51,6 +51,7 @@ def build(site: Site) -> Iterator[Page]:
     pairs = [_pair(site, base, other) for base, others in BASES.items() for other in others]
     shown = [pair for pair in pairs if pair["gains"]]
     context: dict[str, Any] = {"title": "Does SAM help?", "pairs": shown, "panels": _panels(shown)}
+    context["short"] = list(in_short(shown))
     context["tally"] = [_tally(scale, shown) for scale in dict.fromkeys(g.group for p in shown for g in p["gains"])]
     yield Page("sam.html", "sam.html", context)
 
@@ -127,6 +128,30 @@ def _ends(pairs: list[dict[str, Any]]) -> Iterator[float]:
         for one in pair["gains"]:
             if one.tested:
                 yield from (one.mean.low, one.mean.high)
+
+
+def in_short(pairs: list[dict[str, Any]]) -> Iterator[str]:
+    """The answer, a sentence for every scale that was tuned, and what is missing for a general one.
+
+    pairs: as the page shows them, each with ``gains`` by scale.
+    """
+    for group in dict.fromkeys(g.group for pair in pairs for g in pair["gains"] if not g.untuned):
+        found = [(pair, g) for pair in pairs for g in pair["gains"] if g.group == group]
+        tested = [g.mean.mean for _, g in found if g.tested]
+        if not tested:
+            one = ", ".join(f"{pair['other']} − {pair['base']} {g.mean.mean:+.2f}" for pair, g in found)
+            yield f"{group}: one seed each, not tested: {one} points."
+            continue
+        gained = [f"{pair['other']} {g.mean.mean:+.2f}" for pair, g in found if g.tested and g.mean.low > 0]
+        lost = [f"{pair['other']} {g.mean.mean:+.2f}" for pair, g in found if g.tested and g.mean.high < 0]
+        yield (
+            f"{group}, pairs of methods: {len(gained)} of {len(tested)} with a gain{_listed(gained)}; {len(lost)} with "
+            f"a loss{_listed(lost)}; {len(tested) - len(gained) - len(lost)} that cannot be told from zero."
+        )
+
+
+def _listed(names: list[str]) -> str:
+    return f" ({', '.join(names)})" if names else ""
 
 
 def _tally(group: str, pairs: list[dict[str, Any]]) -> dict[str, Any]:

@@ -34,7 +34,10 @@ def build(site: Site) -> Iterator[Page]:
     context["means"] = next(term["meaning"] for term in site.content.glossary if term["word"] == "Provisional")
     yield Page("training.html", "training.html", context)
     firm = [row for row in rows if _firm(row["record"])]
-    own = {"title": "Firm verdicts", "rows": firm, "papers_shown": _on_paper(site)}
+    shown = _on_paper(site)
+    own: dict[str, Any] = {"title": "Firm verdicts", "rows": firm, "papers_shown": shown}
+    own["false_here"] = sum(len(refuted) for _, refuted, _ in shown)
+    own["proved_here"] = sum(len(proved) for _, _, proved in shown)
     yield Page("firm.html", "firm.html", own)
     yield _fidelity()
 
@@ -71,7 +74,7 @@ def _on_paper(site: Site) -> list[tuple[str, list[Record], list[Record]]]:
     that are proved as printed by a proof which a program replays."""
     found = []
     for paper in PAPERS:
-        own = [record for record in site.content.of_paper(paper) if not record.claim.reading]
+        own = [r for r in site.content.of_paper(paper) if not r.claim.reading and r.claim.weight != "reading"]
         refuted = [r for r in own if r.on_paper in ("refuted", "repaired") and r.evidence.get("refutation") == FIRM]
         proved = [r for r in own if r.on_paper == "proved" and r.evidence.get("label") == FIRM]
         if refuted or proved:
