@@ -20,6 +20,7 @@ from artifact.interface import remarks, schedules
 from artifact.interface.entry import Pair, output_of, require_loss
 from artifact.interface.entry import pair as _pair
 from artifact.interface.own_model import OwnModel, Samples, forked
+from artifact.interface.personal import Personal
 from artifact.interface.privacy import Private
 from artifact.interface.schedules import Schedule
 from artifact.models.networks import Model
@@ -53,6 +54,8 @@ class OwnTrainer(Trainer):
         self.schedules: dict[str, Schedule] = {}
         self.update_clip: float | None = None
         self.update_noise = 0.0
+        self.personal: Personal | None = None
+        self.own_tests: list[Pair] = []
         parts = [*clients, *([_pair(test, "test")] if test is not None else [])]
         if loss is None:
             parts = [(x, _in_a_row(y)) for x, y in parts]
@@ -133,21 +136,62 @@ class OwnTrainer(Trainer):
             return C
         return Private.of(C, self.update_clip, self.update_noise, self.config.seed)
 
+    def train(self, C: Cohort, steps: list[int], local: Tensor | None, watch: Any) -> tuple[Tensor, Tensor]:
+        if self.personal is None:
+            return super().train(C, steps, local, watch)
+        return self.personal.train(self, C, steps, local)
+
+    def tensors(self) -> dict[str, Tensor]:
+        return super().tensors() | ({} if self.personal is None else self.personal.tensors())
+
+    def restore(self, tensors: dict[str, Tensor], completed: int) -> None:
+        super().restore(tensors, completed)
+        if self.personal is not None:
+            self.personal.restore({name: value.to(self.device) for name, value in tensors.items()})
+
+    def of_client(self, i: int) -> tuple[Tensor, Tensor | None]:
+        """Parameters [P] and buffers [Q] of client i's model, which is the server's where nothing is personal."""
+        if self.personal is None:
+            return self.w, self.statistics
+        return self.personal.of_client(i, self.w, self.statistics)
+
+    def personal_parts(self) -> dict[int, dict[str, Tensor]] | None:
+        """Client -> its personal parameters and buffers, by name in the user's module."""
+        return None if self.personal is None else self.personal.parts(self)
+
+    def per_client(self) -> list[dict[str, float]]:
+        """Loss and accuracy of every client's model on its own test, or on the common one."""
+        found = []
+        for i in range(self.config.clients):
+            w, statistics = self.of_client(i)
+            if self.own_tests:
+                found.append(self.tested(w, *self.own_tests[i], statistics))
+            else:
+                found.append(self._tested(w, self.data.test_x, self.data.test_y, statistics))
+        return found
+
     def test(self, w: Tensor) -> dict:
-        """The engine's own numbers for a classifier with the cross-entropy; else the loss, and the accuracy if any."""
+        """The engine's own numbers for a classifier with the cross-entropy; else the loss, and the accuracy if any.
+
+        With personal parameters: the mean over clients of what each one's own model has.
+        """
+        if self.personal is not None:
+            each = self.per_client() if self.own_tests or len(self.data.test_y) else []
+            means = {name: sum(one[name] for one in each) / len(each) for name in (each[0] if each else {})}
+            return means | ({"per_client": each} if each else {})
         if not len(self.data.test_y):
             return {}
         if self.classes and self.loss is F.cross_entropy and not self.ignoring:
             return super().test(w)
         return self._tested(w, self.data.test_x, self.data.test_y)
 
-    def tested(self, w: Tensor, x: Any, y: Tensor) -> dict[str, float]:
-        """Loss and accuracy on data that are no part of the training."""
+    def tested(self, w: Tensor, x: Any, y: Tensor, statistics: Tensor | None = None) -> dict[str, float]:
+        """Loss and accuracy on data that are no part of the training; statistics: by default the server's."""
         inputs = tree_map(lambda leaf: self._in_precision(leaf).to(self.device), x)
         kept, labels = self.samples, self._in_precision(y).to(self.device)
         if self.of_tensors:
-            return self._tested(w, inputs, labels)
-        with self.oracle.evaluating(w, self.statistics) as evaluated:
+            return self._tested(w, inputs, labels, statistics)
+        with self.oracle.evaluating(w, self.statistics if statistics is None else statistics) as evaluated:
             model: Any = evaluated
             model.samples, before = Samples(inputs), model.samples
             try:
@@ -155,8 +199,8 @@ class OwnTrainer(Trainer):
             finally:
                 model.samples, self.samples = before, kept
 
-    def _tested(self, w: Tensor, x: Any, y: Tensor) -> dict[str, float]:
-        with self.oracle.evaluating(w, self.statistics) as model:
+    def _tested(self, w: Tensor, x: Any, y: Tensor, statistics: Tensor | None = None) -> dict[str, float]:
+        with self.oracle.evaluating(w, self.statistics if statistics is None else statistics) as model:
             return self._means(model, x, y)
 
     def _means(self, model: nn.Module, x: Any, y: Tensor) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 ``metrics.jsonl`` has one row a line, ``last.pt`` and ``best.pt`` load by ``torch.load`` into the module that was handed
 in, and ``checkpoint.safetensors`` holds all that the next round depends on. Every file is replaced whole.
+With parameters that stay with their clients, ``personal.pt`` has {client: {name: tensor}}.
 """
 
 from __future__ import annotations
@@ -49,9 +50,21 @@ class Folder:
         self.best_value = told["best"]
         return tensors, told["rows"], told["completed"]
 
-    def keep(self, tensors: dict[str, Tensor], rows: list[dict[str, Any]], completed: int, model: nn.Module) -> None:
-        """After a round; the checkpoint comes last, so that a killed training goes on from the one before."""
-        state = _bytes(model)
+    def keep(
+        self,
+        tensors: dict[str, Tensor],
+        rows: list[dict[str, Any]],
+        completed: int,
+        model: nn.Module,
+        personal: dict[int, dict[str, Tensor]] | None = None,
+    ) -> None:
+        """After a round; the checkpoint comes last, so that a killed training goes on from the one before.
+
+        personal: client -> its personal parameters and buffers, by name.
+        """
+        state = _bytes(model.state_dict())
+        if personal is not None:
+            write_atomic(self.path / "personal.pt", _bytes(personal))
         if self.best is not None and rows and rows[-1]["round"] == completed and self.best in rows[-1]:
             number = rows[-1][self.best]
             better = self.best_value is None or (
@@ -67,9 +80,9 @@ class Folder:
         write_atomic(self.checkpoint, save(plain, {"fedsharp": json.dumps(told)}))
 
 
-def _bytes(model: nn.Module) -> bytes:
+def _bytes(state: Any) -> bytes:
     out = io.BytesIO()
-    torch.save(model.state_dict(), out)
+    torch.save(state, out)
     return out.getvalue()
 
 

@@ -7,8 +7,7 @@ import copy
 import inspect
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from fnmatch import fnmatch
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from artifact.interface.entry import Collate, Pair, require_module
 from artifact.interface.entry import pair as _pair
 from artifact.interface.own_model import OwnModel, left_alone
 from artifact.interface.own_trainer import Loss, OwnTrainer
+from artifact.interface.personal import Personal, matches
 from artifact.interface.processes import InProcesses
 from artifact.interface.saved import Folder, identity
 from artifact.interface.schedules import Schedule
@@ -42,11 +42,20 @@ class Run:
 
     metrics: one row per evaluated round: round, lr, cohort, update_norm, what the test says (loss; accuracy and its
     spread over clients for a classifier), and what the round cost (gradients per local step, models sent and kept).
-    model: the trained module, a copy of the one that was handed in, in evaluation mode.
+    model: the trained module, a copy of the one that was handed in, in evaluation mode. Personal parameters in it are
+    as they were handed in; ``client_model(i)`` has those of client i.
     """
 
     metrics: list[dict[str, Any]]
     model: nn.Module
+    of_client: Callable[[int], nn.Module] | None = field(default=None, repr=False, compare=False)
+
+    def client_model(self, i: int) -> nn.Module:
+        """The model of client i, from 0: the server's, with the client's personal parameters in place.
+
+        Raises UserError for another number.
+        """
+        return self.model if self.of_client is None else self.of_client(i)
 
 
 def train(
@@ -70,6 +79,7 @@ def train(
     output: Callable[[Any], Any] | None = None,
     client_tests: Sequence[Pair | TorchDataset | DataLoader] | None = None,
     train_only: str | Sequence[str] | None = None,
+    personal: str | Sequence[str] | None = None,
     workers: int = 1,
     update_clip: float | None = None,
     update_noise: float = 0.0,
@@ -96,7 +106,9 @@ def train(
     collate_fn: list of samples -> batch, as a DataLoader's, called on all samples of a client; pads unequal lengths.
     output: what the module returns -> what the loss gets; by default its ``logits`` where it has some.
     client_tests: one entry per client; rows then have ``per_client``, loss and accuracy of the server's model on each.
-    train_only: names of parameters, with ``*``, that alone are trained and sent, such as ``"*lora*"``.
+    train_only: names of parameters, with ``*``, that alone are trained and sent, such as ``"*lora*"``; also of modules.
+    personal: names of parameters and buffers, likewise, that stay with the client, such as ``"head"``. The method acts
+    on the others. Rows then have the mean over clients of each one's own model, and ``per_client``.
     workers: processes that share the clients of a round, which changes no bit; for methods with one exchange a round.
     joblib copies model, loss and data to processes that it starts itself; an open file or a lock cannot be copied.
     update_clip: L2 norm to which every vector that a client sends is clipped, for differential privacy.
@@ -134,9 +146,17 @@ def train(
             raise UserError("workers", workers, "1 with update_clip")
         trainer.update_clip, trainer.update_noise = update_clip, update_noise
         own_tests = [_pair(one, f"client_tests[{i}]", collate_fn) for i, one in enumerate(client_tests or ())]
+        if personal is not None:
+            if workers > 1:
+                raise UserError("workers", workers, "1 with personal")
+            if own_tests and len(own_tests) != len(clients):
+                raise UserError("client_tests", len(own_tests), f"one per client, {len(clients)}")
+            trainer.personal, trainer.own_tests = Personal(personal, trainer), own_tests
         folder, rows = None, list[dict[str, Any]]()
         if out is not None:
             told = config.settings() | {"rounds": 0, "schedules": sorted(first), "train_only": train_only}
+            if personal is not None:
+                told |= {"personal": personal}
             if update_clip is not None:
                 told |= {"update_clip": update_clip, "update_noise": update_noise}
             folder = Folder(out, identity(told, model, [parts, held_out]), best)
@@ -148,6 +168,11 @@ def train(
         def trained() -> nn.Module:
             return OwnModel.trained(model, trainer.w, trainer.statistics, trainer.oracle).eval()
 
+        def own_model(i: int) -> nn.Module:
+            if not 0 <= i < len(clients):
+                raise UserError("client", i, f"0 to {len(clients) - 1}")
+            return OwnModel.trained(model, *trainer.of_client(i), trainer.oracle).eval()
+
         undefined = ""
         while trainer.completed < rounds:
             try:
@@ -158,18 +183,18 @@ def train(
             if not undefined and (undefined := remarks.not_finite([metrics])):
                 warnings.warn(undefined, stacklevel=2)
             told_row = flat_row(metrics)
-            if own_tests and "server" in metrics:
+            if own_tests and personal is None and "server" in metrics:
                 told_row["per_client"] = [trainer.tested(trainer.w, x, y) for x, y in own_tests]
             if "server" in metrics or metrics.get("diverged"):
                 rows.append(told_row)
             if folder is not None:
-                folder.keep(trainer.tensors(), rows, trainer.completed, trained())
+                folder.keep(trainer.tensors(), rows, trainer.completed, trained(), trainer.personal_parts())
             r = Round(trainer.completed, told_row, trained)
             for one in calls:
                 one(r)
             if metrics.get("diverged") or r.stopped:
                 break
-        return Run(rows, trained())
+        return Run(rows, trained(), None if personal is None else own_model)
 
 
 def _engine(workers: int, config: RunConfig, *given: Any) -> OwnTrainer:
@@ -187,7 +212,7 @@ def _only(model: nn.Module, names: str | Sequence[str] | None) -> nn.Module:
     patterns = [names] if isinstance(names, str) else list(names)
     found = copy.deepcopy(model)
     for name, parameter in found.named_parameters():
-        parameter.requires_grad_(any(fnmatch(name, pattern) for pattern in patterns))
+        parameter.requires_grad_(matches(name, patterns))
     if not any(p.requires_grad for p in found.parameters()):
         known = ", ".join(name for name, _ in list(model.named_parameters())[:5])
         raise UserError("train_only", ", ".join(patterns), f"names of parameters, with *, such as {known}")
