@@ -21,6 +21,7 @@ from torch.utils.data import Dataset as TorchDataset
 
 from artifact.base.errors import UserError
 from artifact.interface.entry import Pair
+from artifact.interface.live import source
 from artifact.interface.own_loop import Loop, LoopClient, samples_of
 from artifact.interface.own_trainer import Loss
 from artifact.interface.sides import Answer, Client, Server, Task
@@ -223,7 +224,8 @@ def client_app(node: Node, loss: Loss | None = None, *, train: Loop | None = Non
         client: Client | LoopClient
         reported: dict[str, float] = {}
         if train is None:
-            client = Client(config, module, _pair(data, "data"), loss, task, kept)
+            first, live = source(data, "data", None, config.seed, task.number)
+            client = Client(config, module, first, loss, task, kept, None, live)
             found = client.play([client.w, *further], client.statistics)
         else:
             client = LoopClient(config, module, samples_of(data), task, kept)

@@ -36,15 +36,8 @@ def pair(given: Any, name: str, collate_fn: Collate | None = None) -> Pair:
         return pair(given.dataset, name, collate_fn or own)
     if isinstance(given, IterableDataset):
         raise UserError(name, type(given).__name__, "a Dataset with a length; list(dataset) of an iterable one")
-    if isinstance(given, TorchDataset) or (hasattr(given, "__getitem__") and hasattr(given, "features")):
-        samples = [given[i] for i in range(len(given))]
-        if not samples:
-            raise UserError(name, "no sample", "at least one sample")
-        try:
-            given = (collate_fn or default_collate)(samples)
-        except (RuntimeError, TypeError, ValueError) as error:
-            allowed = "samples of one shape, or collate_fn=, a function that pads a list of samples"
-            raise UserError(name, type(error).__name__, f"{allowed} ({_line(error)})") from None
+    if is_dataset(given):
+        given = collated([given[i] for i in range(len(given))], name, collate_fn)
     if isinstance(given, Mapping):
         entries = dict(given)
         label = next((key for key in ("labels", "label") if key in entries), None)
@@ -63,6 +56,22 @@ def pair(given: Any, name: str, collate_fn: Collate | None = None) -> Pair:
     if len(lengths) != 1 or not len(labels):
         raise UserError(name, sorted(lengths), "inputs and labels of one length, with a sample at least")
     return inputs, labels
+
+
+def is_dataset(given: Any) -> bool:
+    """A Dataset of torch, or one of Hugging Face."""
+    return isinstance(given, TorchDataset) or (hasattr(given, "__getitem__") and hasattr(given, "features"))
+
+
+def collated(samples: list[Any], name: str, collate_fn: Collate | None) -> Any:
+    """One batch of a list of samples. Raises UserError where there is none, or lengths differ."""
+    if not samples:
+        raise UserError(name, "no sample", "at least one sample")
+    try:
+        return (collate_fn or default_collate)(samples)
+    except (RuntimeError, TypeError, ValueError) as error:
+        allowed = "samples of one shape, or collate_fn=, a function that pads a list of samples"
+        raise UserError(name, type(error).__name__, f"{allowed} ({_line(error)})") from None
 
 
 def _tensor(leaf: Any, name: str) -> Tensor:

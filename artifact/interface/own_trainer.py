@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,17 +16,20 @@ from torch.utils._pytree import tree_map
 from artifact.accelerate.choose import LOOPS
 from artifact.algorithms.cohort import Cohort
 from artifact.base.errors import UserError
+from artifact.base.random import key
 from artifact.data import Dataset, Partition
 from artifact.interface import remarks, schedules
 from artifact.interface.entry import Pair, output_of, require_loss
 from artifact.interface.entry import pair as _pair
+from artifact.interface.live import Live, LiveSamples
 from artifact.interface.own_model import OwnModel, Samples, forked
 from artifact.interface.personal import Personal
 from artifact.interface.privacy import Private
-from artifact.interface.schedules import Schedule
+from artifact.interface.schedules import Schedule as Varying
 from artifact.models.networks import Model
 from artifact.training.config import RunConfig
-from artifact.training.trainer import EVALUATION_BATCH, Trainer
+from artifact.training.gradients import Group, Minibatch
+from artifact.training.trainer import EVALUATION_BATCH, Schedule, Trainer
 
 Loss = Callable[[Any, Tensor], Tensor]
 
@@ -49,9 +53,10 @@ class OwnTrainer(Trainer):
         test: Any,
         loss: Loss | None,
         output: Callable[[Any], Any] | None = None,
+        live: Sequence[Live | None] = (),
     ):
         self.module, self.loss, self.output, self.loss_given = module, loss or F.cross_entropy, output, loss
-        self.schedules: dict[str, Schedule] = {}
+        self.schedules: dict[str, Varying] = {}
         self.update_clip: float | None = None
         self.update_noise = 0.0
         self.personal: Personal | None = None
@@ -60,9 +65,11 @@ class OwnTrainer(Trainer):
         if loss is None:
             parts = [(x, _in_a_row(y)) for x, y in parts]
         inputs, labels = _joined(parts)
-        self.of_tensors = torch.is_tensor(inputs)
+        self.live = [*live] if any(one is not None for one in live) else []
+        self.of_tensors = torch.is_tensor(inputs) and not self.live
         if config.algorithm == "fedrobust" and not self.of_tensors:
-            raise UserError("method", "fedrobust", "another method; it shifts inputs, which must be one tensor")
+            hint = ", without random transforms" if self.live else ""
+            raise UserError("method", "fedrobust", f"another method; it shifts inputs, which must be one tensor{hint}")
         ends = np.cumsum([len(y) for _, y in parts])
         self.indices = [np.arange(end - len(y), end) for end, (_, y) in zip(ends, clients, strict=False)]
         split = int(ends[len(clients) - 1])
@@ -112,6 +119,10 @@ class OwnTrainer(Trainer):
 
     def network(self) -> Model:
         samples = None if self.of_tensors else Samples(self.samples)
+        if self.live:
+            samples = LiveSamples(self.samples, np.array([index[-1] + 1 for index in self.indices]))
+            if self.config.resolved_backend not in LOOPS:
+                raise UserError("backend", self.config.backend, f"{', '.join(LOOPS)}, with random transforms")
         model = OwnModel(self.module, samples, self.device, self.dtype, self.output)
         if model.has_dropout and self.config.resolved_backend not in LOOPS:
             raise UserError("backend", self.config.backend, f"{', '.join(LOOPS)}, with dropout")
@@ -119,6 +130,33 @@ class OwnTrainer(Trainer):
 
     def inputs(self, samples: Tensor) -> Tensor:
         return samples
+
+    def minibatch(self, plan: Schedule, ids: list[int], local: Tensor | None, k: int, rows: Tensor | None) -> Minibatch:
+        if not self.live:
+            return super().minibatch(plan, ids, local, k, rows)
+        going, groups = list(range(len(ids))) if rows is None else rows.tolist(), list[Group]()
+        for position, member in enumerate(going):  # a group of its own, as minibatches may differ in length
+            ((_, indices),) = plan.groups(k, [member])
+            index = None if len(going) == 1 else torch.tensor([position], device=self.device)
+            groups.append(self.group(index, indices, [ids[member]], k))
+        return self.oracle.minibatch(groups, local, None if rows is None else rows.to(self.device))
+
+    def group(self, rows: Tensor | None, indices: Tensor, clients: list[int], k: int, augment: bool = True) -> Group:
+        """As the engine's; a client with random transforms reads its minibatch now."""
+        found = super().group(rows, indices, clients, k, augment)
+        for own, client in zip(indices if self.live else (), clients, strict=False):
+            samples: Any = self.model.samples
+            live = self.live[client]
+            samples.drop(own)
+            if live is None or not augment:
+                continue
+            start = int(self.pools[client][0])
+            with forked(key(self.config.seed, "samples", self.completed, client, k)):
+                inputs, labels = live.batch([int(i) - start for i in own])
+            samples.put(own, tree_map(lambda leaf: self._in_precision(leaf).to(self.device), inputs))
+            labels = self._in_precision(_in_a_row(labels) if self.loss_given is None else labels)
+            found = replace(found, y=labels.to(self.device)[None])
+        return found
 
     def play_round(self) -> dict[str, Any]:
         if "rho" not in self.schedules:
@@ -223,13 +261,14 @@ def _in_a_row(labels: Tensor) -> Tensor:
 
 
 def _joined(parts: list[Pair]) -> tuple[Any, Tensor]:
-    """All samples one after the other; clients that a ``collate_fn`` has padded to other lengths are padded with 0.
+    """All samples one after the other; clients that a ``collate_fn`` has padded to other lengths are padded with 0,
+    and labels of their words with -100, which the cross-entropy leaves out.
 
     Raises UserError where the clients' inputs are of different kinds or shapes.
     """
     try:
         joined = tree_map(lambda *leaves: _cat(leaves), *(inputs for inputs, _ in parts))
-        return joined, torch.cat([labels for _, labels in parts])
+        return joined, _cat([labels for _, labels in parts], -100)
     except (ValueError, RuntimeError, TypeError) as error:
         reason = str(error).split("\n")[0]
         raise UserError(
@@ -237,9 +276,9 @@ def _joined(parts: list[Pair]) -> tuple[Any, Tensor]:
         ) from None
 
 
-def _cat(leaves: Sequence[Tensor]) -> Tensor:
-    """[n, length] tensors of whole numbers, as text has them, may differ in length."""
+def _cat(leaves: Sequence[Tensor], beyond: int = 0) -> Tensor:
+    """[n, length] tensors of whole numbers, as text has them, may differ in length; they are padded by ``beyond``."""
     if all(leaf.dim() == 2 and not leaf.is_floating_point() for leaf in leaves):
         longest = max(leaf.shape[1] for leaf in leaves)
-        leaves = [F.pad(leaf, (0, longest - leaf.shape[1])) for leaf in leaves]
+        leaves = [F.pad(leaf, (0, longest - leaf.shape[1]), value=beyond) for leaf in leaves]
     return torch.cat(list(leaves))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatch
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -20,10 +20,7 @@ from artifact.algorithms.cohort import Cohort, Context, LocalOptimiser
 from artifact.base.errors import UserError
 from artifact.base.flat import Layout
 from artifact.training.rounds import play
-from artifact.training.trainer import schedule
-
-if TYPE_CHECKING:
-    from artifact.interface.own_trainer import OwnTrainer
+from artifact.training.trainer import Trainer, schedule
 
 
 def matches(name: str, patterns: Sequence[str]) -> bool:
@@ -39,7 +36,7 @@ class Personal:
     needs a client's whole gradient.
     """
 
-    def __init__(self, patterns: str | Sequence[str], trainer: OwnTrainer):
+    def __init__(self, patterns: str | Sequence[str], trainer: Trainer):
         asked = [patterns] if isinstance(patterns, str) else list(patterns)
         self.patterns = asked
         layout, statistics = trainer.oracle.layout, trainer.statistics
@@ -72,7 +69,7 @@ class Personal:
             statistics[self.buffer_columns] = self.buffers[i]
         return w, statistics
 
-    def parts(self, trainer: OwnTrainer) -> dict[int, dict[str, Tensor]]:
+    def parts(self, trainer: Trainer) -> dict[int, dict[str, Tensor]]:
         """Client -> its personal parameters and buffers, by name in the user's module."""
         found = {}
         for i in range(trainer.config.clients):
@@ -91,7 +88,7 @@ class Personal:
         own = {name: value for name, value in tensors.items() if name.startswith(("personal.", "personal_buffers."))}
         unpack(own, {"personal": self.rows, "personal_buffers": self.buffers})
 
-    def train(self, trainer: OwnTrainer, C: Cohort, steps: list[int], local: Tensor | None) -> tuple[Tensor, Tensor]:
+    def train(self, trainer: Trainer, C: Cohort, steps: list[int], local: Tensor | None) -> tuple[Tensor, Tensor]:
         """The training of a round, as ``Trainer.train``."""
         config, members, method = trainer.config, C.clients.tolist(), trainer.algorithm
         pools = [trainer.pools[i] for i in members]

@@ -17,6 +17,7 @@ from artifact.algorithms.base import State
 from artifact.algorithms.cohort import Cohort, Context
 from artifact.base.errors import UserError
 from artifact.interface.entry import Pair
+from artifact.interface.live import Live
 from artifact.interface.own_trainer import Loss, OwnTrainer
 from artifact.interface.sides import Answer, Client, Task, at_server, elsewhere, next_model, tasks_of
 from artifact.training.config import RunConfig
@@ -53,7 +54,9 @@ class InProcesses(OwnTrainer):
             statistics = None if local is None else local[position]
             kept = {name: value[C.clients[position : position + 1]] for name, value in self.rows.items()}
             data = self._data_of(task.number)
-            told.append((config, self.module, data, self.loss_given, self.output, task, kept, there.sent, statistics))
+            live = self.live[task.number] if self.live else None
+            given = (config, self.module, data, self.loss_given, self.output, live)
+            told.append((*given, task, kept, there.sent, statistics))
         found: list[tuple[Answer, Kept]] = list(self._pool()((_played, one, {}) for one in told))
         answers = [answer for answer, _ in found]
         w = next_model(self.algorithm, state, c, self.w, there, answers)
@@ -92,6 +95,7 @@ def _played(
     data: Pair,
     loss: Loss | None,
     output: Any,
+    live: Live | None,
     task: Task,
     kept: Kept,
     sent: list[Tensor],
@@ -100,7 +104,7 @@ def _played(
     """One client's round, in a process of its own; what it keeps is a row [1, P] by name."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the driver has warned
-        client = Client(config, module, data, loss, task, {}, output)
+        client = Client(config, module, data, loss, task, {}, output, live)
         me = torch.tensor([task.number])
         rows = rows_of(client.state)
         for name, value in rows.items():

@@ -22,6 +22,7 @@ from artifact.algorithms.cohort import Cohort, Context
 from artifact.base.errors import UserError
 from artifact.base.flat import buffers, parameters
 from artifact.interface.entry import Pair
+from artifact.interface.live import Live
 from artifact.interface.own_model import OwnModel
 from artifact.interface.own_trainer import Loss, OwnData, OwnTrainer
 from artifact.training.config import RunConfig
@@ -261,8 +262,10 @@ class Client(AtNode, OwnTrainer):
         task: Task,
         kept: dict[str, Tensor],
         output: Callable[[Any], Any] | None = None,
+        live: Live | None = None,
     ):
-        super().__init__(config, module, [data], None, loss, output)
+        super().__init__(config, module, [data], None, loss, output, [live])
+        self.live *= task.number + 1
         self.take_up(task, kept)
 
     def play(self, sent: list[Tensor], statistics: Tensor | None) -> Answer:

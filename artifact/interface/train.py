@@ -22,6 +22,7 @@ from artifact.interface import own_method, privacy, remarks, schedules
 from artifact.interface.callbacks import Callback, Round
 from artifact.interface.entry import Collate, Pair, require_module
 from artifact.interface.entry import pair as _pair
+from artifact.interface.live import source
 from artifact.interface.own_model import OwnModel, left_alone
 from artifact.interface.own_trainer import Loss, OwnTrainer
 from artifact.interface.personal import Personal, matches
@@ -89,8 +90,9 @@ def train(
 
     model: any module; its present weights are the first server model. Parameters with ``requires_grad=False`` stay.
     clients: one entry per client, (inputs [n, ...], labels [n, ...]), a torch Dataset of such pairs or of dicts with an
-    entry ``labels``, or a DataLoader, of which the samples are taken. Inputs may be a dict or tuple of tensors; a dict
-    is spread over keyword arguments where the model has these, else it is handed in as it is.
+    entry ``labels``, or a DataLoader, of which the samples are taken. A Dataset whose transforms draw random numbers is
+    read anew in every local step, under generators that follow (seed, round, client, step).
+    Inputs may be a dict or tuple of tensors; a dict is spread over keyword arguments where the model has these.
     test: the same for the test; without it rows have no loss and no accuracy.
     method: a name that ``python -m artifact list algorithms`` prints, or a class of your own.
     loss: (output, labels) -> mean loss of a minibatch; by default the cross-entropy.
@@ -103,7 +105,8 @@ def train(
     out: a folder for metrics, checkpoints and the models ``last.pt`` and ``best.pt``, each a ``state_dict``.
     resume: go on in that folder, with the bits of a training that was never stopped.
     best: number of a row that picks the best model, as ``accuracy``; losses count downwards.
-    collate_fn: list of samples -> batch, as a DataLoader's, called on all samples of a client; pads unequal lengths.
+    collate_fn: list of samples -> batch, as a DataLoader's, which pads unequal lengths; called on all samples of a
+    client at once, and by the minibatch where they are read anew.
     output: what the module returns -> what the loss gets; by default its ``logits`` where it has some.
     client_tests: one entry per client; rows then have ``per_client``, loss and accuracy of the server's model on each.
     train_only: names of parameters, with ``*``, that alone are trained and sent, such as ``"*lora*"``; also of modules.
@@ -135,11 +138,13 @@ def train(
     first = {name: schedules.value(given, 0, rounds, name) for name, given in varying.items() if name in ("lr", "rho")}
     asked = {"rounds": rounds, "local_epochs": local_epochs, "batch_size": batch_size, "lr": lr, "seed": seed}
     config = _config(method, len(clients), cohort, asked | options | first)
-    parts = [_pair(one, f"clients[{i}]", collate_fn) for i, one in enumerate(clients)]
-    held_out = None if test is None else _pair(test, "test", collate_fn)
+    with left_alone():
+        read = [source(one, f"clients[{i}]", collate_fn, config.seed, i) for i, one in enumerate(clients)]
+        parts, live = [first for first, _ in read], [again for _, again in read]
+        held_out = None if test is None else source(test, "test", collate_fn, config.seed, len(clients))[0]
     start = _only(model, train_only)
     with left_alone():
-        trainer = _engine(workers, config, start, parts, held_out, loss, output)
+        trainer = _engine(workers, config, start, parts, held_out, loss, output, live)
         trainer.schedules = {name: varying[name] for name in first}
         privacy.require(config.algorithm, config.variant, update_clip, update_noise, trainer.statistics is not None)
         if update_clip is not None and workers > 1:
