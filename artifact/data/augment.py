@@ -19,10 +19,11 @@ from artifact.data.dataset import Dataset
 def normalise(images: Tensor, dataset: Dataset, dtype: torch.dtype = torch.float32) -> Tensor:
     """(pixel / scale - mean) / std per channel: uint8 [..., C, H, W] -> dtype [..., C, H, W].
 
-    Types narrower than float32 are computed in float32 and rounded once. Numbers of a data set without constants stay.
+    Types narrower than float32 are computed in float32 and rounded once. Numbers of a data set without constants stay,
+    and tokens of a text stay int64.
     """
     if not dataset.mean:
-        return images.to(dtype)
+        return images if images.dtype == torch.int64 else images.to(dtype)
     wide = dtype if dtype == torch.float64 else torch.float32
     slope, shift = _line(tuple(dataset.mean), tuple(dataset.std), dataset.scale, images.device, wide)
     return torch.addcmul(shift, images.to(wide), slope).to(dtype)

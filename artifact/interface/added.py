@@ -55,8 +55,9 @@ def dataset(function: Function) -> Function:
     """Mark ``function(root)``, which returns ``(train_x, train_y), (test_x, test_y)``, as the data set of its own name.
 
     Arrays or tensors. Images are uint8 [N, C, H, W]; they are divided by 255 and normalised by mean and deviation of
-    each channel over the training images. Floating-point inputs [N, ...] are taken as they are. Labels are integers
-    [N], 0 to classes - 1.
+    each channel over the training images. Floating-point inputs [N, ...] are taken as they are, and so are tokens
+    [N, T] of a text, which are int64 from 0 on; pad shorter texts in the function. Labels are integers [N], 0 to
+    classes - 1.
     """
     setattr(function, _KIND, "dataset")
     return function
@@ -167,8 +168,7 @@ def _add_network(path: Path, function: FunctionType) -> None:
         whole = module if isinstance(module, Model) else OwnModel(module, None, torch.device("cpu"), torch.float32)
         whole.eval()
         try:
-            with torch.no_grad():
-                out = whole(torch.zeros(2, *shape))
+            out = _outputs(whole, shape)
         except UserError:
             raise
         except Exception as error:  # the module's own code, or a layer of another width
@@ -183,6 +183,19 @@ def _add_network(path: Path, function: FunctionType) -> None:
 
     MODELS[_name(function)] = _title(function)
     BUILDERS[_name(function)] = build
+
+
+def _outputs(module: Any, shape: tuple) -> Any:
+    """Of two samples that are zeros: numbers, or tokens where the module takes no others."""
+    with torch.no_grad():
+        try:
+            return module(torch.zeros(2, *shape))
+        except Exception:
+            try:
+                return module(torch.zeros(2, *shape, dtype=torch.long))
+            except Exception:
+                pass
+            raise  # what numbers ended in
 
 
 def _called(path: Path, function: FunctionType, *arguments: Any) -> Any:
@@ -221,6 +234,11 @@ def _add_dataset(path: Path, function: FunctionType) -> None:
     DATASETS[_name(function)] = Source(_title(function), "own", 0, (), (), (), places=(str(path),), own=read)
 
 
+def _tokens(inputs: Tensor) -> bool:
+    """Whether they number the words of a text."""
+    return inputs.dtype in (torch.int32, torch.int64)
+
+
 def _wrong(inputs: Tensor, labels: Tensor) -> str:
     """What is allowed in place of these; empty where they are right."""
     if labels.dim() != 1 or len(labels) != len(inputs) or not len(labels) or inputs.dim() < 2:
@@ -229,13 +247,16 @@ def _wrong(inputs: Tensor, labels: Tensor) -> str:
         return "labels that are integers from 0 on"
     if inputs.dtype == torch.uint8:
         return "" if inputs.dim() == 4 else "images [N, C, H, W] where they are uint8"
+    if _tokens(inputs):
+        return "" if int(inputs.min()) >= 0 else "tokens that are integers from 0 on"
     if not inputs.is_floating_point():
-        return "inputs of uint8 (images) or of a floating-point type"
+        return "inputs of uint8 (images), int32 or int64 (tokens) or of a floating-point type"
     return "" if bool(torch.isfinite(inputs).all()) else "inputs that are finite"
 
 
 def _as_dataset(name: str, x: list[Tensor], y: list[Tensor]) -> Dataset:
     classes = tuple(map(str, range(1 + max(int(part.max()) for part in y))))
+    x = [part.long() if _tokens(part) else part for part in x]
     mean, std, scale = (), (), 1.0
     if x[0].dtype == torch.uint8:
         pixels, scale = x[0].double() / 255, 255.0

@@ -163,6 +163,42 @@ def test_images_of_ones_own_fit_the_networks_of_the_project(own, tmp_path):
     assert session.execute(asked, tmp_path / "runs").summary["rounds"] == 2
 
 
+TEXT = """import torch
+from torch import nn
+import artifact
+
+
+class Mean(nn.Module):
+    def __init__(self, classes):
+        super().__init__()
+        self.embed, self.head = nn.Embedding(50, 8), nn.Linear(8, classes)
+
+    def forward(self, x):
+        return self.head(self.embed(x).mean(1))
+
+
+@artifact.network
+def bag(shape, classes):
+    return Mean(classes)
+
+
+@artifact.dataset
+def words(root):
+    x = torch.randint(50, (600, 12), generator=torch.Generator().manual_seed(0), dtype=torch.int32)
+    y = ((x > 24).sum(1) > 6).long()
+    return (x[:500], y[:500]), (x[500:], y[500:])
+"""
+
+
+def test_tokens_of_a_text_are_trained_on_by_name(tmp_path):
+    path = tmp_path / "text.py"
+    path.write_text(TEXT)
+    register_file(path)
+    setting = RUN | {"rounds": 60, "clients": 5, "cohort": 5, "lr": 2.0}
+    asked = config.make(algorithm="fedsam", dataset="words", model="bag", hyper={"rho": 0.1}, **setting)
+    assert session.execute(asked, tmp_path / "runs").summary["server"]["last"] > 0.9
+
+
 def test_bounds_open_a_run_with_network_and_data_of_ones_own(own, tmp_path, capsys):
     words = ["--add", str(own), "--out", str(tmp_path / "runs")]
     assert main(["run", *words, "--dataset", "rings", "--model", "wide-net", *WORDS]) == 0
@@ -201,6 +237,11 @@ DATA = f"{HEAD}@artifact.dataset\ndef mine(root):\n    return "
             f"{DATA}(torch.ones(4, 2), torch.ones(4)), (torch.ones(4, 2), torch.ones(4))",
             ["--dataset", "mine"],
             "integers",
+        ),
+        (
+            f"{DATA}(-torch.ones(4, 2).long(), torch.ones(4).long()), (torch.ones(4, 2).long(), torch.ones(4).long())",
+            ["--dataset", "mine"],
+            "tokens that are integers from 0 on",
         ),
         (f"{NETWORK}(".replace("mine", "lenet"), [], "SyntaxError.*line 7"),
         (f"{NETWORK}3".replace("mine", "lenet"), [], r"lenet.*new names.*line 5\)"),
