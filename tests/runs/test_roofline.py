@@ -1,18 +1,22 @@
 """The work of a round against counts by hand, the limits that follow, and the hours of a sweep on another machine."""
 
+import itertools
 import json
 from pathlib import Path
 
+import cell_limits
 import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from artifact.__main__ import main
 from artifact.base.errors import UserError
+from artifact.base.tables_as_text import markdown_table
 from artifact.models.networks import build
 from artifact.runs import roofline
 from artifact.runs.roofline import Machine, Reached, counted, machines, of_round, parts
 from artifact.training.config import make
+from artifact.training.gradients import Group, Oracle
 
 #: ResNet-18 behind the ImageNet stem on 32 x 32 pixels: channels in and out, kernel, stride, padding, pixels a side
 CONVOLUTIONS = [
@@ -24,6 +28,8 @@ CONVOLUTIONS = [
 ]  # fmt: skip
 CELL = {"dataset": "cifar10", "model": "resnet18-gn", "clients": 100, "cohort": 10, "local_epochs": 5}
 CELL |= {"batch_size": 50, "dtype": "bfloat16", "rounds": 800, "eval_every": 1000}
+
+CELLS = [make(algorithm=method, **cell_limits.CELL) for method in cell_limits.METHODS]
 
 
 def by_loops():
@@ -61,6 +67,29 @@ def test_without_padding_the_count_is_torchs(model, shape):
         torch.nn.functional.cross_entropy(network(x), torch.zeros(1, dtype=torch.int64)).backward()
     assert 2 * sum(part.gradient for part in parts(network)) == counter.get_total_flops()
     assert sum(part.live for part in parts(network)) == sum(p.numel() for p in network.parameters())
+
+
+def test_the_cells_count_is_what_torch_multiplies_in_a_fitted_network():
+    """Kernels without the entries that meet only padding; torch counts the rest of the padding, as we do."""
+    network = build("resnet18-gn", (3, 32, 32), 10, 0)
+    oracle = Oracle(network, backend="cropped")
+    W = oracle.layout.flatten(dict(network.named_parameters())).detach()[None]
+    group = Group(None, torch.zeros(1, 1, 3, 32, 32), torch.zeros(1, 1, dtype=torch.long))
+    oracle.gradients(W, None, group)  # the first one fits the kernels, for which it looks at the images
+    with FlopCounterMode(display=False) as counter:
+        oracle.gradients(W, None, group)
+    assert counter.get_total_flops() == pytest.approx(2 * sum(part.gradient for part in parts(network)), rel=0.05)
+
+
+def test_the_page_on_gpus_has_the_numbers_of_today():
+    """Limits and measured times stand side by side, and so does what a night would hold."""
+    page = Path("docs/gpu.md").read_text()
+    block = page.split("python docs/performance/cell_limits.py -->")[1].split("<!-- end")[0].strip()
+    assert block == "\n".join(markdown_table(list(cell_limits.COLUMNS), cell_limits.rows()))
+    for card, run in itertools.product(("h200", "h100"), CELLS):
+        assert of_round(run).bound_by(machines()[card], run.dtype) == "memory"
+    nights = [int(row[-1]) for row in cell_limits.rows()]
+    assert 80 < sum(nights) / len(nights) < 150, "about a hundred, says the page"
 
 
 def test_attention_is_refused():
