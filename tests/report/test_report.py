@@ -372,6 +372,31 @@ def test_the_lines_leave_out_audits_and_their_rows_say_so(content, monkeypatch):
     assert {row["paper"]: row["audit"] for row in rows} == {paper: paper == "qu2022" for paper in ledger.PAPERS}
 
 
+def test_the_front_page_shows_the_two_pictures_that_it_speaks_of(site):
+    """A second plot of the same name would be drawn over the first."""
+    first, second = re.findall(r'<figure class="forest"><img src="([^"]+)"', (site / "index.html").read_text("utf-8"))
+    assert "FedAvg to FedSAM" in (site / first).read_text("utf-8") and first != second
+    assert "FedAvg to FedSAM" not in (site / second).read_text("utf-8")
+
+
+def test_every_decided_statement_is_in_one_count_of_the_line_on_theory(content):
+    counts = content.counts()
+    numbers = [int(n) for n in re.findall(r"(?<![\w-])\d+", dict(headlines.said_in_short(content))["Theory"])]
+    decided, proved, changed, *weights, readings, rest = numbers[:9]
+    assert decided == counts.decided == proved + changed + readings + rest
+    assert sum(weights) == changed and sum(numbers[9:]) == rest
+
+
+@pytest.mark.parametrize("word, reasons, said", [
+    ("undecided", ("3 seeds", "the loss surface depends on how far training has come: 60 of 800"), "the loss surface"),
+    ("undecided", ("3 seeds",), ""),
+    ("seen", ("the difference still moves: +0.6",), ""),
+])  # fmt: skip
+def test_an_open_claim_names_the_rule_that_keeps_it_open(word, reasons, said):
+    found = evidence.why_open({"verdict": word, "provisional": reasons})
+    assert found.startswith(said) and bool(found) == bool(said)
+
+
 def test_the_front_page_says_how_its_counts_add_up(content, site):
     own = [record for record in content.decided.values() if record.asked == "by a paper"]
     both = sum(bool(record.on_paper) and bool(record.in_training) for record in own)
@@ -529,6 +554,15 @@ def test_prose_is_broken_where_it_pauses(text, shown):
 def test_a_formula_counts_among_the_words_that_stand_together():
     formula = f"${'x + ' * 40}x$ is long."
     assert len(list(prose.paragraphs(f"{formula} {formula}"))) == 2
+
+
+def test_long_assumptions_stand_one_below_the_other_and_conditions_above_what_follows():
+    long = "$" + "x + " * 120 + "x$"
+    assert list(prose.assumptions(f"Given: a is small; {long}; b. If c; d: {long}. Short.")) == [
+        ("Given:", ("a is small;", f"{long};", "b.")),
+        ("If c; d:", (f"{long}.",)),
+        ("Short.", ()),
+    ]
 
 
 def test_breaking_keeps_every_word():
@@ -1265,7 +1299,8 @@ def test_the_page_of_faults_names_every_repository_with_its_lines(site):
     read = html.unescape(re.sub(r"<[^>]+>", "", page))
     for row in rows:
         if row["verdict"] == "faulty" and not row["mended"]:
-            assert row["mend"] in read, row
+            assert row["mend"].replace("`", "") in read, row
+    assert "`" not in read
 
 
 def test_the_page_of_faults_shows_each_effect_as_the_tables_do():
