@@ -75,11 +75,11 @@ class FedAvg:
         return {}
 
     def perturbation(self, W: Tensor, G: Gradient, c: Context) -> Tensor | None:
-        """[S, P] displacement at which the gradient is taken; None for methods without one."""
+        """How far from its model each client takes its gradient, [S, P]; None for methods that take it at the model."""
         return None
 
     def direction(self, g: Tensor, c: Context) -> Tensor:
-        """[S, P] descent direction from the data gradient, without the w-part of proximal terms."""
+        """Each client's descent direction [S, P], from its data gradient; ``penalty`` adds the part in w."""
         return g
 
     def penalty(self, c: Context) -> Tensor | float:

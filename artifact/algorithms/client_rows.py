@@ -15,7 +15,7 @@ _BLOCK = 1 << 24
 
 
 class ClientRows:
-    """[m, P]: one row per client; clients that were never written share one default row.
+    """The state of all m clients, a row [P] each; clients that were never written share one default row.
 
     Reads like a matrix in a method's equations: ``X[clients]`` gathers [S, P], ``X[clients] = V`` writes rows [S, P],
     or one row [P] that the clients then share.
@@ -34,7 +34,7 @@ class ClientRows:
         return tuple(sorted(self._rows))
 
     def row(self, client: int) -> Tensor:
-        """[P], to be read only."""
+        """One client's row [P], which callers read and do not change."""
         return self._rows.get(client, self.default)
 
     def __getitem__(self, clients: Tensor | Sequence[int] | int) -> Tensor:
@@ -71,7 +71,7 @@ class ClientRows:
         return self[torch.arange(self.shape[0])]
 
     def mean(self, dim: int = 0) -> Tensor:
-        """[P], mean over all m clients (``dim`` is 0)."""
+        """Mean [P] of the rows of all m clients (``dim`` is 0)."""
         if dim != 0:
             raise ValueError(f"dim {dim}: rows are averaged over clients, dim 0")
         return torch.cat([block.mean(0) for block in self.blocks()])

@@ -56,12 +56,12 @@ class Cohort:
 
     @cached_property
     def index(self) -> Tensor:
-        """[S], ``clients`` where the models are: for state that is one small tensor over all clients."""
+        """Indices [S] of the cohort's clients, on the models' device, to pick from a tensor over all clients."""
         return sent(self.clients, self.sizes.device)
 
     @property
     def p(self) -> Tensor:
-        """[S, 1], N_i / sum of N_j over the cohort."""
+        """Each client's share [S, 1] of the cohort's samples: N_i / sum of N_j."""
         return self.sizes / self.sizes.sum()
 
     def broadcast(self, x: Tensor) -> Tensor:

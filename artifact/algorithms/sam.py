@@ -123,7 +123,7 @@ class SignedSAM(FedSAM):
         return super().begin(state, w, C) | {"r": r, "Gfull": Gfull}
 
     def shares(self, C: Cohort) -> Tensor:
-        """[S, 1], the weights p_j of the mean gradient and of r_k."""
+        """Weights p_j [S, 1] of the clients, in the mean gradient and in r_k."""
         return C.p
 
     def ratio(self, Gfull: Tensor, gbar: Tensor, C: Cohort) -> Tensor:
@@ -131,7 +131,7 @@ class SignedSAM(FedSAM):
         return r / norm(gbar).clamp_min(torch.finfo(r.dtype).tiny) if self.normalised else r
 
     def projection(self, Gfull: Tensor, gbar: Tensor, C: Cohort) -> Tensor:
-        """[S, 1], sum_j p_j ||G_j|| cos(G_j, G_i) = <gbar, G_i> / ||G_i||."""
+        """The mean gradient along each client's, [S, 1]: sum_j p_j ||G_j|| cos(G_j, G_i) = <gbar, G_i> / ||G_i||."""
         return (unit(Gfull) * gbar).sum(-1, keepdim=True)
 
     def perturbation(self, W: Tensor, G: Gradient, c: Context) -> Tensor:

@@ -209,7 +209,7 @@ def _leaves(inputs: Any) -> list[Tensor]:
 
 
 def mapped(function: Callable[[Tensor], Tensor], inputs: Any) -> Any:
-    """The same dict or tuple of other tensors."""
+    """Apply a function to every tensor of an input: a dict or tuple keeps its form."""
     inputs = dict(inputs) if isinstance(inputs, Mapping) else inputs
     return _pytree().tree_map(lambda leaf: function(leaf) if isinstance(leaf, torch.Tensor) else leaf, inputs)
 

@@ -18,7 +18,10 @@ from artifact.curvature.risk import EmpiricalRisk, Loss, Risk, as_risk
 
 @dataclass(frozen=True)
 class Sharpness:
-    """value: L(w + perturbation) - L(w); perturbation: [P], at most rho long; loss: L(w); radius: rho."""
+    """How much a perturbation of bounded length raises the loss L.
+
+    value: L(w + perturbation) - L(w); perturbation: [P], at most rho long; loss: L(w); radius: rho.
+    """
 
     value: float
     perturbation: Tensor
@@ -65,7 +68,9 @@ def sam_sharpness(
 
 @dataclass(frozen=True)
 class IteratedSharpness:
-    """one_step: L(w + rho unit(grad L(w))) - L(w).  ascent: the largest rise found.  perturbation: [P], where.
+    """How much the loss rises within rho of w, after one step uphill and after several.
+
+    one_step: L(w + rho unit(grad L(w))) - L(w).  ascent: the largest rise found.  perturbation: [P], where.
 
     loss, gradient_norm: at w.  radius: rho.
     """

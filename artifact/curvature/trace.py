@@ -21,7 +21,10 @@ _LEAST = 24
 
 @dataclass(frozen=True)
 class TraceResult:
-    """value: estimate of the trace; standard_error: of the value; samples: [n] independent estimates behind it."""
+    """An estimated trace with its error.
+
+    value: estimate of the trace; standard_error: of the value; samples: [n] independent estimates behind it.
+    """
 
     value: float
     standard_error: float

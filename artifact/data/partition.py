@@ -92,7 +92,7 @@ class Partition:
         return np.stack([np.bincount(labels[part], minlength=classes) for part in self.indices])
 
     def atypicality(self, labels: np.ndarray | torch.Tensor) -> np.ndarray:
-        """[clients] in [0, 1): total-variation distance of a client's class shares from the shares over all data."""
+        """How unlike all data each client is, [clients] in [0, 1): total-variation distance of the class shares."""
         counts = self.counts(labels)
         shares, all_shares = counts / counts.sum(1, keepdims=True), counts.sum(0) / counts.sum()
         return 0.5 * np.abs(shares - all_shares).sum(1)

@@ -100,7 +100,7 @@ class Meant:
         return self.watch.gradient(at_start[0] if at_start else alone, self.step.start, y)
 
     def at(self, gradients: list[Tensor], entries: dict[str, Any], W: Tensor | None = None) -> Tensor:
-        """[2, P], the step with other gradients or other entries of the context, which it moves on."""
+        """Start and end [2, P] of the meant step for other gradients or context entries; moves the context on."""
         c = Context.__new__(Context)
         vars(c).update(entries)
         G = _Gradients(gradients, self.watch, self.step.evaluations[0], self.batch, self.step)
@@ -123,7 +123,7 @@ class Meant:
         return {name: vector for name, vector in found.items() if bool(vector.any())}
 
     def update(self, gradients: list[Tensor] | None = None, W: Tensor | None = None, **changed: Any) -> Tensor:
-        """[P], the meant descent direction, (start - end) / lr, with some things changed."""
+        """The meant descent direction [P], (start - end) / lr, for other gradients or another start."""
         W = self.W if W is None else W
         moved = self.at(self.gradients if gradients is None else gradients, self.before | changed, W)
         return (W[0] - moved[0]) / self.entries.lr

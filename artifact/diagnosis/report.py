@@ -46,7 +46,9 @@ class Row:
 
 @dataclass
 class Report:
-    """rows: one per step.  alarms: check -> sentence, empty for a healthy patient.  terms: term -> (weight, meant).
+    """What the doctor saw and what it calls wrong.
+
+    rows: one per step.  alarms: check -> sentence, empty for a healthy patient.  terms: term -> (weight, meant).
 
     clip: what the clip was seen to act on, empty where it never acted.  notes: what is worth knowing and no fault.
     driven: the patient is an optimiser, around which the doctor writes the passes.

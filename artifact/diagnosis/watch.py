@@ -21,7 +21,7 @@ Loss = Callable[[Any, Tensor], Tensor]
 
 
 def flat(model: nn.Module) -> Tensor:
-    """[P], a copy of all parameters."""
+    """A copy of all parameters of a model, as one vector [P]."""
     return torch.cat([p.detach().flatten() for p in model.parameters()])
 
 
@@ -112,7 +112,7 @@ class Step:
         return all(Counter(_key(row) for one in e.passes for row in one.x.to(like)) == own for e in self.evaluations)
 
     def moved_at_perturbed(self) -> bool:
-        """Whether running statistics moved away from the start of the step alone, though a gradient was taken there."""
+        """Whether running statistics moved at the perturbed weights, though the step's start has a gradient, too."""
         at_start = [e.moved for e in self.evaluations if torch.equal(e.w, self.start)]
         return self.moved == 1 and bool(at_start) and not any(at_start) and not self.outside
 
@@ -214,7 +214,7 @@ class Watch:
         return torch.stack(found) if found else None
 
     def gradient(self, evaluation: Evaluation, w: Tensor, y: Tensor, flipped: bool = False) -> Tensor:
-        """[P], the true gradient at w on the inputs of an evaluation, with the random numbers that it drew.
+        """The true gradient [P] at w on the inputs of a watched evaluation, with the random numbers that it drew.
 
         y: labels of the inputs where these are none that ``batches`` has given, as when they were shifted.
         flipped: samples in the other order, which changes nothing but the rounding.

@@ -161,7 +161,10 @@ class OwnModel(Model):
         self.dropout_units = 2 if self.has_dropout or self.draws.possible else 0
 
     def forward(self, x: Any, uniforms: Tensor | None = None) -> Any:
-        """x: [B, ...] inputs, or [B] numbers of samples.  uniforms: [B, 2], used in training mode only."""
+        """Output of the user's network.
+
+        x: [B, ...] inputs, or [B] numbers of samples.  uniforms: [B, 2], used in training mode only.
+        """
         seed = 0
         if uniforms is not None and not torch._C._functorch.is_batchedtensor(uniforms):
             high, low = (uniforms[0].double() * 2**24).long().tolist()

@@ -24,7 +24,10 @@ from artifact.base.files import require_writable, write_atomic
 
 
 class Folder:
-    """out: made where it is missing.  identity: of settings, weights and data; another one is never resumed."""
+    """The folder that a training writes to and resumes from.
+
+    out: made where it is missing.  identity: of settings, weights and data; another one is never resumed.
+    """
 
     def __init__(self, out: str | Path, identity: str, best: str | None):
         self.path, self.identity, self.best = Path(out), identity, best

@@ -34,7 +34,9 @@ class Step:
 
 @dataclass(frozen=True)
 class Chain:
-    """steps: in the order of execution, empty where there is no chain; why: the reason, empty for a chain.
+    """A network as a chain of operations, which the bounds by norms need.
+
+    steps: in the order of execution, empty where there is no chain; why: the reason, empty for a chain.
 
     linear: every operation of the network is piecewise linear, chain or not.
     """

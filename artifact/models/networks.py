@@ -51,7 +51,10 @@ class Dropout(nn.Module):
         return (uniforms >= self.p).to(dtype) / (1 - self.p)
 
     def forward(self, x: Tensor, uniforms: Tensor) -> Tensor:
-        """x: [B, ...]; uniforms: [B, units] in [0, 1); a number u keeps its unit where u >= p."""
+        """Dropout by draws from outside, so that two methods see the same masks.
+
+        x: [B, ...]; uniforms: [B, units] in [0, 1); a number u keeps its unit where u >= p.
+        """
         whole = math.prod(x.shape[1:])
         shape = x.shape[1:] if self.units == whole else (self.units, *[1] * (x.dim() - 2))
         keep = (uniforms >= self.p).to(x.dtype).reshape(x.shape[0], *shape)
@@ -86,14 +89,16 @@ class Model(nn.Module):
     dropout_units: int = 0
 
     def forward(self, x: Tensor, uniforms: Tensor | None = None) -> Tensor:
-        """x: [B, C, H, W]; uniforms: [B, dropout_units] in [0, 1), used in training mode only -> logits [B, classes].
+        """Logits [B, classes] of images.
+
+        x: [B, C, H, W]; uniforms: [B, dropout_units] in [0, 1), used in training mode only.
 
         Raises UserError in training mode when the model has dropout and ``uniforms`` is missing.
         """
         raise NotImplementedError
 
     def settled(self, local: Tensor, mean: Tensor) -> Tensor:
-        """[Q], the server's running statistics of a round, from the clients' [S, Q] and their mean."""
+        """The server's running statistics [Q] after a round, from the clients' [S, Q] and their mean."""
         return mean
 
 

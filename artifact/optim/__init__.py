@@ -236,7 +236,9 @@ class SAM(torch.optim.Optimizer):
         self._before, self._buffers = [], []
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """closure: zeroes the gradients, computes the loss and its gradients; called twice. Returns the first loss.
+        """One step of SAM: ascend, take the gradient there, go back and descend. Returns the loss before the ascent.
+
+        closure: zeroes the gradients, computes the loss and its gradients; called twice.
 
         Without a closure it is ``second_step``. Where the gradients of the first pass are there already, as in
         ``loss.backward(); optimiser.step(closure)``, the closure may be one that computes the second pass alone: call
@@ -352,7 +354,9 @@ class LESAM(SAM):
             self.state[p].update(kept)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """closure: zeroes the gradients, computes the loss and its gradients; called once. Returns its loss.
+        """One step of LESAM: move along the last global update, take the gradient there, go back and descend.
+
+        closure: zeroes the gradients, computes the loss and its gradients; called once. Its loss is returned.
 
         Without a closure it is ``second_step``.
         """

@@ -97,7 +97,7 @@ class Cell:
 
     @cached_property
     def configs_by_member(self) -> tuple[tuple[RunConfig, ...], ...]:
-        """[members][seeds]; empty for a cell that needs no training."""
+        """The settings of every run behind the cell, a list over seeds for each member; empty without training."""
         if self.table.given is not None:
             return ()
         table, probes = self.table, self.metric.probes

@@ -151,7 +151,7 @@ def _of_fedsmoo(s: Setting, step: float) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Method:
-    """What is known of a method.
+    """A method of which theorems are proved.
 
     theorems: names of the proofs that speak of it, the sharpest first.  unequal: those for clients with steps or
     weights of their own.  values: their letters.  note: for a user.

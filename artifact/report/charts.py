@@ -102,7 +102,10 @@ class Plot:
         return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in known) + "Z" * closed if known else ""
 
     def svg(self, said: str, style: str = "plot") -> Markup:
-        """said: what is seen, for a reader who does not see it."""
+        """The plot as SVG.
+
+        said: what is seen, for a reader who does not see it.
+        """
         return _svg(HEIGHT, said, "".join(self.body), style)
 
 

@@ -90,7 +90,9 @@ def compare_methods(
     add: tuple[str, ...],
     quiet: bool,
 ) -> Comparison:
-    """methods: label -> options, lists to choose from.  setting: of all runs, by the names of ``RunConfig``.
+    """Train several methods at one setting over seeds and compare them in pairs.
+
+    methods: label -> options, lists to choose from.  setting: of all runs, by the names of ``RunConfig``.
 
     Raises UserError for what is not possible, before anything is trained.
     """

@@ -35,7 +35,10 @@ _AXES = {"filter": "random direction", "orthogonal": "random unit vector", "eige
 
 @dataclass(frozen=True)
 class Plan:
-    """directions: of ``DIRECTIONS``.  axes: 1 or 2.  points, reach: of the grid [-reach, reach].  seed: of draws."""
+    """Where a loss surface is evaluated.
+
+    directions: of ``DIRECTIONS``.  axes: 1 or 2.  points, reach: of the grid [-reach, reach].  seed: of draws.
+    """
 
     directions: str = "filter"
     axes: int = 2
@@ -45,11 +48,11 @@ class Plan:
 
     @property
     def grid(self) -> Tensor:
-        """[points]; an odd number, so that the model itself is on it."""
+        """Distances along a direction, [points]; an odd number, so that one of them is the model itself."""
         return torch.linspace(-self.reach, self.reach, self.points, dtype=torch.float64)
 
     def rows(self, risk: EmpiricalRisk, w: Tensor) -> Tensor:
-        """[axes, P]. Raises UserError for eigenvectors that did not converge."""
+        """Directions of the surface, [axes, P]. Raises UserError for eigenvectors that did not converge."""
         if self.directions == "filter":
             return curvature.filter_normalised_directions(risk.layout, w, self.axes, self.seed)
         if self.directions == "orthogonal":
@@ -58,12 +61,14 @@ class Plan:
 
 
 def surface(risk: EmpiricalRisk, w: Tensor, plan: Plan) -> Tensor:
-    """[points] or [points, points]: the loss on the plan's grid around w [P]."""
+    """The loss on the plan's grid around w [P]: [points], or [points, points] for two axes."""
     return curvature.landscape(risk, w, plan.rows(risk, w), plan.grid)
 
 
 def summary(values: Tensor, plan: Plan) -> dict[str, float | None]:
-    """loss: at the model.  rise_half, rise: mean rise of the loss at half of the reach and at the reach.
+    """How much the loss rises around the model, in three numbers.
+
+    loss: at the model.  rise_half, rise: mean rise of the loss at half of the reach and at the reach.
 
     Of a plane the grid points within half a step of the circle count, of a line its two points. None where the loss is
     not finite.

@@ -30,7 +30,10 @@ class Cost(BaseModel):
 
 
 class Tested(BaseModel):
-    """loss: null where it is not finite.  client_mean, client_min, client_sd: of the accuracy on the clients' data."""
+    """Test results of one evaluated model.
+
+    loss: null where it is not finite.  client_mean, client_min, client_sd: of the accuracy on the clients' data.
+    """
 
     accuracy: Number
     loss: Number | None = None

@@ -32,7 +32,7 @@ class Target:
 
     @property
     def w(self) -> Tensor:
-        """[P], the server model."""
+        """Weights [P] of the stored server model."""
         return self.trainer.w
 
     def describe(self) -> str:

@@ -73,7 +73,7 @@ class Round:
 
     @cached_property
     def gradients(self) -> Tensor:
-        """[m, P] gradients of all clients at w."""
+        """Gradients [m, P] of all clients at the server's model w."""
         return self.client_gradients(self.w)
 
     @cached_property

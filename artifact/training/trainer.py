@@ -372,7 +372,10 @@ class Trainer:
         return self.gradients_of(w, clients)
 
     def gradients_of(self, w: Tensor, clients: list[int]) -> Tensor:
-        """[len(clients), P]; as ``full_gradient``, not counted as a cost of the method."""
+        """Gradient of each named client's loss over all its data at w, [len(clients), P].
+
+        As with ``full_gradient`` its cost is not counted as the method's.
+        """
         pools = [self.pools[i] for i in clients]
         batch = self.config.batch_size
         steps = [math.ceil(len(pool) / batch) for pool in pools]

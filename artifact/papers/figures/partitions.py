@@ -20,7 +20,7 @@ _SEEDS = 8
 
 @cache
 def counts(split: str, classes: int, samples: int, clients: int, seed: int) -> np.ndarray:
-    """[clients, classes] samples of a partition of a set with equally many samples per class."""
+    """How many samples of each class every client gets, [clients, classes], from a set with equal classes."""
     labels = np.repeat(np.arange(classes), samples // classes)
     return partition(split, labels, clients, seed).counts(labels)
 
