@@ -130,7 +130,7 @@ def canonical(name: str) -> str:
 
 
 def plain(name: str) -> str:
-    """What of a name matters: letters and digits, in lower case."""
+    """A name reduced to its letters and digits in lower case, by which spellings are compared."""
     return "".join(ch for ch in name.lower() if ch.isalnum())
 
 

@@ -124,7 +124,7 @@ def pack(entries: Mapping[str, Tensor | ClientRows]) -> dict[str, Tensor]:
 
 
 def unpack(tensors: Mapping[str, Tensor], rows: Mapping[str, ClientRows]) -> dict[str, Tensor | ClientRows]:
-    """Inverse of ``pack``, into client rows of the same names.
+    """Read what ``pack`` wrote back into the client rows that have the names.
 
     Raises ValueError for client rows that are incomplete or of another size.
     """

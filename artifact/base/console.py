@@ -70,7 +70,7 @@ def _silence(stream: TextIO) -> None:
 
 
 def invoked(command: click.Command, arguments: Sequence[str] | None, name: str | None) -> object:
-    """As ``command.main``, which would turn a closed pipe into exit code 1 before it is seen here.
+    """Run a command as ``command.main`` does, but let the caller see a closed pipe, which that turns into exit code 1.
 
     Raises UserError for a word with a zero byte.
     """

@@ -48,7 +48,7 @@ def descendants(pid: int) -> set[int]:
 
 
 def end_descendants(pid: int, spared: Collection[int] = ()) -> None:
-    """Kill all that a process has started but for the spared ones; those that start meanwhile, too."""
+    """Kill every process that a process has started, also while this runs, but for the spared ones."""
     start = time.monotonic()
     empty = 0  # one look may fall between the end of a parent and the adoption of its children
     while empty < 3 and time.monotonic() - start < PATIENCE:

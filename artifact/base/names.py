@@ -45,5 +45,5 @@ WORDS = {
 
 
 def fits(text: object, pattern: str) -> TypeGuard[str]:
-    """Whether it is a text that one of the patterns takes whole, of at most ``LONGEST`` characters."""
+    """Whether a value is a text of at most ``LONGEST`` characters that one of the patterns matches as a whole."""
     return isinstance(text, str) and len(text) <= LONGEST and re.fullmatch(pattern, text) is not None

@@ -87,7 +87,7 @@ def style(label: str, position: int = 0) -> Style:
 
 
 def draw_all(drawings: Sequence[Callable[[], Drawn]]) -> Iterator[Drawn]:
-    """What every drawing gives, in order; many are spread over the cores."""
+    """Results of functions that draw, in order; many are spread over the cores."""
     if len(drawings) < MANY:
         yield from (draw() for draw in drawings)
     else:

@@ -25,5 +25,5 @@ def stream(seed: int, purpose: str, *position: int) -> torch.Generator:
 
 
 def numpy_stream(seed: int, purpose: str, *position: int) -> np.random.Generator:
-    """The same for numpy, for draws that torch does not offer (Dirichlet, gamma)."""
+    """A numpy generator for a seed and a purpose, for draws that torch does not offer (Dirichlet, gamma)."""
     return np.random.default_rng(key(seed, purpose, *position))

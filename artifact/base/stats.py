@@ -147,7 +147,7 @@ def sign_flip_p(differences: Sequence[float]) -> float:
 
 
 def p_greater(differences: ArrayLike, margin: float = 0.0) -> float:
-    """As ``Sample.p_greater``; 1 for no values, too."""
+    """One-sided p value of the mean difference exceeding the margin, by Student's t; 1 for no values."""
     data = np.asarray(differences, dtype=float)
     return Sample.of(data).p_greater(margin) if data.size else 1.0
 

@@ -103,7 +103,7 @@ def interleave(asked: Sequence[dict[str, Any]], turns: int, rounds: int = 1) -> 
 def take_turns(
     makers: Sequence[Callable[[], Contender]], turns: int, rounds: int = 1, warmed_up: Callable[[], None] | None = None
 ) -> list[Contender]:
-    """As ``interleave``, for contenders that the caller describes; all are closed at the end, whatever happens.
+    """Let contenders measure in turns, as ``interleave`` does; all are closed at the end, whatever happens.
 
     warmed_up: called when each has played its uncounted round.
     """
@@ -129,7 +129,7 @@ def spread(values: Sequence[float]) -> dict[str, float]:
 
 
 def row(contender: Contender, limit: float) -> dict[str, Any]:
-    """What a contender's turns come to. limit: GFLOP/s of the machine."""
+    """A contender's result over all its turns. limit: GFLOP/s of the machine."""
     config, facts, samples = contender.asked["config"], contender.facts, contender.samples
     columns = {name: [s[name] for s in samples] for name in ("train", "train_cpu", "evaluate", "evaluate_cpu")}
     columns["whole"] = [s["train"] + s["evaluate"] for s in samples]

@@ -25,7 +25,7 @@ from artifact.training.trainer import Trainer
 
 
 def request() -> dict[str, Any]:
-    """What this process has been asked for; from here on it uses no more cores than that says."""
+    """Read what this process shall measure, and keep to the number of cores that the request names."""
     asked = json.loads(sys.argv[1])
     if asked.get("cores"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: asked["cores"]])

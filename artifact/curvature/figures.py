@@ -54,7 +54,7 @@ def contours(
 def surfaces_3d(
     surfaces: Mapping[str, Tensor], grid: tuple[Tensor, Tensor], labels: tuple[str, str], ceiling: float | None = None
 ) -> pyplot.Figure:
-    """The same as surfaces in space, on one height and colour scale."""
+    """Draw loss surfaces in space, on one height and colour scale."""
     arrays = _arrays(surfaces, 2)
     levels = _levels(arrays, ceiling)
     figure = _figure(4 * len(arrays) + 1, 4)

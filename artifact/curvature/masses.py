@@ -41,7 +41,7 @@ def mass_of(loss: Callable[[Any, Any], Any]) -> Mass | None:
 
 
 def is_plain(loss: Callable[[Any, Any], Any]) -> bool:
-    """Whether it is a cross-entropy of which every sample counts alike, but for ignored ones."""
+    """Whether a loss is a cross-entropy in which every sample counts alike, but for ignored ones."""
     while isinstance(loss, partial):
         if loss.keywords.get("weight") is not None:
             return False

@@ -404,7 +404,7 @@ class EmpiricalRisk(Risk):
         return piece
 
     def loss_at(self, w: Tensor) -> Callable[[Any, Tensor], Tensor]:
-        """The loss with its own numbers, such as weights of classes, in the type and on the device of w."""
+        """The loss, with its numbers, such as class weights, in the type and on the device of w."""
         if (where := (w.dtype, w.device)) not in self._losses:
             loss = self.loss
             if isinstance(loss, torch.nn.Module):

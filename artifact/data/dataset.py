@@ -48,7 +48,7 @@ class Dataset:
 
     @property
     def input_shape(self) -> tuple[int, ...]:
-        """Of one input: (C, H, W) of an image."""
+        """Shape of one input: (C, H, W) for images."""
         return tuple(self.train_x.shape[1:])
 
     def to(self, device: str | torch.device) -> Dataset:

@@ -48,7 +48,7 @@ class Draws:
         return Draws(torch.get_rng_state(), cuda, np.random.get_state(), random.getstate())  # noqa: NPY002
 
     def again(self) -> None:
-        """Set the generators to draw the same once more."""
+        """Set the random generators back, so that they repeat the recorded draws."""
         torch.set_rng_state(self.of_torch)
         if self.of_cuda:
             torch.cuda.set_rng_state_all(self.of_cuda)

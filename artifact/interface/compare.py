@@ -29,7 +29,7 @@ Rows = list[dict[str, Any]]
 
 @dataclass(frozen=True)
 class Comparison:
-    """What ``compare`` found.
+    """Results of ``compare``: final numbers of every method and seed, and the paired differences.
 
     chosen: method -> its options, with the radius and rate that the tuning seeds preferred.
     tuning: method -> (options, mean over tuning seeds) of every choice that was tried.

@@ -110,7 +110,7 @@ def require_module(module: Any) -> None:
 
 
 def output_of(model: nn.Module, inputs: Any, samples: Any) -> Any:
-    """What the model makes of two samples. Raises UserError with the reason, and what the inputs are."""
+    """Output of the model for two samples. Raises UserError with the reason, and what the inputs are."""
     try:
         with torch.no_grad():
             return model(inputs)

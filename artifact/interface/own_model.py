@@ -227,7 +227,7 @@ class OwnModel(Model):
                     raise UserError("model", f"{type(layer).__name__}.{name}", f"{allowed}; {hint}")
 
     def settled(self, local: Tensor, mean: Tensor) -> Tensor:
-        """What all clients have alike keeps its bits in the mean; counters are whole."""
+        """The server's buffers after a round: means over clients, equal values bit for bit, counters rounded."""
         mean = torch.where((local == local[:1]).all(0), local[0], mean)
         if not self._counters:
             return mean

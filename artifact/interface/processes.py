@@ -72,7 +72,7 @@ class InProcesses(OwnTrainer):
 
     @property
     def rows(self) -> dict[str, Any]:
-        """What clients keep, by name."""
+        """State that clients keep between rounds, by name."""
         return rows_of(self.state)
 
     def _hyper(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from artifact.base.cache import cache
 
 @cache
 def once(remark: str) -> None:
-    """On standard error, where it is not empty; once in a process, however many runs load the same data."""
+    """Print a remark on standard error unless it is empty, and each text only once in a process."""
     if remark:
         print(remark, file=sys.stderr)
 

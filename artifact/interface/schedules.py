@@ -53,5 +53,5 @@ def value(schedule: Schedule, t: int, rounds: int, name: str) -> float:
 
 
 def varies(schedule: object) -> bool:
-    """Whether it is a list or a function of the round."""
+    """Whether a schedule is a list or a function of the round, not one number."""
     return callable(schedule) or (isinstance(schedule, Sequence) and not isinstance(schedule, str))

@@ -48,7 +48,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a client sends back.
+    """The message of a client to the server at the end of its round.
 
     w: [P], its last local model.  sums: what it adds to the sums of ``finish``, one by one; None stands for its update.
     statistics: [Q], running statistics, or None.  passes: gradients that it has computed.
@@ -113,7 +113,7 @@ def at_server(C: Cohort, w: Tensor) -> _AtServer:
 
 
 def tasks_of(C: Cohort, steps: Sequence[int]) -> list[Task]:
-    """What each active client is told."""
+    """The task of each active client, in the order of the cohort."""
     own = zip(C.clients.tolist(), steps, C.relative_size[:, 0].tolist(), strict=True)
     return [Task(i, C.t, K, C.lr, share, float(C.K_first), float(C.K_mean)) for i, K, share in own]
 
@@ -239,7 +239,7 @@ class AtNode(Trainer):
         )
 
     def answer(self, C: _AtClient, W: Tensor, statistics: Tensor | None, sent: list[Tensor]) -> Answer:
-        """What goes back. Raises UserError for a method whose clients read what was never sent."""
+        """The client's answer to the server. Raises UserError for a method whose clients read what was never sent."""
         sums = [None if torch.equal(x, W[0] - self.w) else x for x in C.sums]
         if bool(torch.isfinite(sent[0]).all()) and any(bool(x.isnan().any()) for x in sums if x is not None):
             raise UserError("method", self.config.algorithm, "a method whose clients use what is broadcast alone")

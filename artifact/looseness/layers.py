@@ -66,7 +66,7 @@ class LayerBounds:
 
     @property
     def covered(self) -> EigenResult:
-        """What the bounds bound: the Gauss-Newton block's eigenvalue, which is mostly the Hessian's."""
+        """What the bounds limit: top eigenvalue of the Gauss-Newton block, which mostly equals the Hessian's."""
         return self.gauss_newton or self.hessian
 
     @property
@@ -169,7 +169,7 @@ class Report:
         }
 
     def record(self) -> dict[str, Any]:
-        """What a probe keeps of a round.
+        """The numbers of a round that a probe stores.
 
         top, ratio: the largest over the layers that have one.  inner_top, inner_norm: geometric mean over the layers
         whose input is an activation, all but the first, of the top eigenvalue and of the mean ||input||^2.

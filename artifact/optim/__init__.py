@@ -98,7 +98,7 @@ class SAM(torch.optim.Optimizer):
         self.base_optimizer.state = self.state
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """As in torch; the group may have a radius and options of the base of its own."""
+        """Add parameters as in torch; the group may name its radius and options of the base optimiser."""
         param_group = dict(param_group)
         unknown = sorted(set(param_group) - self._known)
         if unknown:
@@ -283,7 +283,7 @@ class ASAM(SAM):
         return {"eta": self._eta}
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """As in torch, with named parameters."""
+        """Add parameters as in torch; they have to be named."""
         given = param_group["params"]
         given = [given] if isinstance(given, Tensor) else list(given)
         if any(isinstance(one, Tensor) for one in given) and "param_names" not in param_group:

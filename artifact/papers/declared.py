@@ -114,7 +114,7 @@ def as_number(text: str) -> float | None:
 
 
 def number(text: str) -> float:
-    """As ``as_number``. Raises UserError for any other text, too."""
+    """The number that a text is, as in ``as_number``. Raises UserError for any other text."""
     if (value := as_number(text)) is None:
         raise UserError("csv", text, "a number")
     return value
@@ -165,7 +165,7 @@ Quantity = Literal[
 
 
 class Metric(Declared):
-    """What a cell shows.
+    """The quantity that a table's cells show.
 
     quantity: what is measured on a run (``papers.measured``); accuracy and deviation over clients are in per cent, of
     the evaluated model, as the mean of the last ten evaluated rounds: the headline is never the best round.

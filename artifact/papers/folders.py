@@ -54,7 +54,7 @@ class Audit:
 
     @property
     def method(self) -> Path:
-        """Methods, networks and data sets of its own."""
+        """The file with the audit's methods, networks and data sets."""
         return self.folder / "method.py"
 
 

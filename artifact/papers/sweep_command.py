@@ -129,7 +129,7 @@ def sweep_command(
 
 
 def report(tally: sweep.Tally) -> dict[str, Any]:
-    """What a sweep has done, for programs."""
+    """The summary of a sweep as data for ``--json``."""
     return {
         "trained": tally.ended["trained"],
         "by_another_sweep": tally.ended["found"],

@@ -113,17 +113,17 @@ class Entry:
 
     @property
     def printed(self) -> str:
-        """What the paper prints; empty where it prints nothing."""
+        """The paper's number as it is printed; empty where it prints nothing."""
         return "" if self.paper is None else self.paper.text
 
     @property
     def miniature(self) -> bool:
-        """Whether it tests the program: such a number is not held against the paper's."""
+        """Whether the number only tests the program and is not held against the paper's."""
         return self.cell.profile == "quick"
 
     @property
     def side(self) -> str:
-        """Of the comparison, by the paper's sign; empty without one, and for a miniature."""
+        """On which side of the paper's sign the comparison lies; empty without a comparison, and for a miniature."""
         if self.comparison is None or self.comparison.printed is None or self.miniature:
             return ""
         return self.comparison.side

@@ -212,7 +212,7 @@ class Rate:
 
     @property
     def dominant(self) -> str | None:
-        """What the largest term is for; None outside the hypotheses."""
+        """Name of the largest term; None outside the hypotheses."""
         return None if self.outside else max(self.terms, key=lambda name: self.terms[name])
 
     @property

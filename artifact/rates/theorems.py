@@ -67,13 +67,13 @@ class Condition:
 
     @classmethod
     def of(cls, slack: str, strict: bool) -> Condition:
-        """From a slack, whose negative terms are the small side."""
+        """The condition ``slack >= 0`` as an inequality: the slack's negative terms become its small side."""
         terms = _terms(slack)
         sides = [" + ".join(text for own, text in terms if own == sign) or "0" for sign in ("-", "+")]
         return cls(Formula.of(sides[0]), Formula.of(sides[1]), strict)
 
     def fails(self, values: Mapping[str, float]) -> str | None:
-        """What is outside, as ``x = 0.49 > 0.1``; None where the condition holds."""
+        """How the values break the condition, as ``x = 0.49 > 0.1``; None where they meet it."""
         small, large = self.small.at(values), self.large.at(values)
         room = ROUNDING * max(abs(small), abs(large))
         if small < large - room if self.strict else small <= large + room:
@@ -132,7 +132,7 @@ class Theorem:
         return [said for _, said in found.values()]
 
     def factor(self, values: Mapping[str, float]) -> float:
-        """What stands before the mean squared gradient on the left."""
+        """The factor before the mean squared gradient on the left side."""
         return self.left.at({**values, "Gamma": 1.0})
 
 

@@ -151,7 +151,7 @@ def look(label: str, position: int = 0) -> plots.Style:
 
 
 def heights(lines: Iterable[Mapping[str, Any]]) -> Span:
-    """What the lines and their bands span."""
+    """Lowest and highest value of the lines and their bands."""
     return span(v for entry in lines for name in ("mean", "low", "high") for v in entry.get(name, ()))
 
 

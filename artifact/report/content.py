@@ -173,11 +173,11 @@ class Content:
 
     @cached_property
     def decided(self) -> dict[str, Record]:
-        """The same, before it is known on which page a claim stands."""
+        """Claim id -> what is known of the claim, before it has a page."""
         return {claim.id: self._record(claim) for claim in ledger.load(folder=self.root / "claims")}
 
     def counts(self) -> Counts:
-        """What is counted, of the claims that are known now."""
+        """Numbers of claims by verdict, weight and scale."""
         records = self.decided.values()
         own = [record for record in records if record.asked == "by a paper"]
         named = [folders.TITLES[record.claim.paper] for record in records if record.claim.paper in folders.AUDITS]

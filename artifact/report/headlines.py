@@ -269,7 +269,7 @@ def _numbers(gain: Gain) -> str:
 
 
 def height() -> int:
-    """Of the plot, in pixels."""
+    """Height of the plot in pixels."""
     return TOP + ROW * len(gains()) + BELOW
 
 

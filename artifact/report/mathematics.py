@@ -120,7 +120,7 @@ class Converter:
         return shown
 
     def inline(self, text: str, source: str = "") -> Markup:
-        """The same without paragraphs; text in backticks becomes code."""
+        """HTML of a text without paragraphs; text in backticks becomes code."""
         parts = DOLLAR.split(mended(text))
         pieces = [self._formula(p, source) if DOLLAR.fullmatch(p) else _plain(p) for p in parts]
         return Markup("").join(pieces)

@@ -47,16 +47,16 @@ class Missing:
 
     @property
     def own_command(self) -> str:
-        """What trains the cells that the profile runs."""
+        """The command that trains the missing cells that the profile runs."""
         return self.command.removesuffix(EVERYTHING)
 
     @property
     def anew(self) -> str:
-        """What one worker needs for all runs of the profile's own cells, the finished ones too."""
+        """The time of one worker for all runs of the profile's cells, the finished ones included."""
         return told(self.own.values())
 
     def part(self, own: bool) -> tuple[int, str]:
-        """How many runs are missing of the profile's own cells, or of those that it leaves out, and their time."""
+        """How many runs are missing and their time. own: of the cells that the profile runs, else of the others."""
         found = [span for name, span in self.runs.items() if (name in self.own) is own]
         return len(found), told(found)
 
@@ -67,7 +67,7 @@ class Missing:
 
 
 def told(spans: Iterable[Span | None]) -> str:
-    """Their sum in words; those that are not known are named beside it. Empty without any."""
+    """The sum of several times in words, with the number of unknown ones; empty without any."""
     found = list(spans)
     known = [one for one in found if one is not None]
     if not known:
@@ -116,7 +116,7 @@ class Outstanding:
         return Span(*(estimate.gradients(config) * end for end in pace)) if pace else None
 
     def of(self, paper: str, name: str, profile: str) -> Missing:
-        """Of a table or figure; with the cells that the profile leaves out."""
+        """The missing runs of a table or figure, also of the cells that the profile leaves out."""
         place = f"{paper}/{name}"
         if (place, profile) not in self._found:
             configs = needed_runs.configs(place, profile, everything=True)

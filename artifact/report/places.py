@@ -60,7 +60,7 @@ def _ids(node: ast.AST) -> Iterator[str]:
 
 
 def address(row: Mapping[str, str]) -> str:
-    """Of the lines of a public repository. row: repository, commit, file and lines as ``22-51``."""
+    """The address of lines in a public repository. row: repository, commit, file and lines as ``22-51``."""
     first, last = row["lines"].split("-")
     return f"https://github.com/{row['repository']}/blob/{row['commit']}/{row['file']}#L{first}-L{last}"
 

@@ -39,7 +39,7 @@ def value(entry: Any) -> str:
 
 
 def exact(entry: Any) -> str:
-    """The same with nothing rounded, cut or left out."""
+    """A stored value as text, with nothing rounded, cut or left out."""
     if isinstance(entry, bool):
         return "yes" if entry else "no"
     if isinstance(entry, Mapping):

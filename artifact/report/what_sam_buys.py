@@ -215,7 +215,7 @@ def said() -> str:
 
 
 def height() -> int:
-    """Of the chart, in pixels."""
+    """Height of the chart in pixels."""
     return 30 + sum(HEAD + ROW * len(scene.pairs) + FOOT for scene in scenes())
 
 

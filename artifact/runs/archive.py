@@ -70,7 +70,7 @@ class Shelf:
 
     @classmethod
     def of(cls, path: Path, frame: polars.DataFrame) -> Shelf:
-        """As a file with this table would be; nothing is written."""
+        """A shelf of the archive from a table in memory; nothing is written."""
         return cls(path, _bytes(frame), True)
 
     def read(self, names: Collection[str] | None = None) -> polars.DataFrame:
@@ -108,7 +108,7 @@ class Shelf:
 
     @cached_property
     def rows(self) -> list[dict[str, Any]]:
-        """What each run is, its rounds left out."""
+        """Every run's columns, without its rounds."""
         found = self.read([name for name in self.types if not name.startswith(columns.ROUND)]).to_dicts()
         for row in found:
             if not types_of_names.fits(row.get("key"), types_of_names.RUN):  # it names a folder
@@ -119,7 +119,7 @@ class Shelf:
 
     @cached_property
     def rounds(self) -> polars.DataFrame:
-        """What each run wrote in its rounds, as lists."""
+        """Every run's rounds: a list per column."""
         return self.read([name for name in self.types if name.startswith(columns.ROUND)])
 
     @cached_property
@@ -225,7 +225,7 @@ class Archived(Finished):
 
     @property
     def where(self) -> str:
-        """As messages name it."""
+        """The run's place as messages name it."""
         return f"{self.shelf.path}, run {self.key}"
 
     @cached_property
@@ -337,7 +337,7 @@ class Archived(Finished):
         return True if self.shelf.vouched else self.checked()
 
     def checked(self) -> bool:
-        """True where all of it is as it was sealed, from its own digests. Raises UserError where it is not."""
+        """True where the whole run is as it was sealed, by its digests. Raises UserError where it is not."""
         unsealed(self.rebuilt("done"), Path(self.where))
         for name in PARTS:
             self.part(name)

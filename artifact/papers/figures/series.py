@@ -111,7 +111,7 @@ class PanelAt:
 
     @property
     def values(self) -> tuple[float, ...]:
-        """What the swept setting takes at this profile."""
+        """Values of the swept setting at this profile."""
         values = self.panel.values
         return values.get(self.profile, ()) if isinstance(values, Mapping) else values
 

@@ -163,7 +163,7 @@ def density_lines(entries: Sequence[Entry]) -> list[dict[str, Any]]:
 
 
 def share_lines(entries: Sequence[Entry]) -> list[dict[str, Any]]:
-    """What the negative eigenvalues sum to, over what the positive ones do: one point per method."""
+    """Sum of the negative eigenvalues over the sum of the positive ones: one point per method."""
     return [
         {"label": line["label"], "seeds": line["seeds"], "keys": line["keys"], "x": [0.0]}
         | {"values": [[-n / p if p > 0 else np.inf] for p, n in zip(line["positive"], line["negative"], strict=True)]}
