@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from artifact.base import files
 from artifact.base.errors import UserError
 from artifact.base.stats import Interval
-from artifact.papers.predicates import parse
+from artifact.statements.predicates import parse
 from artifact.verdicts.decide import Verdict as EmpiricalVerdict
 from artifact.verdicts.ledger import Claim
 from artifact.verdicts.printed_numbers import comparisons

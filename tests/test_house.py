@@ -19,6 +19,7 @@ FLOORS = (
     ("training",),
     ("interface", "optim", "losses", "export"),
     ("diagnosis", "runs", "flower"),
+    ("statements",),
     ("papers", "bench"),
     ("verdicts", "rates"),
     ("report",),

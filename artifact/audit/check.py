@@ -29,7 +29,7 @@ from artifact.base.registered import registered
 from artifact.papers import experiments, folders
 from artifact.papers.declared import Figure, Line, Panel, Paper, Profile, Table, figure_of, read_toml, table_of
 from artifact.papers.folders import Audit, line_of_entry
-from artifact.papers.predicates import AnyPredicate, Difference, Trend, parse_sentence
+from artifact.statements.predicates import AnyPredicate, Difference, Trend, parse_sentence
 from artifact.verdicts import ledger
 from artifact.verdicts.decide import PROFILE
 from artifact.verdicts.ledger import Claim

@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -55,6 +55,10 @@ def refuse_given(why: str, *names: str) -> None:
 
 #: how much of a paper's tables and figures is run, from seconds to the paper's own length
 PROFILES = ("quick", "laptop", "paper")
+if TYPE_CHECKING:  # any text, as an option of the command line is
+    ProfileName = str
+else:
+    ProfileName = Literal["quick", "laptop", "paper"]
 
 
 def profile_option(default: str, names: Sequence[str] = PROFILES) -> Callable[[Decorated], Decorated]:

@@ -8,9 +8,10 @@ two-sided p value is 1/4, so they stand beside the intervals and do not decide a
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
+from typing import TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +22,18 @@ from artifact.base.errors import UserError
 
 #: Page's exact distribution is enumerated up to so many levels; beyond, its normal approximation
 _EXACT_LEVELS = 8
+
+
+T = TypeVar("T")
+
+
+def known(values: Collection[T | None]) -> TypeGuard[list[T]]:
+    """Whether none of the values is missing.
+
+    >>> known([1.0, 2.0]), known([1.0, None])
+    (True, False)
+    """
+    return None not in values
 
 
 @dataclass(frozen=True)

@@ -15,19 +15,15 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from artifact.base.errors import UserError
 from artifact.base.files import read_file
 from artifact.base.names import ClaimId, FileName, PaperKey, Slug
-from artifact.base.options import PROFILES
+from artifact.base.options import PROFILES, ProfileName
 
-if TYPE_CHECKING:  # any text, as an option of the command line is
-    ProfileName = str
-else:
-    ProfileName = Literal["quick", "laptop", "paper"]
 Settings = dict[str, Any]
 #: fields of a transcription that a line or metric picks out; several texts mean one of them
 Printed = dict[str, str | tuple[str, ...]]
@@ -291,7 +287,7 @@ class Panel(Declared):
     overlay: line that is drawn over every surface.  top: eigenvalues of a spectrum, per profile.
     function: name in ``theory.schematics``.
     shows: what a reproduction has to show, in words; checks: the same as statements that a program decides
-    (``artifact.papers.predicates``).  not_run: why a profile does not run it here.
+    (``artifact.statements.predicates``).  not_run: why a profile does not run it here.
     """
 
     id: Slug

@@ -23,6 +23,7 @@ from artifact.base import paths
 from artifact.base.cache import cache
 from artifact.base.errors import UserError, allowed_by
 from artifact.base.files import inside
+from artifact.base.stats import known
 from artifact.papers import folders
 from artifact.papers.declared import (
     PROFILES,
@@ -40,9 +41,10 @@ from artifact.papers.declared import (
     read_toml,
     slug,
 )
-from artifact.papers.measured import UP_TO_TARGET, known, measure
+from artifact.papers.measured import measure
 from artifact.runs.lookup import Stored, find_run, find_runs
 from artifact.runs.store import Run
+from artifact.statements.comparisons import UP_TO_TARGET
 from artifact.training import config
 from artifact.training.config import RunConfig
 

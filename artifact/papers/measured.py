@@ -3,23 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
-from typing import TypeGuard, TypeVar
 
 from artifact.base.stats import rounds_to_target
 from artifact.papers.declared import Metric
 from artifact.runs.store import Run, tail_mean
-
-#: quantities that are counted up to a target accuracy and are therefore censored, with their unit; the target is looked
-#: for in evaluated rounds only
-UP_TO_TARGET = {"rounds-to": "rounds", "communication-to": "1e9 parameters", "seconds-to": "s"}
-
-T = TypeVar("T")
-
-
-def known(values: Collection[T | None]) -> TypeGuard[list[T]]:
-    """Whether none is missing."""
-    return None not in values
+from artifact.statements.comparisons import UP_TO_TARGET
 
 
 def measure(metric: Metric, run: Run, target: float | None = None, samples: int | None = None) -> float | None:

@@ -8,17 +8,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from artifact.base.stats import Interval, holm, p_greater, paired_difference, sign_flip_p, slope, t_interval
+from artifact.base.stats import Interval, holm, known, p_greater, paired_difference, sign_flip_p, slope, t_interval
 from artifact.papers import experiments, needed_runs
 from artifact.papers.declared import Metric, Table
 from artifact.papers.experiments import Cell, Number
-from artifact.papers.measured import UP_TO_TARGET, curve, grid, known
+from artifact.papers.measured import curve, grid
 from artifact.runs import measure_sharpness, session
 from artifact.runs.lookup import Stored, find_runs, finished_runs
 from artifact.runs.store import LAST, Run
 from artifact.runs.stored_model import open_target
 from artifact.runs.sweep import sweep
 from artifact.runs.sweep.workers import Settings
+from artifact.statements.comparisons import UP_TO_TARGET
 
 #: verdicts of claims in training
 SYMBOLS = {

@@ -16,11 +16,11 @@ from artifact.base.stats import Interval
 from artifact.base.tables_as_text import csv_table, markdown_row, markdown_table
 from artifact.papers import charts, experiments, folders
 from artifact.papers.declared import Given, Line, Metric, Paper, Table
-from artifact.papers.measured import UP_TO_TARGET
 from artifact.papers.table_results import Entry, look_up, make
 from artifact.runs.lookup import finished_runs
 from artifact.runs.store import finite
 from artifact.runs.sweep.workers import Settings
+from artifact.statements.comparisons import UP_TO_TARGET
 
 FORMATS = ("markdown", "csv", "latex", "json")
 FORMAT = click.option("--format", "style", type=click.Choice(FORMATS), default="markdown", help="Form of a table.")

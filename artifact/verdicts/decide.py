@@ -1,8 +1,8 @@
 """What the stored runs show of each claim: a scale and a finding, at every scale that has runs.
 
 Nothing is trained here. A claim's predicate (in ``claims/PAPER.toml``) becomes a tree of one-sided comparisons of cells
-that share seeds (``papers.comparisons``); ``finding_rule`` turns the tree into a finding, with its error rates
-(``papers.hypotheses``). No correction is made over different claims.
+that share seeds (``statements.comparisons``); ``finding_rule`` turns the tree into a finding, with its error rates
+(``statements.hypotheses``). No correction is made over different claims.
 
 A claim has two predicates once the protocol (``docs/protocol.md``) names it: the one in ``claims/protocol.toml``, which
 its runs are judged by as soon as they are there, at two looks, and the one on other runs. Both are shown.
@@ -21,15 +21,15 @@ from artifact.base import paths
 from artifact.base.cache import cache
 from artifact.base.stats import Interval, holm
 from artifact.papers import experiments
-from artifact.papers.comparisons import Missing, NothingLeft, tree
 from artifact.papers.declared import read_toml
 from artifact.papers.folders import option
-from artifact.papers.hypotheses import ALPHA, Comparison, Node
-from artifact.papers.predicates import AnyPredicate, Cost, Value
 from artifact.papers.table_results import SYMBOLS
 from artifact.runs.store import finite
+from artifact.statements.comparisons import Missing, NothingLeft, tree
+from artifact.statements.contrasts import mean_contrast
+from artifact.statements.hypotheses import ALPHA, Comparison, Node
+from artifact.statements.predicates import AnyPredicate, Cost, Value
 from artifact.verdicts import fidelity, protocol
-from artifact.verdicts.contrasts import mean_contrast
 from artifact.verdicts.finding_rule import Finding, finding, moves_back, strengthened
 from artifact.verdicts.ledger import Claim
 from artifact.verdicts.lookup import FEWEST_SEEDS, Evidence, Store, open_store

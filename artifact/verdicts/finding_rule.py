@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 
 from artifact.base.stats import Interval
-from artifact.papers.hypotheses import ALPHA, Comparison, Node
+from artifact.statements.hypotheses import ALPHA, Comparison, Node
 
 #: share of the comparisons whose mean has to lie on the claimed side for *mostly seen*, on the other for *reversed*
 MOST = 2 / 3

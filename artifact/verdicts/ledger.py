@@ -25,7 +25,7 @@ from artifact.base.errors import UserError, faults
 from artifact.base.names import ClaimId, PaperKey
 from artifact.papers.declared import read_toml
 from artifact.papers.folders import PAPERS, TITLES, claims_file, line_of_entry, located
-from artifact.papers.predicates import AnyPredicate, parse
+from artifact.statements.predicates import AnyPredicate, parse
 from artifact.verdicts.lookup import reader
 
 __all__ = ["PAPERS", "TITLES", "Claim", "judged", "load", "select"]

@@ -13,16 +13,16 @@ from typing import Any, get_args
 import numpy as np
 
 from artifact.base.errors import UserError
-from artifact.base.stats import area_under_curve, rounds_to_target
+from artifact.base.stats import area_under_curve, known, rounds_to_target
 from artifact.data.sources import classes_of
 from artifact.papers import experiments, folders
-from artifact.papers.comparisons import BySeed, Missing, Numbers, Spent, at_point
 from artifact.papers.declared import Metric, Profile
 from artifact.papers.experiments import Cell
-from artifact.papers.measured import UP_TO_TARGET, curve, known, measure
+from artifact.papers.measured import curve, measure
 from artifact.runs import schema
 from artifact.runs.lookup import find_run, finished_runs
 from artifact.runs.store import LAST, Run
+from artifact.statements.comparisons import UP_TO_TARGET, BySeed, Missing, Numbers, Spent, at_point
 from artifact.training import config
 from artifact.verdicts import protocol
 
@@ -385,13 +385,9 @@ class Evidence(Numbers):
             return self.values(compared, within)
         return self.store.values(self.cell(compared, within), "metric")
 
-    def printed(self, compared: str, within: str) -> float:
-        """The paper's number of a cell. Raises Missing where it has none."""
+    def counted(self, compared: str, within: str) -> tuple[str, float | None]:
         cell = self.cell(compared, within)
-        number = experiments.printed(cell.table).get((cell.row.id, cell.column.id, cell.metric.id))
-        if number is None or number.value is None:
-            raise Missing(f"{cell.id} has no printed number")
-        return number.value
+        return cell.metric.quantity, cell.target
 
     def spent(self, compared: str, within: str) -> Mapping[int, Spent]:
         cell = self.cell(compared, within)
@@ -465,9 +461,11 @@ class Evidence(Numbers):
         if self.predicate.of_figure or self.predicate.measure != "metric":
             return None
         try:
-            return self.printed(compared, within)
+            cell = self.cell(compared, within)
         except Missing:
             return None
+        number = experiments.printed(cell.table).get((cell.row.id, cell.column.id, cell.metric.id))
+        return None if number is None else number.value
 
     def collapsed(self, compared: str, within: str) -> bool:
         """By the protocol's rule, from the accuracies of all methods of the column or panel."""

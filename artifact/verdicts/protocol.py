@@ -11,10 +11,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from scipy import special
 
-from artifact.base.stats import slope
+from artifact.base.stats import known, slope
 from artifact.papers import folders
-from artifact.papers.hypotheses import ALPHA
-from artifact.papers.measured import known
+from artifact.statements.hypotheses import ALPHA
 
 #: fresh seeds that the protocol's runs have, and how many of them are complete when a claim is looked at
 SEEDS = tuple(range(10, 20))

@@ -21,11 +21,11 @@ from scipy import special, stats
 from artifact.base.cache import cache
 from artifact.base.stats import Interval
 from artifact.base.tables_as_text import markdown_table
-from artifact.papers.comparisons import Missing, tree
-from artifact.papers.hypotheses import ALPHA, AtLeast, Comparison, Node
-from artifact.papers.predicates import AnyPredicate
+from artifact.statements.comparisons import Missing, tree
+from artifact.statements.contrasts import conjuncts, mean_contrast
+from artifact.statements.hypotheses import ALPHA, AtLeast, Comparison, Node
+from artifact.statements.predicates import AnyPredicate
 from artifact.verdicts import ledger, protocol
-from artifact.verdicts.contrasts import conjuncts, mean_contrast
 from artifact.verdicts.decide import DECIDED, smallest_effect
 from artifact.verdicts.finding_rule import word_of
 from artifact.verdicts.lookup import FEWEST_SEEDS, Evidence, Store, open_store

@@ -47,19 +47,19 @@ def test_a_call_that_was_missed_and_a_name_without_a_value_are_found(tmp_path):
     room = tmp_path / "artifact" / "base"
     shutil.copytree(ROOT / "artifact" / "base", room, ignore=shutil.ignore_patterns("__pycache__"))
     (room.parent / "__init__.py").touch()
-    (room.parent / "papers").mkdir()
+    (room.parent / "statements").mkdir()
     for name in ("__init__.py", "hypotheses.py"):
-        shutil.copy(ROOT / "artifact" / "papers" / name, room.parent / "papers")
+        shutil.copy(ROOT / "artifact" / "statements" / name, room.parent / "statements")
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     changed(
         room / "stats.py", "def p_greater(differences: ArrayLike, margin: float = 0.0)", "def p_greater(differences)"
     )
     (room / "unbound.py").write_text(UNBOUND)
     (room / "cached.py").write_text(CACHED)
-    said = checked(tmp_path, "artifact.papers.hypotheses", "artifact.base.unbound", "artifact.base.cached")
+    said = checked(tmp_path, "artifact.statements.hypotheses", "artifact.base.unbound", "artifact.base.cached")
     found = {(line.split(":")[0], line.split("  ")[-1]) for line in said.splitlines() if ": error: " in line}
     assert found >= {
-        ("artifact/papers/hypotheses.py", "[call-arg]"),
+        ("artifact/statements/hypotheses.py", "[call-arg]"),
         ("artifact/base/stats.py", "[name-defined]"),
         ("artifact/base/stats.py", "[no-untyped-def]"),
         ("artifact/base/unbound.py", "[possibly-undefined]"),

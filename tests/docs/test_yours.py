@@ -14,8 +14,8 @@ import pytest
 from artifact import PUBLIC
 from artifact.base import paths
 from artifact.diagnosis.report import CHECKS
-from artifact.papers.predicates import _TYPES as TYPES
-from artifact.papers.predicates import Predicate
+from artifact.statements.predicates import _TYPES as TYPES
+from artifact.statements.predicates import Predicate
 
 PAGE = "".join((paths.DOCS / name).read_text(encoding="utf-8") for name in ("yours.md", "paper.md", "api.md"))
 FILES = dict(re.findall(r"<!-- file: (\S+) -->\n\n```\w+\n(.*?)```", PAGE, re.S))

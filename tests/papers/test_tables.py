@@ -17,10 +17,10 @@ from artifact.base.tables_as_text import csv_table, markdown_table
 from artifact.papers import experiments, table_results, tables, variants
 from artifact.papers.declared import Line, Metric, Paper, Profile, Table
 from artifact.papers.experiments import Cell, Number
-from artifact.papers.measured import UP_TO_TARGET
 from artifact.runs.lookup import find_runs, finished_runs
 from artifact.runs.sweep import sweep
 from artifact.runs.sweep.workers import Settings
+from artifact.statements.comparisons import UP_TO_TARGET
 
 SEEDS = (0, 1, 2)
 ROWS = (

@@ -13,9 +13,10 @@ from stored import COST, DATA, stored_run
 
 from artifact.base.errors import UserError
 from artifact.base.stats import Crossing, paired_difference, t_interval
-from artifact.papers import experiments, predicates
-from artifact.papers.comparisons import Spent, at_point
-from artifact.papers.hypotheses import ALPHA
+from artifact.papers import experiments
+from artifact.statements import predicates
+from artifact.statements.comparisons import Spent, at_point
+from artifact.statements.hypotheses import ALPHA
 from artifact.verdicts import command, fidelity, ledger
 from artifact.verdicts.decide import decide, decide_all
 from artifact.verdicts.ledger import Claim

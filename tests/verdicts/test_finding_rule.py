@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from artifact.base.stats import Interval
-from artifact.papers.hypotheses import AtLeast, Comparison, every
+from artifact.statements.contrasts import mean_contrast
+from artifact.statements.hypotheses import AtLeast, Comparison, every
 from artifact.verdicts import ledger
-from artifact.verdicts.contrasts import mean_contrast
 from artifact.verdicts.decide import decide_all
 from artifact.verdicts.finding_rule import LARGE, finding, moves_back, strengthened
 from artifact.verdicts.scales import scale

@@ -12,8 +12,8 @@ from click.testing import CliRunner
 from artifact.base.errors import UserError
 from artifact.base.stats import Crossing
 from artifact.papers import experiments
-from artifact.papers.comparisons import Spent, tree
 from artifact.papers.experiments import Cell
+from artifact.statements.comparisons import Spent, tree
 from artifact.verdicts import ledger
 from artifact.verdicts.command import verdicts_command
 from artifact.verdicts.finding_rule import finding

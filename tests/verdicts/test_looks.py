@@ -7,8 +7,9 @@ import pytest
 from stored import stored_run
 
 from artifact.base.stats import Interval
-from artifact.papers import experiments, predicates
-from artifact.papers.hypotheses import ALPHA
+from artifact.papers import experiments
+from artifact.statements import predicates
+from artifact.statements.hypotheses import ALPHA
 from artifact.verdicts import fidelity, ledger, protocol
 from artifact.verdicts.decide import Size, Verdict, decide, level_text
 from artifact.verdicts.ledger import Claim

@@ -12,7 +12,7 @@ from scipy.stats import norm
 from artifact.base.errors import UserError
 from artifact.papers import experiments, needed_runs
 from artifact.papers.figures import series
-from artifact.papers.hypotheses import ALPHA, Comparison, every, verdict
+from artifact.statements.hypotheses import ALPHA, Comparison, every, verdict
 from artifact.verdicts import ledger, protocol
 from artifact.verdicts.lookup import open_store
 

@@ -6,7 +6,7 @@ import verdict_errors as simulation
 from click.testing import CliRunner
 from verdict_errors import Claim, Drawn, draws, judged, planted, rates
 
-from artifact.papers.hypotheses import Comparison, equivalent, every, interior_maximum, some
+from artifact.statements.hypotheses import Comparison, equivalent, every, interior_maximum, some
 
 
 def made(node, n=3, averaged=True) -> Claim:

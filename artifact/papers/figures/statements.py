@@ -1,10 +1,10 @@
 """What a panel has to show, decided from the numbers that are drawn.
 
-A panel's ``checks`` are sentences (``artifact.papers.predicates``). Every one is decided by the comparisons that decide
-the claims of the ledger, and carries the number that it was decided by with its interval over the seeds. It is true
-when the interval lies on the stated side, false when it lies on the other, and undecided otherwise. The level is 95 %
-for one comparison; a sentence of several is judged at a level that pays for their number, which the sentence names.
-Nothing is adjusted for the number of statements.
+A panel's ``checks`` are sentences (``artifact.statements.predicates``). The comparisons that decide the claims of the
+ledger decide each of them too. A sentence carries its decisive number with the interval over the seeds: it is true when
+the interval lies on the stated side, false when it lies on the other, and undecided otherwise. The level is 95 % for
+one comparison; a sentence of several is judged at a level that pays for their number, which the sentence names. Nothing
+is adjusted for the number of statements.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import Any, Literal
 import numpy as np
 
 from artifact.base.stats import Interval, t_interval
-from artifact.papers.comparisons import BySeed, Missing, Numbers, at_point, tree
-from artifact.papers.hypotheses import ALPHA, Comparison, verdict
-from artifact.papers.predicates import Difference, Trend, parse_sentence
+from artifact.statements.comparisons import BySeed, Missing, Numbers, at_point, tree
+from artifact.statements.hypotheses import ALPHA, Comparison, verdict
+from artifact.statements.predicates import Difference, Trend, parse_sentence
 
 Line = Mapping[str, Any]
 _HOLDS = {"reproduced": True, "contradicted": False}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from artifact.base.stats import t_interval
-from artifact.papers.hypotheses import (
+from artifact.statements.hypotheses import (
     ALPHA,
     AtLeast,
     Comparison,

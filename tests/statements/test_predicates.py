@@ -3,8 +3,8 @@
 import pytest
 
 from artifact.base.errors import UserError
-from artifact.papers.comparisons import Numbers, tree
-from artifact.papers.predicates import parse
+from artifact.statements.comparisons import Numbers, tree
+from artifact.statements.predicates import parse
 
 
 def test_predicates_of_every_type_are_read():

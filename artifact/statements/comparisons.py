@@ -1,6 +1,6 @@
 """From a predicate and the numbers that it speaks of to the comparisons that decide it.
 
-A predicate becomes a tree of one-sided comparisons of numbers that share seeds (``papers.hypotheses``, where the
+A predicate becomes a tree of one-sided comparisons of numbers that share seeds (``statements.hypotheses``, where the
 error rates are stated). Claims of the ledger and statements of panels are decided by the same tree; they differ in
 where their numbers come from, which is what a subclass of ``Numbers`` knows.
 """
@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from artifact.base.stats import Crossing, area_under_curve, first_to_target, linear_contrasts, page_p
-from artifact.papers.experiments import Cell
-from artifact.papers.hypotheses import (
+from artifact.base.stats import Crossing, area_under_curve, first_to_target, known, linear_contrasts, page_p
+from artifact.runs.store import LAST
+from artifact.statements.hypotheses import (
     AtLeast,
     Comparison,
     Node,
@@ -30,10 +30,11 @@ from artifact.papers.hypotheses import (
     lowest,
     somewhere_falling,
 )
-from artifact.papers.measured import UP_TO_TARGET, known
-from artifact.papers.predicates import AnyPredicate, Cost, Difference, Ordering, Place, Predicate, Trend, Value
-from artifact.runs.store import LAST
+from artifact.statements.predicates import AnyPredicate, Cost, Difference, Ordering, Place, Predicate, Trend, Value
 
+#: quantities that are counted up to a target accuracy and are therefore censored, with their unit; the target is looked
+#: for in evaluated rounds only
+UP_TO_TARGET = {"rounds-to": "rounds", "communication-to": "1e9 parameters", "seconds-to": "s"}
 #: seed -> value, in the unit of the metric
 BySeed = Mapping[int, float]
 
@@ -92,12 +93,11 @@ class Numbers(ABC):
         """What a paper prints there; None where it prints nothing."""
         return None
 
-    def printed(self, compared: str, within: str) -> float:
-        """What a paper prints there. Raises Missing where it prints nothing."""
-        raise Missing(f"{compared} has no printed number")
+    def counted(self, compared: str, within: str) -> tuple[str, float | None]:
+        """What a cost counts, such as ``rounds-to``, and the accuracy in per cent up to which it does.
 
-    def cell(self, compared: str, within: str) -> Cell:
-        """The cell of a table. Raises Missing where there is none."""
+        Raises Missing for what is no cell of a table.
+        """
         raise Missing(f"{compared} is no cell of a table")
 
     def spent(self, compared: str, within: str) -> Mapping[int, Spent]:
@@ -351,7 +351,10 @@ def _value(predicate: Value, numbers: Numbers) -> list[Node]:
         if predicate.below is not None:
             parts.append(Comparison(f"{name} below {predicate.below:g}", tuple(predicate.below - values)))
         if predicate.short_of_printed is not None:
-            bound = numbers.printed(label, within) - predicate.short_of_printed
+            printed = numbers.printed_number(label, within)
+            if printed is None:
+                raise Missing(f"{label} has no printed number")
+            bound = printed - predicate.short_of_printed
             parts.append(Comparison(f"{name} above {bound:g}", tuple(values - bound)))
     return parts
 
@@ -364,12 +367,11 @@ def _cost(predicate: Cost, numbers: Numbers) -> list[Node]:
 
 def _cheaper(predicate: Cost, numbers: Numbers, a: str, b: str, within: str) -> Node:
     """factor times the cost of b exceeds the cost of a."""
-    cell, _ = (numbers.cell(name, within) for name in (a, b))
-    quantity = cell.metric.quantity
+    (quantity, target), _ = (numbers.counted(name, within) for name in (a, b))
     times = f"{predicate.factor:g} times " if predicate.factor != 1 else ""
     text = f"{numbers.name(a)} costs less than {times}{numbers.name(b)}"
-    if quantity in UP_TO_TARGET and cell.target is not None:
-        text += f" up to {cell.target:g} % accuracy"  # of the profile; the column is named after the paper's target
+    if quantity in UP_TO_TARGET and target is not None:
+        text += f" up to {target:g} % accuracy"  # of the profile; the column is named after the paper's target
     label = _labelled(numbers, text, within)
     if quantity in UP_TO_TARGET:
         spent, other = (numbers.spent(name, within) for name in (a, b))

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from artifact.papers.hypotheses import ALPHA, Comparison, equivalent, every, some, verdict
-from artifact.verdicts import contrasts
-from artifact.verdicts.contrasts import mean_contrast
+from artifact.statements import contrasts
+from artifact.statements.contrasts import mean_contrast
+from artifact.statements.hypotheses import ALPHA, Comparison, equivalent, every, some, verdict
 
 
 def test_examples():

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from artifact.papers.hypotheses import Comparison, Node
-from artifact.papers.measured import known
+from artifact.base.stats import known
+from artifact.statements.hypotheses import Comparison, Node
 
 
 def mean_contrast(claim: Node) -> Comparison | None:
@@ -18,7 +18,7 @@ def mean_contrast(claim: Node) -> Comparison | None:
     None for a claim that is no conjunction of two or more comparisons on the same number of seeds, and where a part has
     a grid or a margin below zero (of an equivalence the two sides would cancel). The parts have to have one unit.
 
-    >>> from artifact.papers.hypotheses import every
+    >>> from artifact.statements.hypotheses import every
     >>> both = every([Comparison("a", (1.0, 2.0)), Comparison("b", (3.0, 0.0), margin=1.0)])
     >>> mean_contrast(both).differences, mean_contrast(both).margin
     ((2.0, 1.0), 0.5)

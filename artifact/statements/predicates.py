@@ -1,9 +1,9 @@
 """What a claim or a panel says of numbers, as data.
 
 A predicate names a table or panel, the rows and columns that it compares by label or id, and what must hold of them;
-``artifact.papers.comparisons`` turns it into comparisons of numbers that share seeds. The ledger writes predicates out,
-as typed ``[claim.predicate]`` tables. A panel's ``checks`` are short sentences that stand for predicates on its lines;
-with lines A and B, and values v of the swept setting:
+``artifact.statements.comparisons`` turns it into comparisons of numbers that share seeds. The ledger writes predicates
+out, as typed ``[claim.predicate]`` tables. A panel's ``checks`` are short sentences that stand for predicates on its
+lines; with lines A and B, and values v of the swept setting:
 
 - ``A > B at v``: the value of A at v lies above the value of B.
 - ``A > B``: A lies above B; per seed the mean over the points of both, of a curve its mean height, paired by seed.
@@ -24,7 +24,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, 
 
 from artifact.base.errors import UserError, first_fault
 from artifact.base.names import TableName
-from artifact.papers.declared import PROFILES, ProfileName
+from artifact.base.options import PROFILES, ProfileName
 
 Labels = Annotated[tuple[str, ...], Field(min_length=1)]
 Margin = Annotated[float, Field(ge=0, allow_inf_nan=False)]

@@ -1,0 +1,1 @@
+"""What a claim says of numbers that share seeds: predicates, their comparisons, contrasts and error rates."""
