@@ -77,10 +77,10 @@ def lines(path: Path) -> list[Line]:
 def read(path: Path) -> dict[str, dict[str, Any]]:
     """Claim id -> what its check found. A damaged line is left out, which standard error says.
 
-    path: a paper's file, such as ``results/checks/qu2022.jsonl``; one that is missing holds no claim.
+    path: a paper's file, ``results/checks/PAPER.jsonl``; one that is missing holds no claim.
 
-    >>> read(Path("results/checks/fan2024.jsonl"))["fan24-B1-local"]["verdict"]  # in a checkout
-    'repaired'
+    >>> read(Path("results/checks/none.jsonl"))
+    {}
     """
     contents = (believed(line.content) for line in believed(lambda: lines(path)) or ())
     return {content["id"]: content for content in contents if content is not None}

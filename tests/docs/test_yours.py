@@ -79,11 +79,9 @@ def test_the_table_of_alarms_is_that_of_the_doctor():
     assert table.splitlines() == [f"| `{check}` | {meaning} |" for check, meaning in CHECKS.items()]
 
 
-def test_the_report_shown_is_the_one_that_the_doctor_prints():
-    """But for the last column of the steps, which is rounding."""
-    shown = PAGE.split("This is the whole report on the example:\n\n```\n")[1].split("```")[0]
-    one, other = (re.sub(r"\d\.\de[+-]\d+ \|", "", text) for text in (shown, printed("doctor.py")))
-    assert one == other
+def test_the_alarms_shown_are_those_that_the_doctor_prints():
+    shown = PAGE.split("The report on the example ends with its alarms:\n\n```\n")[1].split("```")[0]
+    assert shown.startswith("ALARM") and printed("doctor.py").endswith(shown)
 
 
 def test_the_table_of_predicates_has_every_type_with_its_own_fields():
