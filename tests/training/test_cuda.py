@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from artifact.accelerate.choose import BACKENDS
+from artifact.accelerate.sgd_step import sgd_step
 from artifact.runs.session import load_data
 from artifact.training.config import make
 from artifact.training.trainer import Trainer, draw_cohort
@@ -74,6 +75,24 @@ def test_a_round_never_waits_for_the_device(backend, model):
         trainer.train(C, steps, local, None)
     finally:
         torch.cuda.set_sync_debug_mode("default")
+
+
+@pytest.mark.parametrize("backend", ["stacked", "kernels", "batched"])
+@pytest.mark.parametrize("options", [{"algorithm": "fedsmoo"}, {"algorithm": "feddc", "optimiser": "momentum"}])
+def test_recorded_steps_give_the_numbers_of_the_cpu(backend, options):
+    """Equal pools, so that whole steps are replayed; most weights of this network meet none of 8 x 8 pixels."""
+    options |= {"model": "resnet18-gn", "dtype": "float64", "clip": 1.0, "weight_decay": 0.01, "lr_decay": 0.9}
+    ours = trained(backend=backend, cuda_graphs=True, **options)
+    theirs = trained(backend="loop", device="cpu", **options)
+    assert ours.oracle.recorded.recordings and (ours.oracle.live is None) == (backend == "batched")
+    assert (ours.w.cpu() - theirs.w).abs().max() <= 1e-9
+
+
+def test_a_step_in_place_has_the_bits_of_one_that_is_not():
+    g = torch.Generator().manual_seed(0)
+    W, d = (torch.randn(3, 5000, generator=g).cuda() for _ in range(2))
+    expected = sgd_step(W, d, 0.1, 0.3)
+    assert torch.equal(sgd_step(W, d, 0.1, torch.tensor(0.3, device="cuda"), W), expected)
 
 
 def test_float32_is_float32_and_tf32_is_not():
