@@ -7,6 +7,7 @@ every formula has the value of the proof object's, and a step that is used is us
 from __future__ import annotations
 
 import ast
+import doctest
 import json
 import math
 import random
@@ -166,6 +167,10 @@ def test_every_letter_of_a_theorem_is_declared(file):
 )
 def test_terms_by_hand(text, term):
     assert lean.expression(text) == term
+
+
+def test_the_example_of_the_module_holds():
+    assert doctest.testmod(lean).failed == 0
 
 
 def test_a_changed_step_changes_its_theorem():

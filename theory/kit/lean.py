@@ -7,8 +7,8 @@ of a proposition, so that no file holds an axiom.
 
 No Lean toolchain checks the files here. A test parses them by their grammar and evaluates what it reads.
 
->>> print(expression("-50*X**2/27 + sqrt(T)"))
--50 * X ^ 2 / 27 + Real.sqrt T
+>>> print(expression("sqrt(T) - 50*X**2/27"))
+Real.sqrt T - 50 * X ^ 2 / 27
 """
 
 from __future__ import annotations
