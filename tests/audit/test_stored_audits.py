@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from artifact.base import paths
-from artifact.runs import archive
+from artifact.runs import archive, evidence
 
 AUDITS = sorted(path.parent for path in (paths.ROOT / "audits").glob("*/claims.toml"))
 
@@ -21,7 +21,7 @@ def test_every_record_is_as_it_was_sealed(folder):
         [sys.executable, "-m", "artifact", "store", "verify", "--out", str(results)],
         capture_output=True, text=True, cwd=paths.ROOT, check=False,
     )  # fmt: skip
-    records = len(archive.finished_keys(results)) + len(list((results / "checks").glob("*.json")))
+    records = len(archive.finished_keys(results)) + len(evidence.read_all(results / "checks"))
     assert done.returncode == 0, done.stdout
     assert re.search(rf"{records} as they were sealed, 0 not", done.stdout), done.stdout
 
