@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, Field, create_model
 
@@ -17,6 +17,8 @@ Index = Annotated[int, Field(strict=True, ge=0, lt=2**63)]
 _MISSING: Any = None
 #: models whose tests a metrics line may hold
 EVALUATED = ("server", "active", "all", "train")
+#: backends of stored runs that no longer train
+FORMER_BACKENDS = ("fourier", "tiles")
 
 
 class Cost(BaseModel):
@@ -86,5 +88,6 @@ Round = _model(
 Config = _model(
     "Config",
     {"algorithm": str, "parameters": Count, "data_fingerprint": str},
-    {name: Annotated[field.annotation, name, *field.metadata] for name, field in RunConfig.model_fields.items()},
+    {name: Annotated[field.annotation, name, *field.metadata] for name, field in RunConfig.model_fields.items()}
+    | {"backend": RunConfig.model_fields["backend"].annotation | Literal[*FORMER_BACKENDS]},
 )
