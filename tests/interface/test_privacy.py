@@ -1,7 +1,6 @@
 """Clipping and noise on what clients send, and what the channel says about each method."""
 
 import math
-import re
 from dataclasses import dataclass
 
 import pytest
@@ -11,11 +10,10 @@ from torch import nn
 
 import artifact
 from artifact import algorithms
-from artifact.base import paths
 from artifact.base.errors import UserError
 from artifact.base.random import stream
 from artifact.interface.own_trainer import OwnTrainer
-from artifact.interface.privacy import leaves, table
+from artifact.interface.privacy import leaves
 from artifact.interface.train import _config
 
 
@@ -133,9 +131,3 @@ def test_a_method_of_ones_own_that_reads_single_clients_is_found():
         assert not leaves("median-of-models").sums_alone
         with pytest.raises(UserError, match="median-of-models: no: its server reads single clients"):
             artifact.train(network(), clients(), method="median-of-models", update_clip=1.0, rounds=1)
-
-
-def test_the_page_has_the_table():
-    page = (paths.DOCS / "yours.md").read_text(encoding="utf-8")
-    shown = re.search(r"<!-- privacy table -->\n\n(.*?)\n\n", page, re.S)
-    assert shown and shown[1] == table()
