@@ -59,7 +59,10 @@ class _Pass:
 
 @dataclass(frozen=True)
 class Stacked:
-    """Chains of convolutions, group norms, ReLUs and pooling, with residual blocks, that end in fully connected layers.
+    """Gradients of a whole cohort as one network with S times the channels.
+
+    It takes chains of convolutions, group norms, ReLUs and pooling, with residual blocks, that end in fully connected
+    layers.
 
     bfloat16: weights, images and activations; norms and the loss are computed in float32.
     live: which weights meet a pixel, where some do not.  padding: of each convolution.

@@ -59,7 +59,7 @@ class FedDC(FedAvg):
         return self.lam
 
     def sent_variate(self, g: Tensor, C: Cohort) -> Tensor:
-        """g as client i uses it."""
+        """The server's control variate as each client adds it: [P], or rows [S, P]."""
         return g
 
     def direction(self, g: Tensor, c: Context) -> Tensor:

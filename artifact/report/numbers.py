@@ -84,7 +84,7 @@ class Numbers:
 
 
 def page_of(kind: str, paper: str, id: str) -> str:
-    """The place of a table or figure: on the page of its paper, or its own page. kind: which of both."""
+    """The place of a table or figure: on the page of its paper, or its own page. kind: ``table`` or ``figure``."""
     anchor = f"{kind}-{id}".replace(".", "-")
     if kind == "table" and f"{paper}/{id}" in ALONE:
         return f"table-{paper}-{anchor.removeprefix('table-')}.html"

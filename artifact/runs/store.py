@@ -389,7 +389,7 @@ class Run:
         return {number: value for number, value in pairs if value is not None}
 
     def completed(self) -> int:
-        """Rounds that are recorded."""
+        """How many rounds are recorded."""
         return len(self.metrics())
 
     def traffic(self) -> list[float]:

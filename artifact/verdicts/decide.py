@@ -82,7 +82,7 @@ class Size:
 
     @property
     def text(self) -> str:
-        """``claimed +2 not excluded, printed +2.70 excluded: +2.30 [+1.90, +2.60] points``."""
+        """The size in words: ``claimed +2 not excluded, printed +2.70 excluded: +2.30 [+1.90, +2.60] points``."""
         said = [
             f"{' and '.join(what for what, own in self.answers.items() if own == answer)} {answer}"
             for answer in dict.fromkeys(self.answers.values())
