@@ -1,8 +1,8 @@
 """What the wheel holds; everything else about the project stands in pyproject.toml.
 
 The ledger and the declared experiments stand beside the package in a checkout and inside it where it is installed, as
-the exported proofs do, whose bounds ``artifact rate`` computes. So do the kit of the proofs and the runner of checks,
-which an audit's own statements need: in ``artifact/beside``, which only ``artifact audit`` puts on the path, since
+the exported proofs do, whose bounds ``fedsharp rate`` computes. So do the kit of the proofs and the runner of checks,
+which an audit's own statements need: in ``artifact/beside``, which only ``fedsharp audit`` puts on the path, since
 their names, theory and checks, would collide with those of others. The papers' proofs and the notebooks need a
 checkout.
 """

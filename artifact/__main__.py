@@ -1,4 +1,4 @@
-"""``python -m artifact``: the command line. Bad input ends in one line on standard error and exit code 2."""
+"""``python -m fedsharp``: the command line. Bad input ends in one line on standard error and exit code 2."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from artifact.cli import commands
 
         try:
-            return invoked(commands(arguments), arguments, "python -m artifact")
+            return invoked(commands(arguments), arguments, "python -m fedsharp")
         except Exception as error:
             if REQUEST.raised:  # compiled code told the interruption as an error of its own
                 raise KeyboardInterrupt from error

@@ -1,4 +1,4 @@
-"""The commands of ``python -m artifact``, and ``artifact list``.
+"""The commands of ``python -m fedsharp``, and ``fedsharp list``.
 
 The module of a command is imported when the command is called or its own help is asked for, so that nobody waits for
 what another command needs. ``COMMANDS`` says where each one lives.

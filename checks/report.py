@@ -54,7 +54,7 @@ def beside(outcomes: Sequence[Outcome]) -> str:
     """What the stored runs say of the claims that a check decides from printed numbers; empty without such claims."""
     count = Counter(o.empirical for o in outcomes if o.empirical)
     counts = ", ".join(f"{count[name]} {name}" for name in EMPIRICAL if count[name])
-    return f"the runs on {count.total()} of these claims (python -m artifact verdicts): {counts}" if count else ""
+    return f"the runs on {count.total()} of these claims (python -m fedsharp verdicts): {counts}" if count else ""
 
 
 def apart(outcomes: Sequence[Outcome]) -> str:

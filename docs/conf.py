@@ -1,4 +1,4 @@
-"""Settings of the documentation site, which ``python -m artifact docs`` builds."""
+"""Settings of the documentation site, which ``python -m fedsharp docs`` builds."""
 
 from artifact import __version__, cli  # noqa: F401  (registers the command line, which a page lists)
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
+from importlib.abc import InspectLoader, Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from importlib.util import find_spec
+from types import CodeType, ModuleType
+from typing import TYPE_CHECKING, Any, cast
 
 import artifact
 from artifact import PUBLIC
@@ -37,7 +38,7 @@ class _SameModules(MetaPathFinder, Loader):
             if error.name != own:
                 raise  # the module is there and lacks another one
             return None
-        spec = ModuleSpec(name, self, is_package=hasattr(found, "__path__"))
+        spec = ModuleSpec(name, self, origin=found.__file__, is_package=hasattr(found, "__path__"))
         spec.loader_state = (found, found.__spec__)
         return spec
 
@@ -48,6 +49,12 @@ class _SameModules(MetaPathFinder, Loader):
         """It has run under its own name; what the import has written over is put back."""
         assert module.__spec__ is not None
         module.__spec__ = module.__spec__.loader_state[1]
+
+    def get_code(self, name: str) -> CodeType | None:
+        """What ``python -m fedsharp.NAME`` runs: the code of ``artifact.NAME``."""
+        own = find_spec(f"artifact.{name.removeprefix(f'{__name__}.')}")
+        assert own is not None
+        return cast(InspectLoader, own.loader).get_code(own.name)
 
 
 sys.meta_path.insert(0, _SameModules())

@@ -1,4 +1,4 @@
-"""``python -m fedsharp``: the command line, as ``python -m artifact``."""
+"""``python -m fedsharp``: the command line, as ``python -m fedsharp``."""
 
 from artifact.__main__ import script
 

@@ -24,7 +24,7 @@ LOADERS["schematics"] = lambda: SCHEMATICS
 
 #: the committed runs, which the ledger's expected verdicts speak of
 COMMITTED = "laptop"
-#: where ``artifact figure`` leaves its pictures; those that show the same data are taken over
+#: where ``fedsharp figure`` leaves its pictures; those that show the same data are taken over
 DRAWN = Path("out/figures")
 MINIATURE = "<p>A miniature on handwritten digits: its numbers and symbols are not comparable to the paper's.</p>"
 

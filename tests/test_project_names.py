@@ -111,3 +111,10 @@ def test_training_without_docstrings_and_assertions_makes_the_same_run(tmp_path)
         (folder,) = out.iterdir()
         files.append((folder.name, (folder / "metrics.jsonl").read_bytes()))
     assert files[0] == files[1]
+
+
+def test_a_module_runs_by_the_projects_name():
+    command = [sys.executable, "-m", "fedsharp.verdicts.tuning", "--help"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "PANELS" in done.stdout

@@ -1,6 +1,6 @@
 """Schematic panels as functions of analytic losses, so that what a schematic suggests is computed and stated.
 
-A schematic is plain data, which ``artifact figure`` draws:
+A schematic is plain data, which ``fedsharp figure`` draws:
 
 - lines: [{label, x, y, colour, style}]
 - points: [{label, x, y, colour, marker, size}]

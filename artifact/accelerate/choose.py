@@ -11,7 +11,7 @@ A run names its way as its backend:
 * ``onednn``: ``explicit`` with its large float32 products by oneDNN instead of torch's choice.
 
 A network that no formula knows goes to ``batched`` or ``loop``. ``backends.toml`` holds the fastest backend per device
-and model, as ``python -m artifact bench --write`` has measured it.
+and model, as ``python -m fedsharp bench --write`` has measured it.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ An algorithm is a frozen dataclass of its hyper-parameters with four hooks; W, G
     finish(state, c, w, W, C) -> w_next    client end-of-round state (rows updated in place) and the server update
 
 ``step`` is one for all: perturb, differentiate, correct, descend. A method supplies the parts; ``ALGORITHMS`` names it.
-In a file of yours (``examples/fedsign.py``): ``artifact run --add FILE --algorithm NAME``, the class's in lower case.
+In a file of yours (``examples/fedsign.py``): ``fedsharp run --add FILE --algorithm NAME``, the class's in lower case.
 Notation: m clients, cohort S, w^t the model sent, Delta_i = w_{i,K} - w^t, eta_g the server rate.
 """
 

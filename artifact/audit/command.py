@@ -1,4 +1,4 @@
-"""``artifact audit``: write a folder for a paper of one's own, and check it."""
+"""``fedsharp audit``: write a folder for a paper of one's own, and check it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def init_command(folder: Path, key: str | None, title: str, publish: bool) -> No
     written += publication.publish(folder) if publish else []
     for path in dict.fromkeys(written):
         click.echo(str(path))
-    click.echo(f"next: python -m artifact audit run {folder}")
+    click.echo(f"next: python -m fedsharp audit run {folder}")
 
 
 @dataclass(frozen=True)

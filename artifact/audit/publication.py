@@ -107,7 +107,7 @@ def publish(folder: Path) -> list[Path]:
     readme = folder / "README.md"
     said = readme.read_text(encoding="utf-8") if readme.is_file() else f"# {title}\n"
     if BADGES not in said:
-        said = re.sub(r"python -m artifact audit run .*", "fedsharp audit run .", said)
+        said = re.sub(r"python -m fedsharp audit run .*", "fedsharp audit run .", said)
         head, _, rest = said.partition("\n")
         write_atomic(readme, f"{head}\n\n{BADGES}\n{rest}")
         written.append(readme)

@@ -1,4 +1,4 @@
-"""``artifact bench``: seconds per round of models, methods and backends, and of a clone of the released simulator."""
+"""``fedsharp bench``: seconds per round of models, methods and backends, and of a clone of the released simulator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``artifact bench --roofline``: what a round must compute and move, the limit of this device, and what is reached.
+"""``fedsharp bench --roofline``: what a round must compute and move, the limit of this device, and what is reached.
 
 The device is measured by a copy of large tensors and by products of large matrices in every type that it has. The work
 of a round is counted (``artifact.runs.roofline``). A network whose data are here plays rounds, so that the share of the

@@ -9,7 +9,7 @@ several, an independent probe searches the orthogonal complement of what was fou
 residual meets the tolerance and that the witness, extended until it is sharp enough to tell, has seen nothing beyond.
 
 How far a witness can be wrong is known, in two ways. An eigenvector that it cannot have seen holds less of the start
-than all but 0.001 of random starts have of any given vector (``artifact.curvature.probe``); this ends the search early
+than all but 0.001 of random starts have of any given vector (``fedsharp.curvature.probe``); this ends the search early
 where there is a gap. And after m steps in dimension n, the relative error e of the extreme Ritz value has
 P(e > x) <= 1.648 sqrt(n) exp(-sqrt(x) (2m - 1)) (Kuczynski and Wozniakowski 1992, theorem 4.2); this serves where there
 is none. ``EigenResult.ceiling`` states the sharper of the two in the units of the eigenvalues.

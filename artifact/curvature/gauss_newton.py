@@ -23,8 +23,8 @@ class GaussNewton(Risk):
     the outputs it has no negative eigenvalue; of the cross-entropy it is the Fisher matrix. Values and gradients are
     the risk's own.
 
-        G = artifact.curvature.GaussNewton(risk)
-        artifact.curvature.top_eigenvalues(G, risk.weights, k=1).values
+        G = fedsharp.curvature.GaussNewton(risk)
+        fedsharp.curvature.top_eigenvalues(G, risk.weights, k=1).values
         G.hvp(risk.weights, vectors)  # [k, P] -> [k, P]
     """
 

@@ -238,8 +238,8 @@ class EmpiricalRisk(Risk):
     batch: samples per pass for a pair of tensors (None: as many as ``memory`` bytes allow for one Hessian-vector
     product, on a CPU at most 256). Raises UserError for what cannot be used.
 
-        risk = artifact.curvature.EmpiricalRisk(net, nn.CrossEntropyLoss(), (x, y), parameters=["head.*"])
-        artifact.curvature.top_eigenvalues(risk, risk.weights, k=2).values
+        risk = fedsharp.curvature.EmpiricalRisk(net, nn.CrossEntropyLoss(), (x, y), parameters=["head.*"])
+        fedsharp.curvature.top_eigenvalues(risk, risk.weights, k=2).values
     """
 
     def __init__(

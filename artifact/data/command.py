@@ -1,4 +1,4 @@
-"""``artifact data``: which data sets are here, and how the others get here."""
+"""``fedsharp data``: which data sets are here, and how the others get here."""
 
 from __future__ import annotations
 

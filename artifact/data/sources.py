@@ -83,8 +83,8 @@ class Source:
         if self.kind == "digits":
             return "part of the package, always there"
         file = "FILE.npz" if self.kind == "cifar" else "FILE.npz or FOLDER"
-        offline = f"`python -m artifact data import NAME {file}`"
-        return f"`python -m artifact data fetch NAME` (network), or {offline}" if self.torchvision else offline
+        offline = f"`python -m fedsharp data import NAME {file}`"
+        return f"`python -m fedsharp data fetch NAME` (network), or {offline}" if self.torchvision else offline
 
 
 _EMNIST = Source(
@@ -226,7 +226,7 @@ def fetch(name: str, root: str | os.PathLike | None = None) -> Path | None:
         return None
     place = root / source.places[0]
     alternative = (
-        f"put the unpacked files of {source.url} into {place}, or `python -m artifact data import {name} PATH`"
+        f"put the unpacked files of {source.url} into {place}, or `python -m fedsharp data import {name} PATH`"
     )
     if not source.torchvision:
         raise UserError("dataset", name, alternative)

@@ -1,4 +1,4 @@
-"""``artifact doctor``: the examination of a step, a client or an optimiser that a file defines."""
+"""``fedsharp doctor``: the examination of a step, a client or an optimiser that a file defines."""
 
 from __future__ import annotations
 

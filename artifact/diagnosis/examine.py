@@ -63,7 +63,7 @@ def doctor(
     shows whether states of clients are mixed up. ``sent`` holds round, lr, and flat [P] what the method's server sends
     beside the weights (``c``, ``s``, ``momentum``, ``g``), ``update``, the last global update (None in round 0), and
     ``r``, the ratio of Global FedSAM. A client keeps its own state from one round to the next.
-    method, variant, source, switches, hyper: the method that the patient should be, named as ``artifact run`` names it;
+    method, variant, source, switches, hyper: the method that the patient should be, named as ``fedsharp run`` names it;
     ``method`` may be a class of your own.
     model, data, loss: the patient's own, data as (x, y), x one tensor; by default a small network with BatchNorm in
     float64. Layers that draw random numbers are replayed with the numbers that they drew.

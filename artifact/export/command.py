@@ -1,4 +1,4 @@
-"""``artifact export``: a method as one PyTorch file."""
+"""``fedsharp export``: a method as one PyTorch file."""
 
 from __future__ import annotations
 

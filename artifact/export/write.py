@@ -98,7 +98,7 @@ def _said(method: FedAvg, own: ast.ClassDef, man: float) -> str:
         lines += ["", f"With MAN's activation term (Yashwanth et al. 2024), zeta {man:g}."]
     lines += [
         "",
-        "Taken from fedsharp's engine by ``python -m artifact export``. W and G(W) are [S, P], w is [P]; S of m",
+        "Taken from fedsharp's engine by ``python -m fedsharp export``. W and G(W) are [S, P], w is [P]; S of m",
     ]
     lines += ["clients are active. Nothing averages running statistics: take another normalisation than BatchNorm.", ""]
     return "\n".join(lines)

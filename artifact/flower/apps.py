@@ -42,11 +42,11 @@ class Strategy(flower.Strategy):
     clients: nodes to wait for, each one client.  cohort: active clients of a round; by default all.
     least: answers without which a round ends the training; clients that fail are left out of their round alone. By
     default half of the cohort.
-    method: a name that ``python -m artifact list algorithms`` prints.
-    options: as for ``artifact.train``: local_epochs, batch_size, lr, seed, rho and other hyper-parameters.
+    method: a name that ``python -m fedsharp list algorithms`` prints.
+    options: as for ``fedsharp.train``: local_epochs, batch_size, lr, seed, rho and other hyper-parameters.
 
     Who takes part in a round is a function of the seed, and a client's number is its ``partition-id``. Therefore the
-    models are those of ``artifact.train`` on the same data. Evaluate them by ``start(..., evaluate_fn=...)``.
+    models are those of ``fedsharp.train`` on the same data. Evaluate them by ``start(..., evaluate_fn=...)``.
     Raises UserError for an option that is not possible, for too few answers, and for a node with another ClientApp.
     """
 
@@ -101,7 +101,7 @@ class Strategy(flower.Strategy):
         failed = [reply for reply in replies if reply.has_error()]
         if failed:
             allowed = (
-                "nodes whose ClientApp artifact.flower.client_app(node) has made, with train= for a training loop "
+                "nodes whose ClientApp fedsharp.flower.client_app(node) has made, with train= for a training loop "
                 "of your own, and whose node(context) runs"
             )
             raise UserError("client_app", failed[0].metadata.src_node_id, f"{allowed} ({_reason(failed[0])})")
@@ -178,7 +178,7 @@ class FedLESAM(Strategy):
 def client_app(node: Node, loss: Loss | None = None, *, train: Loop | None = None) -> ClientApp:
     """The ClientApp for every ``Strategy``; the strategy says which method and with which options.
 
-    node: Context -> (network, data), the data as one entry of ``artifact.train``'s ``clients``.
+    node: Context -> (network, data), the data as one entry of ``fedsharp.train``'s ``clients``.
     loss: (output, labels) -> mean loss of a minibatch; by default the cross-entropy.
     train: a training loop of your own, (network, loader, optimiser) -> None or a dict of numbers to report. ``loader``
     is then whatever ``node`` returns beside the network, such as a DataLoader. Each ``optimiser.step(closure)`` is one

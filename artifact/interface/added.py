@@ -45,7 +45,7 @@ def network(function: Function) -> Function:
     """Mark ``function(shape, classes)``, which returns an ``nn.Module``, as the network of its own name.
 
     shape: of one sample's input, (C, H, W) for images.  classes: how many.  The initial weights follow the run's seed.
-    Any module that ``artifact.train`` takes will do; it is called with inputs [B, *shape] and returns [B, classes].
+    Any module that ``fedsharp.train`` takes will do; it is called with inputs [B, *shape] and returns [B, classes].
     """
     setattr(function, _KIND, "model")
     return function

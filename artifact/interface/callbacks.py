@@ -1,4 +1,4 @@
-"""What ``artifact.train`` calls after a round: a table, curves, a progress bar, an end before the last round.
+"""What ``fedsharp.train`` calls after a round: a table, curves, a progress bar, an end before the last round.
 
 A callback is any function of one argument, which holds ``round``, ``metrics``, ``model`` and ``stop()``.
 """
@@ -46,7 +46,7 @@ Callback = Callable[[Round], Any]
 class CSV:
     """A table of all rounds so far, replaced whole after every round.
 
-    artifact.train(model, clients, on_round=artifact.callbacks.CSV("rounds.csv"))
+    fedsharp.train(model, clients, on_round=fedsharp.callbacks.CSV("rounds.csv"))
     """
 
     def __init__(self, path: str | Path):

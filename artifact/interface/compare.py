@@ -1,4 +1,4 @@
-"""``artifact.compare``: several methods on a user's own network and data, over seeds, with honest uncertainty."""
+"""``fedsharp.compare``: several methods on a user's own network and data, over seeds, with honest uncertainty."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def compare(
     Raises UserError for what ``train`` refuses, and for a name or number that is not possible.
 
         methods = {"fedavg": {}, "fedsam": {"rho": [0.05, 0.1]}}
-        found = artifact.compare(methods, model, clients, test, seeds=5, rounds=20)
+        found = fedsharp.compare(methods, model, clients, test, seeds=5, rounds=20)
         print(found)
     """
     reference = checked(methods, reference, seeds, tuning_seeds, workers)

@@ -105,7 +105,7 @@ class LoopClient(AtNode, WithoutData):
 
     def __init__(self, config: RunConfig, module: nn.Module, samples: int, task: Task, kept: dict[str, Tensor]):
         if config.man_zeta:
-            raise UserError("man_zeta", config.man_zeta, "0 with a loop of your own; artifact.losses.man in its loss")
+            raise UserError("man_zeta", config.man_zeta, "0 with a loop of your own; fedsharp.losses.man in its loss")
         super().__init__(config, module, [samples])
         self.module = module
         self.take_up(task, kept)

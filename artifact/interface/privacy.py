@@ -91,10 +91,10 @@ class Leaves:
 def leaves(method: str, variant: str = "paper") -> Leaves:
     """What leaves the clients of a method, watched in its third round on quadratic losses.
 
-    method: a name that ``python -m artifact list algorithms`` prints.
+    method: a name that ``python -m fedsharp list algorithms`` prints.
     Raises UserError for another name.
 
-        artifact.privacy.leaves("fedsmoo").sent   # 2: its update, and its perturbation with the dual
+        fedsharp.privacy.leaves("fedsmoo").sent   # 2: its update, and its perturbation with the dual
     """
     if method not in algorithms.ALGORITHMS:
         raise UserError("method", method, ", ".join(algorithms.ALGORITHMS))
@@ -119,7 +119,7 @@ def leaves(method: str, variant: str = "paper") -> Leaves:
 def table(methods: tuple[str, ...] | None = None) -> str:
     """One row per method, in Markdown: vectors sent, what clients keep, clipping and noise, secure aggregation.
 
-    print(artifact.privacy.table())
+    print(fedsharp.privacy.table())
     """
     rows = [
         "| method | vectors sent | clients keep some | clipping and noise | secure aggregation |",

@@ -17,7 +17,7 @@ def cosine(peak: float, warmup: int = 0, rounds: int | None = None, least: float
 
     rounds: rounds in all; by default those of the training that it is given to.
 
-        run = artifact.train(model, clients, lr=artifact.cosine(0.1, warmup=5), rounds=100)
+        run = fedsharp.train(model, clients, lr=fedsharp.cosine(0.1, warmup=5), rounds=100)
     """
     if not (0 <= least <= peak < math.inf) or warmup < 0:
         raise UserError("cosine", peak, "a finite peak from least on, least from 0 on, warmup from 0 on")

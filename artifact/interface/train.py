@@ -1,4 +1,4 @@
-"""``artifact.train``: federated training of a user's own network on a user's own data."""
+"""``fedsharp.train``: federated training of a user's own network on a user's own data."""
 
 from __future__ import annotations
 
@@ -94,13 +94,13 @@ def train(
     read anew in every local step, under generators that follow (seed, round, client, step).
     Inputs may be a dict or tuple of tensors; a dict is spread over keyword arguments where the model has these.
     test: the same for the test; without it rows have no loss and no accuracy.
-    method: a name that ``python -m artifact list algorithms`` prints, or a class of your own.
+    method: a name that ``python -m fedsharp list algorithms`` prints, or a class of your own.
     loss: (output, labels) -> mean loss of a minibatch; by default the cross-entropy.
-    rounds, local_epochs, batch_size, seed: as in ``python -m artifact run``.
+    rounds, local_epochs, batch_size, seed: as in ``python -m fedsharp run``.
     lr: rate of the local steps, and ``rho`` likewise: a number, a list with one a round, a function of the round from
-    0, or ``artifact.cosine(0.1, warmup=5)``.
+    0, or ``fedsharp.cosine(0.1, warmup=5)``.
     cohort: active clients of a round; by default all.
-    on_round: called after every round, one or several; see ``artifact.callbacks``. Ctrl-C ends the training, too, and
+    on_round: called after every round, one or several; see ``fedsharp.callbacks``. Ctrl-C ends the training, too, and
     gives what there is.
     out: a folder for metrics, checkpoints and the models ``last.pt`` and ``best.pt``, each a ``state_dict``.
     resume: go on in that folder, with the bits of a training that was never stopped.
@@ -116,15 +116,15 @@ def train(
     joblib copies model, loss and data to processes that it starts itself; an open file or a lock cannot be copied.
     update_clip: L2 norm to which every vector that a client sends is clipped, for differential privacy.
     update_noise: standard deviation of the noise on each number of a sum of these, over the most that one client can
-    change the sum. Which methods it fits says ``artifact.privacy``.
+    change the sum. Which methods it fits says ``fedsharp.privacy``.
     options: hyper-parameters of the method such as ``rho``, and other options of ``run``: lr_decay, weight_decay, clip,
     local_steps, eval_every, variant, optimiser, dtype, device, man_zeta.
 
-    The engine is the one of ``python -m artifact run``: with the same weights, data and clients the numbers are equal.
+    The engine is the one of ``python -m fedsharp run``: with the same weights, data and clients the numbers are equal.
     Raises UserError for an option, a shape or a value that is not possible; warns of a model that is no longer finite,
     which ends the training, and of labels up to the highest that no client has a sample of.
 
-        run = artifact.train(nn.Linear(5, 2), [(x1, y1), (x2, y2)], test=(x, y), method="fedsam", rounds=3, rho=0.1)
+        run = fedsharp.train(nn.Linear(5, 2), [(x1, y1), (x2, y2)], test=(x, y), method="fedsam", rounds=3, rho=0.1)
         run.metrics[-1]["accuracy"]
     """
     require_module(model)
@@ -244,7 +244,7 @@ def partition(
     least: samples that every client has at least.
     Raises UserError for another spec, for labels that are no classes, and for more clients than samples.
 
-        parts = artifact.partition(labels, "dirichlet:0.3", clients=100, seed=0, sizes="lognormal:0.5", least=8)
+        parts = fedsharp.partition(labels, "dirichlet:0.3", clients=100, seed=0, sizes="lognormal:0.5", least=8)
         clients = [(x[part], labels[part]) for part in parts]
     """
     from artifact.data import partition as divide

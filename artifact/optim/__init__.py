@@ -35,7 +35,7 @@ class SAM(torch.optim.Optimizer):
 
     With a closure that computes the gradient, ``step`` calls it twice:
 
-        optimiser = artifact.optim.SAM(model.parameters(), torch.optim.SGD, rho=0.05, lr=0.1, momentum=0.9)
+        optimiser = fedsharp.optim.SAM(model.parameters(), torch.optim.SGD, rho=0.05, lr=0.1, momentum=0.9)
         loss = optimiser.step(closure)
 
     Without one, ``first_step`` comes between the two passes. Gradients of several minibatches may be accumulated before
@@ -261,7 +261,7 @@ class ASAM(SAM):
     params: named ones, ``model.named_parameters()``, or groups of them, since biases are scaled by 1.
     rho: perturbation radius in that metric.  eta: added to |w|.  Other arguments: see ``SAM``.
 
-        optimiser = artifact.optim.ASAM(model.named_parameters(), rho=0.5, eta=0.2, lr=0.1)
+        optimiser = fedsharp.optim.ASAM(model.named_parameters(), rho=0.5, eta=0.2, lr=0.1)
     """
 
     _rho = 0.5
@@ -309,7 +309,7 @@ class LESAM(SAM):
     of this round and ``old`` that of the client's last round. In its first round a client has no ``old`` and takes
     plain steps of the base. Keep the optimiser, or its ``state_dict``, as long as the client lives.
 
-        optimiser = artifact.optim.LESAM(model.parameters(), rho=0.01, lr=0.1)
+        optimiser = fedsharp.optim.LESAM(model.parameters(), rho=0.01, lr=0.1)
         for server_model in rounds:
             model.load_state_dict(server_model)
             optimiser.receive()

@@ -1,4 +1,4 @@
-"""``artifact compare``: an author's own method beside all methods of a paper's table, or any methods, paired by seed.
+"""``fedsharp compare``: an author's own method beside all methods of a paper's table, or any methods, paired by seed.
 
 Initial weights, partitions, cohorts and batches are functions of the seed alone, so the own method meets what every
 other method met, and differences are paired. Only what is missing is run.

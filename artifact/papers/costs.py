@@ -1,4 +1,4 @@
-"""``artifact costs``: what every method costs, counted while it runs, beside what the papers print.
+"""``fedsharp costs``: what every method costs, counted while it runs, beside what the papers print.
 
 Two rounds on the handwritten digits are played for every method and variant; gradients, models sent and models kept
 are what the engine has counted. FedLESAM's Table 7 gives communication as the larger of both directions and memory with

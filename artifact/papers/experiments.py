@@ -358,7 +358,7 @@ def cell(id: str, profile: str) -> Cell:
     for found in cells(table, profile):
         if found.id == id:
             return found
-    raise UserError("cell", id, "an id that `python -m artifact list cells` prints")
+    raise UserError("cell", id, "an id that `python -m fedsharp list cells` prints")
 
 
 def select(

@@ -1,7 +1,7 @@
 """Which papers there are, and where the files of each lie.
 
 ``claims/papers.toml`` names the papers of the ledger. An audit is a folder elsewhere with one paper more
-(``artifact audit init`` writes one); ``open_audit`` enters it beside them, and everything that lists papers goes on
+(``fedsharp audit init`` writes one); ``open_audit`` enters it beside them, and everything that lists papers goes on
 from there. The lists below grow then, so other modules hold them and no copies.
 """
 
@@ -130,7 +130,7 @@ def named(paper: str, table: str) -> str:
 def checked_by(paper: str, claim: str) -> str:
     """The command that decides a claim again."""
     return (
-        f"python -m artifact audit run {AUDITS[paper].folder}"
+        f"python -m fedsharp audit run {AUDITS[paper].folder}"
         if paper in AUDITS
         else f"python -m checks --claim {claim}"
     )
@@ -163,7 +163,7 @@ def open_audit(folder: Path) -> Audit:
 def require_audit(folder: Path) -> None:
     """Raises UserError for a folder without ``claims.toml``, or whose files are links that lead out of it."""
     if not (folder / "claims.toml").is_file():
-        allowed = "a folder with claims.toml, such as `python -m artifact audit init FOLDER` writes"
+        allowed = "a folder with claims.toml, such as `python -m fedsharp audit init FOLDER` writes"
         raise UserError("audit", str(folder), allowed)
     for name in ("claims.toml", "experiments.toml", "statements.py", "method.py", "tables", "results/checks"):
         inside(folder, name, "audit")

@@ -1,4 +1,4 @@
-"""``artifact list cells``: every cell of every table and every panel of every figure, with what is there of it."""
+"""``fedsharp list cells``: every cell of every table and every panel of every figure, with what is there of it."""
 
 from __future__ import annotations
 

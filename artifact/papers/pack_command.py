@@ -1,4 +1,4 @@
-"""``artifact store pack`` and ``unpack``: runs move between loose folders and the archive of a store.
+"""``fedsharp store pack`` and ``unpack``: runs move between loose folders and the archive of a store.
 
 The archive has a file for each declared table or figure. A run that several ask for goes to the first of them, in the
 order of the declarations; tables come before figures.

@@ -1,4 +1,4 @@
-"""``artifact sweep``: every run that the selected tables and figures need, each once, on all cores or on a cluster."""
+"""``fedsharp sweep``: every run that the selected tables and figures need, each once, on all cores or on a cluster."""
 
 from __future__ import annotations
 

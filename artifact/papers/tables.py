@@ -1,4 +1,4 @@
-"""``artifact table``: run or look up the cells of a table and print ours beside the paper's."""
+"""``fedsharp table``: run or look up the cells of a table and print ours beside the paper's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``artifact variants``: what the discrepancies do, method by method, to the accuracy and to the perturbation."""
+"""``fedsharp variants``: what the discrepancies do, method by method, to the accuracy and to the perturbation."""
 
 from __future__ import annotations
 

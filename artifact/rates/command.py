@@ -1,4 +1,4 @@
-"""``artifact rate``: the bound that a proved theorem gives a method, for numbers that are given or those of a run."""
+"""``fedsharp rate``: the bound that a proved theorem gives a method, for numbers that are given or those of a run."""
 
 from __future__ import annotations
 

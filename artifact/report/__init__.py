@@ -1,4 +1,4 @@
-"""The report: a static site from the claims ledger, the stored evidence and the runs (``artifact report``)."""
+"""The report: a static site from the claims ledger, the stored evidence and the runs (``fedsharp report``)."""
 
 #: file of a report's folder that says what it was made from
 MARK = "report.json"

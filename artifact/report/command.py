@@ -1,4 +1,4 @@
-"""``artifact report``: one self-contained site from the ledger, the stored evidence and the stores."""
+"""``fedsharp report``: one self-contained site from the ledger, the stored evidence and the stores."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ class Content:
     """Everything that the pages are made of.
 
     root: repository. profile: shown first where several were run. stores: profile -> folder of runs.
-    drawn: folder of figures that ``artifact figure`` and ``checks --draw`` have made.
+    drawn: folder of figures that ``fedsharp figure`` and ``checks --draw`` have made.
     """
 
     root: Path = ROOT

@@ -1,4 +1,4 @@
-"""``artifact docs``: the pages of ``docs/`` as a site that opens and searches without a network, by Sphinx.
+"""``fedsharp docs``: the pages of ``docs/`` as a site that opens and searches without a network, by Sphinx.
 
 The module is also Sphinx's extension of this site. The extension makes parts of pages from the program itself (a
 directive ``{made}`` with the name of an entry of ``MADE``) and writes formulas as MathML.
@@ -86,7 +86,7 @@ def glossary() -> str:
 def commands() -> str:
     """Every command with its arguments and options, in the order of ``--help``."""
     group = LOADERS["command line"]()
-    context = click.Context(group, info_name="python -m artifact")
+    context = click.Context(group, info_name="python -m fedsharp")
     parts = []
     for name in group.list_commands(context):
         command = group.get_command(context, name)
@@ -108,13 +108,13 @@ def interface() -> str:
 
     parts: list[str] = []
     for name in ("train", "compare", "partition", "cosine", "bounds", "network", "dataset", "doctor"):
-        parts += _described(f"artifact.{name}", getattr(artifact, name))
+        parts += _described(f"fedsharp.{name}", getattr(artifact, name))
     for module in MODULES:
         held = importlib.import_module(module)
         public = getattr(held, "__all__", [one for one, value in vars(held).items() if _own(value, module)])
         for name in sorted(public):
             if not name.startswith("_"):
-                parts += _described(f"{module}.{name}", getattr(held, name))
+                parts += _described(f"{module}.{name}".replace("artifact.", "fedsharp.", 1), getattr(held, name))
     from artifact.algorithms.base import FedAvg
 
     parts += _described("artifact.algorithms.base.FedAvg", FedAvg)

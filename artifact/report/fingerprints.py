@@ -23,7 +23,7 @@ def sources(root: Path = ROOT) -> list[Path]:
 
 
 def timings(root: Path = ROOT) -> list[Path]:
-    """What ``artifact bench`` measured of the papers' networks, one file a network and kind of processor."""
+    """What ``fedsharp bench`` measured of the papers' networks, one file a network and kind of processor."""
     return sorted(path for name in ("lenet", "resnet") for path in (root / "docs/performance").glob(f"*{name}.json"))
 
 

@@ -1,4 +1,4 @@
-"""``artifact headlines``: what came out in a few sentences, and one forest plot as an SVG, for ``README.md``.
+"""``fedsharp headlines``: what came out in a few sentences, and one forest plot as an SVG, for ``README.md``.
 
 Every number is read from the ledger, the stored evidence and the stored runs of the laptop profile. The plot follows
 the reader's light or dark mode, and its text is text.
@@ -134,7 +134,7 @@ def _bought() -> list[str]:
         *what_sam_buys.table(),
         "",
         "*95 % intervals over the seeds, uncorrected; without one where there is one seed. The bases stay as they are. "
-        "`python -m artifact fidelity` says which settings predict larger ones, and how surely.*",
+        "`python -m fedsharp fidelity` says which settings predict larger ones, and how surely.*",
     ]
 
 

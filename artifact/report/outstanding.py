@@ -2,7 +2,7 @@
 
 A worker is one process on one core. A run's time is its counted gradients times a pace: that of the sweep's own
 estimate, from the stored runs of the same network and precision, or, where there are none, the pace that
-``artifact bench`` measured on idle cores of several kinds of processors.
+``fedsharp bench`` measured on idle cores of several kinds of processors.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class Outstanding:
             runs = {signature(config): self.span(config, profile) for config in missing}
             untimed = dict.fromkeys(config.model for config in missing if runs[signature(config)] is None)
             own = {signature(config): self.span(config, profile) for config in needed_runs.configs(place, profile)}
-            command = f"python -m artifact sweep {named(paper, name)} --profile {profile}"
+            command = f"python -m fedsharp sweep {named(paper, name)} --profile {profile}"
             if runs.keys() - own.keys():
                 command += EVERYTHING
             self._found[place, profile] = Missing(runs, len(configs), command, tuple(untimed), own)

@@ -1,4 +1,4 @@
-"""Figures that ``artifact figure``, ``checks --draw`` and others have drawn: copied with their PDF and CSV."""
+"""Figures that ``fedsharp figure``, ``checks --draw`` and others have drawn: copied with their PDF and CSV."""
 
 from __future__ import annotations
 

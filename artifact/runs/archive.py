@@ -80,7 +80,7 @@ class Shelf:
         try:
             return pl.read_parquet(io.BytesIO(self.data), columns=names if names is None else list(names))
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-            allowed = f"a Parquet file as `artifact store pack` writes it ({error})"
+            allowed = f"a Parquet file as `fedsharp store pack` writes it ({error})"
             raise Changed(self.path.stem, str(self.path), allowed) from None
 
     @cached_property
@@ -89,7 +89,7 @@ class Shelf:
         try:
             found = parquet_footer.values(self.data)
         except ValueError as error:
-            allowed = f"a Parquet file as `artifact store pack` writes it ({error})"
+            allowed = f"a Parquet file as `fedsharp store pack` writes it ({error})"
             raise Changed(self.path.stem, str(self.path), allowed) from None
         if found > MOST_VALUES:
             allowed = f"a Parquet file that unpacks to at most {MOST_VALUES} values; this has {found}"
@@ -103,7 +103,7 @@ class Shelf:
         try:
             return dict(pl.read_parquet_schema(io.BytesIO(self.data)))
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-            allowed = f"a Parquet file as `artifact store pack` writes it ({error})"
+            allowed = f"a Parquet file as `fedsharp store pack` writes it ({error})"
             raise Changed(self.path.stem, str(self.path), allowed) from None
 
     @cached_property

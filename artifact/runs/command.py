@@ -1,4 +1,4 @@
-"""``artifact run`` and ``artifact replay``: one configuration from the command line, one case from a file.
+"""``fedsharp run`` and ``fedsharp replay``: one configuration from the command line, one case from a file.
 
 The options of ``run`` are the fields of ``RunConfig`` and the hyper-parameters of all registered methods.
 """

@@ -1,6 +1,6 @@
-"""``artifact compare`` without a table: methods on one network and data set, over seeds, with runs kept in a store.
+"""``fedsharp compare`` without a table: methods on one network and data set, over seeds, with runs kept in a store.
 
-``artifact run`` makes the runs and ``artifact.compare`` compares them. So each run is made once, a stopped comparison
+``fedsharp run`` makes the runs and ``artifact.compare`` compares them. So each run is made once, a stopped comparison
 goes on, and workers change no number. Weights, clients, cohorts and batches follow the seed, for all methods
 alike.
 """

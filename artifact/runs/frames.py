@@ -3,7 +3,7 @@
 Loose folders and the archive of a store look alike here. A run whose record was changed is named in a line and left
 out, as everywhere.
 
-    >>> runs = artifact.stored_runs()  # doctest: +SKIP
+    >>> runs = fedsharp.stored_runs()  # doctest: +SKIP
     >>> runs.group_by("algorithm").agg(pl.col("server.accuracy").mean())  # doctest: +SKIP
 """
 
@@ -51,7 +51,7 @@ def stored_runs(store: str | os.PathLike[str] = "results") -> polars.DataFrame:
     store: folder of the runs.
     Raises UserError for a folder that is not there.
 
-        runs = artifact.stored_runs()
+        runs = fedsharp.stored_runs()
         fedsam = runs.filter(pl.col("algorithm") == "fedsam", pl.col("dataset") == "fashion-mnist")
     """
     pl = columns.library()
@@ -68,7 +68,7 @@ def stored_rounds(store: str | os.PathLike[str] = "results", keys: Collection[st
     store: folder of the runs.  keys: of the runs that are wanted, all by default.
     Raises UserError for a folder that is not there.
 
-        rounds = artifact.stored_rounds(keys=runs["key"])
+        rounds = fedsharp.stored_rounds(keys=runs["key"])
         curves = rounds.join(runs.select("key", "algorithm", "seed"), on="key")
     """
     wanted = None if keys is None else set(keys)

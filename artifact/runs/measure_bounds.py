@@ -1,4 +1,4 @@
-"""``artifact bounds``: curvature of every layer beside its bounds, for stored runs and for a network of one's own."""
+"""``fedsharp bounds``: curvature of every layer beside its bounds, for stored runs and for a network of one's own."""
 
 from __future__ import annotations
 

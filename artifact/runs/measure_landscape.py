@@ -1,4 +1,4 @@
-"""``artifact landscape``: loss surfaces of stored models on the same axes and one colour scale."""
+"""``fedsharp landscape``: loss surfaces of stored models on the same axes and one colour scale."""
 
 from __future__ import annotations
 

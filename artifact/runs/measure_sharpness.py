@@ -1,4 +1,4 @@
-"""``artifact sharpness``: the curvature of stored models, every number with its error, seconds and memory."""
+"""``fedsharp sharpness``: the curvature of stored models, every number with its error, seconds and memory."""
 
 from __future__ import annotations
 
@@ -410,7 +410,7 @@ def command_line(target: Target, data_size: int | None, dtype: str, options: Opt
     """The command line that measures a run's model again in the same way."""
     default = dataclasses.asdict(Options())
     assert target.run is not None  # a checkpoint alone is not recorded
-    words = ["python -m artifact sharpness", target.name, *files_options(target.run.folder.parent, [target])]
+    words = ["python -m fedsharp sharpness", target.name, *files_options(target.run.folder.parent, [target])]
     words += ["--parts", ",".join(options.parts), "--dtype", dtype]
     words += ["--data-size", str(data_size)] if data_size else []
     for name in ("k", "tol", "samples", "error", "rho", "m", "seed"):

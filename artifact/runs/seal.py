@@ -59,7 +59,7 @@ def unsealed(data: bytes | str, path: Path) -> dict[str, Any]:
         raise Changed(path.stem, str(path), f"a JSON object ({error})") from None
     found = content.pop(SEAL, None)
     if found is None:
-        raise Changed(path.stem, str(path), "a sealed file; `python -m artifact store seal` checks and seals")
+        raise Changed(path.stem, str(path), "a sealed file; `python -m fedsharp store seal` checks and seals")
     if found != _digest(content):
         raise Changed(path.stem, str(path), "the file as it was sealed; it was changed since")
     return content

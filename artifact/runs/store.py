@@ -75,7 +75,7 @@ def _unwritable(folder: Path, error: OSError) -> UserError:
 
 
 def _damaged(path: Path, allowed: str) -> Changed:
-    hint = f"`python -m artifact store repair --out {path.parent.parent}` mends it or says what to run again"
+    hint = f"`python -m fedsharp store repair --out {path.parent.parent}` mends it or says what to run again"
     if not os.path.lexists(path.parent / "done"):
         hint = f"delete the folder {path.parent} to make the run from its start"
     return Changed(path.stem, str(path), f"{allowed}; {hint}")

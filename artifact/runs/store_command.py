@@ -1,4 +1,4 @@
-"""``artifact store``: whether stored records are as they were sealed, seals for those that have none, and repairs.
+"""``fedsharp store``: whether stored records are as they were sealed, seals for those that have none, and repairs.
 
 A record under ``results/`` is a run's folder, a row of its archive, a sealed file of ``figures/``, or a sealed line of
 a file of ``checks/``, which holds a paper's evidence.
@@ -270,17 +270,17 @@ def _restored(data: bytes, fits: Callable[[bytes], bool]) -> bytes | None:
 def _again(record: Path | evidence.Line, root: Path) -> str:
     """The command that makes a record again, from what can still be read of it."""
     if isinstance(record, evidence.Line):
-        checked = f"python -m checks --claim {record.claim}, or of an audit, python -m artifact audit run FOLDER"
+        checked = f"python -m checks --claim {record.claim}, or of an audit, python -m fedsharp audit run FOLDER"
         return checked if record.claim else f"delete line {record.number}, then python -m checks"
     path = record
     if path.suffix == evidence.SUFFIX:
         return "move it away, then python -m checks"
     if path.suffix == ".parquet":
-        return f"git checkout -- {path}, or move the file away, then python -m artifact sweep --out {root}"
+        return f"git checkout -- {path}, or move the file away, then python -m fedsharp sweep --out {root}"
     if path.is_file():
         return "delete the file and run its figure's command"
     try:
         command = parsed(read_file(path / "config.json"))["command"]
     except (ValueError, KeyError, TypeError):
-        command = "python -m artifact sweep"
+        command = "python -m fedsharp sweep"
     return f"move the folder away, then {command} --out {root}"

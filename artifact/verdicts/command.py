@@ -1,4 +1,4 @@
-"""``artifact verdicts``: the empirical verdicts as a table, as data, and as counts for a page."""
+"""``fedsharp verdicts``: the empirical verdicts as a table, as data, and as counts for a page."""
 
 from __future__ import annotations
 

@@ -456,7 +456,7 @@ def _command(predicate: AnyPredicate, profile: str) -> str:
     """The command that makes the runs: of the table, of the panel's figure, or of the whole paper."""
     tables = {tuple(name.split("/")[:2]) for name in (predicate.table, *predicate.also)}
     selection = "/".join(tables.pop()) if len(tables) == 1 else predicate.table.split("/")[0]
-    return f"python -m artifact sweep {selection}{option(selection.split('/')[0])} --profile {profile}"
+    return f"python -m fedsharp sweep {selection}{option(selection.split('/')[0])} --profile {profile}"
 
 
 def decide_all(claims: Sequence[Claim], profile: str = PROFILE, store: Store | Path | None = None) -> list[Verdict]:

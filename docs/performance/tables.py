@@ -1,6 +1,6 @@
 """``python docs/performance/tables.py [FOLDER]``: every result that is stored in a folder, as a table.
 
-Prints the generated part of docs/performance-MACHINE.md. Results are written by ``artifact bench --out`` and by the
+Prints the generated part of docs/performance-MACHINE.md. Results are written by ``fedsharp bench --out`` and by the
 scripts beside this one.
 """
 

@@ -1,4 +1,4 @@
-"""``artifact audit``: a paper of one's own from a folder outside the tree, its faults with file and line."""
+"""``fedsharp audit``: a paper of one's own from a folder outside the tree, its faults with file and line."""
 
 from __future__ import annotations
 
@@ -364,7 +364,7 @@ def test_the_reports_commands_and_files_of_a_folders_claims_are_the_folders(made
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     named = {html.unescape(code) for code in re.findall("<code>(.*?)</code>", done.stdout)}
-    commands = [code.split()[3:] for code in named if re.match("python -m artifact (table|sweep|verdicts) ", code)]
+    commands = [code.split()[3:] for code in named if re.match("python -m fedsharp (table|sweep|verdicts) ", code)]
     assert {words[0] for words in commands} <= {"table", "sweep", "verdicts"} and commands
     for words in commands:
         assert words[words.index("--audit") + 1] == "half2025"

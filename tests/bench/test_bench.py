@@ -1,4 +1,4 @@
-"""``artifact bench`` on the smallest case: contenders in processes of their own, what they report, what is refused."""
+"""``fedsharp bench`` on the smallest case: contenders in processes of their own, what they report, what is refused."""
 
 import json
 import subprocess

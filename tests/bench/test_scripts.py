@@ -40,7 +40,7 @@ PRINTED = [
     line
     for page in (paths.DOCS / "performance.md", paths.DOCS / "curvature.md")
     for line in re.findall(
-        r"\bpython ((?:-m artifact|docs/performance/\w+\.py)\b[^#`;\n]*)",
+        r"\bpython ((?:-m fedsharp|-m artifact|docs/performance/\w+\.py)\b[^#`;\n]*)",
         page.read_text(encoding="utf-8").replace("\\\n", " ").replace(" -->", ""),
     )
 ]

@@ -20,7 +20,7 @@ PRINTED = sorted(
         for page in PAGES
         for block in re.findall(r"```(?:sh|bash)?\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
         for line in block.replace("\\\n", " ").splitlines()
-        if line.strip().startswith("python -m artifact ") and "--add" not in line  # a process takes a file once
+        if line.strip().startswith("python -m fedsharp ") and "--add" not in line  # a process takes a file once
     }
 )
 #: what may be wrong with a command of a page: a file or a name of the reader's own

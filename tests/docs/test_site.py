@@ -1,4 +1,4 @@
-"""``artifact docs``: the site builds without a warning, searches offline, and refuses what it should not replace."""
+"""``fedsharp docs``: the site builds without a warning, searches offline, and refuses what it should not replace."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_the_reference_is_made_from_the_program(site):
     text = (site / "cli.html").read_text(encoding="utf-8")
     assert "--man-zeta" in text and "--mutations" not in text
     text = (site / "api.html").read_text(encoding="utf-8")
-    assert all(name in text for name in ("artifact.train", "artifact.optim.SAM", "artifact.curvature.trace"))
+    assert all(name in text for name in ("fedsharp.train", "fedsharp.optim.SAM", "fedsharp.curvature.trace"))
     assert "Augmented Lagrangian" in (site / "glossary.html").read_text(encoding="utf-8")
 
 

@@ -47,8 +47,8 @@ def test_no_example_is_left_out():
 
 def test_every_public_name_has_an_example():
     code = "".join((*EXAMPLES.values(), *FILES.values()))
-    imported = {name for line in re.findall(r"from artifact import (.*)", code) for name in line.split(", ")}
-    assert [name for name in PUBLIC if f"artifact.{name}" not in code and name not in imported] == []
+    imported = {name for line in re.findall(r"from fedsharp import (.*)", code) for name in line.split(", ")}
+    assert [name for name in PUBLIC if f"fedsharp.{name}" not in code and name not in imported] == []
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -59,7 +59,7 @@ def test_an_example_runs(name):
 def test_the_commands_run_in_their_order(tmp_path):
     for name, text in FILES.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
-    lines = "".join(COMMANDS).replace("python -m artifact", f"{sys.executable} -m artifact")
+    lines = "".join(COMMANDS).replace("python -m fedsharp", f"{sys.executable} -m artifact")
     done = subprocess.run(["bash", "-ec", lines], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert float(re.search(r"last round ([\d.]+) %", done.stdout)[1]) > 70

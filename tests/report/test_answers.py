@@ -119,14 +119,14 @@ def test_the_list_of_claims_can_be_filtered_by_provisional(site, content):
 
 
 def test_the_time_of_missing_runs_is_the_sweeps_own_estimate(content):
-    """The slower end is the seconds of ``artifact sweep --dry-run``; nothing is missing where all are finished."""
+    """The slower end is the seconds of ``fedsharp sweep --dry-run``; nothing is missing where all are finished."""
     found = Outstanding(content).of("qu2022", "1", "laptop")
     configs = needed_runs.configs("qu2022/1", "laptop", everything=True)
     planned = sweep.plan(configs, content.root / content.stores["laptop"]).jobs
     assert len(found.runs) == len(planned) > 0 and found.of == len(configs)
     assert sum(span.usual for span in found.runs.values()) == pytest.approx(sum(job.seconds for job in planned))
     assert all(span is None or span.fast <= span.usual for span in found.runs.values())
-    assert found.command == "python -m artifact sweep qu2022/1 --profile laptop --everything"
+    assert found.command == "python -m fedsharp sweep qu2022/1 --profile laptop --everything"
     whole = Outstanding(content).of("kakoun2024", "5.3", "laptop")
     assert not whole.runs and whole.time == "" and not whole.command.endswith("everything")
     assert len(whole.own) == whole.of and whole.anew and whole.part(True) == whole.part(False) == (0, "")

@@ -916,7 +916,7 @@ def test_the_overview_says_when_the_mean_decides(content, site):
     assert len(means) > 10
     assert "where the mean over all comparisons decides" in text and "the mean does not decide" not in text
     assert not re.search(r"mean of \d+ comparisons \(1 of", text)
-    assert "python -m artifact verdicts --profile laptop --json" in text
+    assert "python -m fedsharp verdicts --profile laptop --json" in text
 
 
 def test_every_card_says_in_words_what_was_found(content):

@@ -1,4 +1,4 @@
-"""``artifact compare`` without a table: the runs are those of ``artifact run``, tuned on other seeds, and resumed."""
+"""``fedsharp compare`` without a table: the runs are those of ``fedsharp run``, tuned on other seeds, and resumed."""
 
 from __future__ import annotations
 

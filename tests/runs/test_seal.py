@@ -78,7 +78,7 @@ EACH = 1 if NIGHTLY else 20
 
 
 def test_records_under_results_are_as_they_were_sealed():
-    """``artifact store verify`` reads all of them, in three quarters of a minute."""
+    """``fedsharp store verify`` reads all of them, in three quarters of a minute."""
     for path in archive.files(RESULTS):
         place = archive.readable(path)
         for row in range(0, len(place.rows), EACH):
@@ -145,7 +145,7 @@ def test_unsealed_records_are_sealed_once_by_a_command(run, capsys):
     run.done_file.write_text('{"rounds": 3}\n')
     (run.folder / CURVATURE).write_text('{"data": 500, "trace": {"value": 30.0}}\n')
     assert find_run(CONFIG, finished_runs(store)) is None
-    assert "a sealed file; `python -m artifact store seal`" in capsys.readouterr().err
+    assert "a sealed file; `python -m fedsharp store seal`" in capsys.readouterr().err
     assert main(["store", "seal", "--out", str(store)]) == 0
     assert "2 sealed, 0 sealed before, 0 refused" in capsys.readouterr().out
     found = find_run(CONFIG, finished_runs(store))

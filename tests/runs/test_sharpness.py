@@ -170,7 +170,7 @@ def test_a_recorded_command_measures_the_same(store, capsys):
     (store / key / "curvature.json").unlink(missing_ok=True)
     assert run(capsys, *words, "--record")[0] == 0
     content = json.loads((store / key / "curvature.json").read_text())
-    again = content["command"].removeprefix("python -m artifact ").split()
+    again = content["command"].removeprefix("python -m fedsharp ").split()
     assert again[again.index("--out") + 1] == os.path.relpath(store)
     code, out, _ = run(capsys, *again, "--json")
     assert code == 0

@@ -80,7 +80,7 @@ def _assert_same_store(first: Path, second: Path) -> None:
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory) -> Path:
-    """Store of ``_configs`` made one after the other, as ``artifact run`` does, on one core; then slimmed."""
+    """Store of ``_configs`` made one after the other, as ``fedsharp run`` does, on one core; then slimmed."""
     store, threads = tmp_path_factory.mktemp("alone"), torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -239,7 +239,7 @@ def test_a_claim_on_several_tables_must_hold_in_each(planted, monkeypatch):
     assert found.verdict == "no-difference" and found.decided_by == "mean of 2 comparisons"
     assert (found.k, found.K, found.against) == (1, 2, ("A - B (qu2022/2)",))
     assert {cell.split("/")[1] for cell in found.cells} == {"1", "2"}
-    assert found.command == "python -m artifact sweep qu2022 --profile laptop"
+    assert found.command == "python -m fedsharp sweep qu2022 --profile laptop"
     assert found.note == "; ".join(
         dict.fromkeys(experiments.find(f"qu2022/{n}")[1].profiles["laptop"].note for n in "12")
     )
@@ -251,7 +251,7 @@ def test_the_decisive_comparison_is_named(planted):
     assert (found.verdict, found.decided_by, found.k, found.K) == ("mostly-seen", "mean of 2 comparisons", 2, 2)
     assert found.comparisons[0]["p"] < found.comparisons[0]["p_holm"] <= 2 * found.comparisons[0]["p"]
     assert found.cells == ("qu2022/1/a/x/accuracy", "qu2022/1/b/x/accuracy", "qu2022/1/c/x/accuracy")
-    assert found.command == "python -m artifact sweep qu2022/1 --profile laptop"
+    assert found.command == "python -m fedsharp sweep qu2022/1 --profile laptop"
     json.dumps(found.record, allow_nan=False)
 
 

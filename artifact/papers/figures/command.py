@@ -1,4 +1,4 @@
-"""``artifact figure``: run or look up what a figure of a paper needs, measure it, draw it, and say what it shows."""
+"""``fedsharp figure``: run or look up what a figure of a paper needs, measure it, draw it, and say what it shows."""
 
 from __future__ import annotations
 

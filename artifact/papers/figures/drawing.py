@@ -121,7 +121,7 @@ def _empty(axis: plt.Axes, record: Record) -> None:
     if record["not_run"]:
         reason = f"not run at this profile: {record['not_run']}"
     elif record.get("state", "").startswith("finished"):
-        reason = "trained, not measured yet: `artifact figure` with --measure"
+        reason = "trained, not measured yet: `fedsharp figure` with --measure"
     else:
         reason = "no finished runs in the store"
     axis.text(0.5, 0.5, "\n".join(textwrap.wrap(reason, 40)), ha="center", va="center", fontsize=9, color="0.4")

@@ -30,7 +30,7 @@ def record(panel: PanelAt, stored: Stored, store: Path, measure: bool, data_root
         "setting": _setting(panel),
         "ours": declared.ours,
         "not_run": panel.not_run,
-        "command": f"python -m artifact figure {named(panel.figure.paper, panel.figure.id)} --profile {panel.profile}",
+        "command": f"python -m fedsharp figure {named(panel.figure.paper, panel.figure.id)} --profile {panel.profile}",
     }
     if declared.kind == "sketch":
         assert declared.function is not None  # as the declaration of a sketch has it

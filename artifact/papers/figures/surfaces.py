@@ -108,7 +108,7 @@ def _document(panel: PanelAt, models: list[Entry]) -> dict[str, Any]:
     return {
         "panel": panel.id,
         "profile": panel.profile,
-        "command": f"python -m artifact figure {named(panel.figure.paper, panel.figure.id)} --profile {panel.profile}",
+        "command": f"python -m fedsharp figure {named(panel.figure.paper, panel.figure.id)} --profile {panel.profile}",
         "samples": SAMPLES,
         "directions": f"{DIRECTIONS} pairs of filter-normalised draws, seeds 0 to {DIRECTIONS - 1}",
         "models": models,

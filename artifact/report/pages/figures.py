@@ -78,7 +78,7 @@ def _at_profile(site: Site, figure: Any, profile: str) -> dict[str, Any]:
         "trained": any(record["kind"] not in UNTRAINED for record in records),
         "not_run": sorted({record["not_run"] for record in records if record["not_run"]}),
         "missing": site.outstanding.of(figure.paper, figure.id, profile),
-        "command": f"python -m artifact figure {named(figure.paper, figure.id)} --profile {profile}",
+        "command": f"python -m fedsharp figure {named(figure.paper, figure.id)} --profile {profile}",
     }
 
 

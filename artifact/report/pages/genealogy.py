@@ -63,5 +63,5 @@ def _fault(site: Site, fault: Mapping[str, str], rows: list[dict[str, str]]) -> 
     effects = [] if at is None else [d for d in variants.compare(at.entries) if fault["switch"] in d.switches]
     audit = f" --audit {fault['audit']}" if "audit" in fault else ""
     profile = site.content.profile if at is None else at.profile
-    command = f"python -m artifact table {fault['table']}{audit} --profile {profile} --lookup"
+    command = f"python -m fedsharp table {fault['table']}{audit} --profile {profile} --lookup"
     return {**fault, "id": fault["switch"], "rows": own, "at": at, "effects": effects, "command": command}

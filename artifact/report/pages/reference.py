@@ -137,10 +137,10 @@ def _effect(id: str, method: str, whole: Compared, alone: list[Compared]) -> dic
         said = f"Switch {', '.join(switches)}; part of no released form that was run for this report."
     else:
         said = f"Switch {', '.join(switches)}."
-    command = "python -m artifact variants" if switches else "python -m artifact list discrepancies"
+    command = "python -m fedsharp variants" if switches else "python -m fedsharp list discrepancies"
     if by_itself:
         at = by_itself[0][0]
-        command = f"python -m artifact table {at.table} --profile {at.profile} --lookup"
+        command = f"python -m fedsharp table {at.table} --profile {at.profile} --lookup"
     return {"effect": said, "by_itself": by_itself, "within": within, "command": command}
 
 

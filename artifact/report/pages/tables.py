@@ -76,7 +76,7 @@ def _at_profile(site: Site, at: TableAt) -> dict[str, Any]:
         "not_run": [(reason, "; ".join(dict.fromkeys(columns))) for reason, columns in reasons.items()],
         "missing": site.outstanding.of(at.table.paper, at.table.id, at.profile) if at.table.given is None else None,
         "chart": curves(at) if at.table.given is None else None,
-        "command": f"python -m artifact table {named(at.table.paper, at.table.id)} --profile {at.profile} --lookup",
+        "command": f"python -m fedsharp table {named(at.table.paper, at.table.id)} --profile {at.profile} --lookup",
     }
 
 
