@@ -60,6 +60,9 @@ class Strategy(flower.Strategy):
         least: int | None = None,
         **options: Any,
     ):
+        if not isinstance(method, str):
+            shown = getattr(method, "__name__", method)
+            raise UserError("method", shown, "the name of a method; a class of your own trains by fedsharp.train")
         self.model, self.config = model, _config(method, clients, cohort, options)
         self.least = -(-self.config.cohort // 2) if least is None else least
         if not 1 <= self.least <= self.config.cohort:

@@ -1,6 +1,8 @@
 """What ``fedsharp.train`` calls after a round: a table, curves, a progress bar, an end before the last round.
 
-A callback is any function of one argument, which holds ``round``, ``metrics``, ``model`` and ``stop()``.
+A callback is any function of one argument, which holds ``round``, ``metrics``, ``model`` and ``stop()``. Where a
+training goes on, a callback with a method ``resume(rows)`` gets the rows of the rounds before, and says whether it had
+stopped the training.
 """
 
 from __future__ import annotations
@@ -24,12 +26,14 @@ class Round:
     """One round that has ended, for callbacks.
 
     round: from 1.  metrics: the row of the round.  model: a copy of the server's model, made when it is asked for.
+    evaluated: whether the model was tested in this round, as every ``eval_every`` rounds.
     """
 
     round: int
     metrics: dict[str, Any]
     make: Callable[[], nn.Module] = field(repr=False)
     stopped: bool = False
+    evaluated: bool = True
 
     @property
     def model(self) -> nn.Module:
@@ -52,8 +56,16 @@ class CSV:
     def __init__(self, path: str | Path):
         self.path, self.rows = Path(path), list[dict[str, Any]]()
 
+    def resume(self, rows: list[dict[str, Any]]) -> bool:
+        self.rows = [self._plain(row) for row in rows]
+        return False
+
+    @staticmethod
+    def _plain(row: dict[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in row.items() if not isinstance(value, (list, dict))}
+
     def __call__(self, r: Round) -> None:
-        self.rows.append({name: v for name, v in r.metrics.items() if not isinstance(v, (list, dict))})
+        self.rows.append(self._plain(r.metrics))
         names = list(dict.fromkeys(name for row in self.rows for name in row))
         with replacing(self.path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, names)
@@ -86,6 +98,10 @@ class Progress:
 
         self.bar = tqdm(total=rounds, unit="round")
 
+    def resume(self, rows: list[dict[str, Any]]) -> bool:
+        self.bar.update(rows[-1]["round"] if rows else 0)
+        return False
+
     def __call__(self, r: Round) -> None:
         self.bar.update()
         self.bar.set_postfix({name: f"{r.metrics[name]:.4g}" for name in ("loss", "accuracy") if name in r.metrics})
@@ -102,11 +118,20 @@ class EarlyStopping:
         self.sign = 1 if (larger if larger is not None else "loss" not in name) else -1
         self.best, self.waited = -math.inf, 0
 
+    def resume(self, rows: list[dict[str, Any]]) -> bool:
+        self.best, self.waited = -math.inf, 0
+        for row in rows:
+            over = self._patience_is_over(row)
+        return bool(rows) and over
+
     def __call__(self, r: Round) -> None:
-        if self.name not in r.metrics:
-            raise UserError("on_round", self.name, f"a number of a row: {', '.join(r.metrics)}")
-        found = self.sign * r.metrics[self.name]
+        if r.evaluated and self._patience_is_over(r.metrics):
+            r.stop()
+
+    def _patience_is_over(self, row: dict[str, Any]) -> bool:
+        if self.name not in row:
+            raise UserError("on_round", self.name, f"a number of a row: {', '.join(row)}")
+        found = self.sign * row[self.name]
         self.waited = 0 if found > self.best else self.waited + 1
         self.best = max(self.best, found)
-        if self.waited >= self.patience:
-            r.stop()
+        return self.waited >= self.patience

@@ -94,6 +94,8 @@ class OwnTrainer(Trainer):
         with forked(0):
             output = output_of(model, two, self.samples)
         whole = not labels.is_floating_point() and labels.dtype != torch.bool and torch.is_tensor(output)
+        if default and labels.is_floating_point() and labels.dim() == 2 and torch.is_tensor(output):
+            self._require_probabilities(labels, output)
         if default and whole and output.dim() > 1:
             known = labels[labels != -100]
             low, high = (int(known.min()), int(known.max())) if len(known) else (0, 0)
@@ -113,6 +115,15 @@ class OwnTrainer(Trainer):
         if empty := remarks.without_sample("clients", counts.tolist()):
             warnings.warn(empty, stacklevel=4)
         return output.shape[1]
+
+    @staticmethod
+    def _require_probabilities(labels: Tensor, output: Tensor) -> None:
+        sums = labels.sum(1)
+        if labels.shape[1:] == output.shape[1:] and bool((labels < 0).any() | ((sums - 1).abs() > 1e-3).any()):
+            low, high = float(sums.min()), float(sums.max())
+            allowed = "classes, or rows of probabilities that sum to 1; for several labels a sample give "
+            allowed += "loss=torch.nn.BCEWithLogitsLoss()"
+            raise UserError("labels", f"rows that sum to {low:g} to {high:g}", allowed)
 
     def divided(self, dataset: Dataset) -> tuple[Partition, Dataset]:
         return Partition("own", tuple(self.indices)), dataset
@@ -248,7 +259,7 @@ class OwnTrainer(Trainer):
             output = tree_map(lambda *leaves: torch.cat(leaves) if leaves[0].dim() else leaves[0], *parts)
             found = {"loss": self.loss(output, y).item()}
         if self.classes:
-            known = (y >= 0) & (y < self.classes)
+            known = (y >= 0) & (y < self.classes) & (y != getattr(self.loss, "ignore_index", -100))
             if bool(known.any()):
                 found["accuracy"] = float((output.argmax(1) == y)[known].double().mean())
         return found

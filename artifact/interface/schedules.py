@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Union
+from typing import Any, Union
 
 from artifact.base.errors import UserError
 
@@ -24,6 +24,8 @@ def cosine(peak: float, warmup: int = 0, rounds: int | None = None, least: float
 
     def at(t: int, whole: int | None = None) -> float:
         end = rounds or whole or 1
+        if warmup >= end > 1:
+            raise UserError("warmup", warmup, f"fewer rounds than the training, {end}")
         if t < warmup:
             return peak * (t + 1) / warmup
         share = min(1.0, (t - warmup) / max(1, end - warmup))
@@ -55,3 +57,14 @@ def value(schedule: Schedule, t: int, rounds: int, name: str) -> float:
 def varies(schedule: object) -> bool:
     """Whether a schedule is a list or a function of the round, not one number."""
     return callable(schedule) or (isinstance(schedule, Sequence) and not isinstance(schedule, str))
+
+
+def require_same(given: dict[str, Schedule], rows: list[dict[str, Any]], rounds: int) -> None:
+    """Raises UserError where a schedule has other numbers than the stored rows of the rounds before."""
+    for name, schedule in given.items():
+        for row in rows:
+            found = value(schedule, row["round"] - 1, rounds, name)
+            if name in row and not math.isclose(found, row[name], rel_tol=1e-9):
+                hint = "; cosine(..., rounds=N) keeps its numbers when rounds grow"
+                allowed = f"the schedule of the training that goes on, {row[name]:g} in round {row['round']}{hint}"
+                raise UserError(name, f"{found:g}", allowed)

@@ -103,7 +103,8 @@ def train(
     on_round: called after every round, one or several; see ``fedsharp.callbacks``. Ctrl-C ends the training, too, and
     gives what there is.
     out: a folder for metrics, checkpoints and the models ``last.pt`` and ``best.pt``, each a ``state_dict``.
-    resume: go on in that folder, with the bits of a training that was never stopped.
+    resume: go on in that folder, with the bits of a training that was never stopped. More rounds than before are
+    possible where no schedule changes with their number, as ``cosine(0.1)`` without ``rounds=`` does.
     best: number of a row that picks the best model, as ``accuracy``; losses count downwards.
     collate_fn: list of samples -> batch, as a DataLoader's, which pads unequal lengths; called on all samples of a
     client at once, and by the minibatch where they are read anew.
@@ -135,6 +136,8 @@ def train(
     if isinstance(method, type):
         method = registered(method)
     varying = {name: given for name, given in {"lr": lr, **options}.items() if schedules.varies(given)}
+    if "lr" in varying and "lr_decay" in options:
+        raise UserError("lr_decay", options["lr_decay"], "left out where lr is a schedule")
     first = {name: schedules.value(given, 0, rounds, name) for name, given in varying.items() if name in ("lr", "rho")}
     asked = {"rounds": rounds, "local_epochs": local_epochs, "batch_size": batch_size, "lr": lr, "seed": seed}
     config = _config(method, len(clients), cohort, asked | options | first)
@@ -167,8 +170,10 @@ def train(
             folder = Folder(out, identity(told, model, [parts, held_out]), best)
             if (kept := folder.load(resume)) is not None:
                 tensors, rows, completed = kept
+                schedules.require_same({name: varying[name] for name in first}, rows, rounds)
                 trainer.restore(tensors, completed)
         calls = [on_round] if callable(on_round) else list(on_round)
+        over = [one.resume(list(rows)) for one in calls if rows and hasattr(one, "resume")]
 
         def trained() -> nn.Module:
             return OwnModel.trained(model, trainer.w, trainer.statistics, trainer.oracle).eval()
@@ -179,7 +184,7 @@ def train(
             return OwnModel.trained(model, *trainer.of_client(i), trainer.oracle).eval()
 
         undefined = ""
-        while trainer.completed < rounds:
+        while trainer.completed < rounds and not any(over):
             try:
                 metrics = trainer.play_round()
             except KeyboardInterrupt:
@@ -194,9 +199,13 @@ def train(
                 rows.append(told_row)
             if folder is not None:
                 folder.keep(trainer.tensors(), rows, trainer.completed, trained(), trainer.personal_parts())
-            r = Round(trainer.completed, told_row, trained)
-            for one in calls:
-                one(r)
+            r = Round(trainer.completed, told_row, trained, evaluated="server" in metrics)
+            try:
+                for one in calls:
+                    one(r)
+            except KeyboardInterrupt:
+                warnings.warn(f"interrupted after round {trainer.completed}; this round is kept", stacklevel=2)
+                break
             if metrics.get("diverged") or r.stopped:
                 break
         return Run(rows, trained(), None if personal is None else own_model)
@@ -249,7 +258,10 @@ def partition(
     """
     from artifact.data import partition as divide
 
-    given = labels if isinstance(labels, (np.ndarray, Tensor)) else np.asarray(labels)
+    try:
+        given = labels if isinstance(labels, (np.ndarray, Tensor)) else np.asarray(labels)
+    except ValueError:  # rows of unequal length
+        raise UserError("labels", "several numbers for a sample", "one class per sample") from None
     made = divide(spec, given, clients, seed, sizes=sizes, least=least)
     if made.reused:
         missing = len(given) - len(np.unique(np.concatenate(made.indices)))

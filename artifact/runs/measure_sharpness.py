@@ -203,7 +203,8 @@ def _trace_text(found: dict[str, Any]) -> list[str]:
 
 def _density_text(found: dict[str, Any]) -> list[str]:
     low, high = found["grid"][0], found["grid"][-1]
-    return [f"on [{low:.4g}, {high:.4g}], width {found['sigma']:.2g}; mass below zero {found['negative_mass']:.3g}"]
+    negative = f"share below minus one width {found['negative_mass']:.3g}"
+    return [f"on [{low:.4g}, {high:.4g}], width {found['sigma']:.2g}; {negative}"]
 
 
 def _layers_text(found: list[dict[str, Any]]) -> list[str]:
