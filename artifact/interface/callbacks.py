@@ -120,9 +120,10 @@ class EarlyStopping:
 
     def resume(self, rows: list[dict[str, Any]]) -> bool:
         self.best, self.waited = -math.inf, 0
+        over = False
         for row in rows:
             over = self._patience_is_over(row)
-        return bool(rows) and over
+        return over
 
     def __call__(self, r: Round) -> None:
         if r.evaluated and self._patience_is_over(r.metrics):

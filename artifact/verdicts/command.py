@@ -26,9 +26,16 @@ from artifact.verdicts.lookup import Store, open_store
 
 
 def table(found: Sequence[Verdict]) -> str:
-    """One line per verdict, with the counts below."""
+    """A line per verdict, with what smaller scales show below it, and the counts at the end."""
     width = max((len(v.id) for v in found), default=0)
-    lines = [f"{v.symbol} {v.id.ljust(width)}  {v.verdict.ljust(14)}  {v.text}{_marks(v)}" for v in found]
+    lines = []
+    for v in found:
+        where = f"{v.scale}, {v.setting}: " if v.scale and v.setting else ""
+        lines.append(f"{v.symbol} {v.id.ljust(width)}  {v.verdict.ljust(14)}  {where}{v.text}{_marks(v)}")
+        lines += [
+            f"  {'and'.rjust(width)}  {one['finding'].ljust(14)}  {one['scale']}, {one['setting']}: {one['text']}"
+            for one in v.evidence[1:]
+        ]
     return "\n".join([*lines, "", summary(found)])
 
 

@@ -88,3 +88,10 @@ def test_only_the_committed_laptop_runs_are_accepted(tmp_path):
     for arguments in (["--profile", "quick"], ["--out", str(tmp_path)]):
         result = CliRunner().invoke(verdicts_command, ["--accept", *arguments])
         assert isinstance(result.exception, UserError)
+
+
+def test_a_line_names_the_scale_of_its_runs_and_those_of_smaller_ones():
+    lines = CliRunner().invoke(verdicts_command, ["--claim", "sun23-tab1"]).output.splitlines()
+    assert "short, CIFAR-10, 5,000 training images, LeNet, 60 rounds" in lines[0]
+    assert lines[1].split()[0] == "and"
+    assert "toy, Fashion-MNIST" in lines[1]
