@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from artifact.algorithms.base import FedAvg, Fraction
+from fedsharp.algorithms.base import FedAvg, Fraction
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
     python examples/runs.py
 
 Prints for each method the mean accuracy of the last round, over the runs of one table. `results/runs/croissant.json`
-says what each column holds. With the project installed `artifact.stored_runs()` gives all runs in one frame.
+says what each column holds. With the project installed `fedsharp.stored_runs()` gives all runs in one frame.
 """
 
 from __future__ import annotations

@@ -25,8 +25,14 @@ def markdown_row(cells: Iterable[str]) -> str:
 def csv_table(head: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
     """The whole file; an empty field stands for None, and no spreadsheet reads a text as a formula."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([csv_cell(one) for one in row] for row in [head, *rows])
+    # a carriage return alone would end a row for whoever reads the file
+    cells = [[_one_line_end(csv_cell(one)) for one in row] for row in [head, *rows]]
+    csv.writer(text, lineterminator="\n").writerows(cells)
     return text.getvalue()
+
+
+def _one_line_end(value: Any) -> Any:
+    return value.replace("\r\n", "\n").replace("\r", "\n") if isinstance(value, str) else value
 
 
 def csv_cell(value: Any) -> Any:

@@ -7,12 +7,12 @@ from flwr.simulation import run_simulation
 from sklearn.datasets import load_digits
 from torch import nn
 
-import artifact
-from artifact.flower import FedSMOO, client_app
+import fedsharp
+from fedsharp.flower import FedSMOO, client_app
 
 digits = load_digits()
 x, y = torch.tensor(digits.data / 16, dtype=torch.float32), torch.tensor(digits.target)
-parts = artifact.partition(y[:1500], "dirichlet:0.3", clients=10, seed=0)
+parts = fedsharp.partition(y[:1500], "dirichlet:0.3", clients=10, seed=0)
 
 
 def network():

@@ -193,7 +193,7 @@ def test_a_run_gives_its_numbers_and_says_what_they_are_worth(tmp_path, capsys):
 def test_the_examples_run():
     assert doctest.testmod(bound).failed == 0
     page = (paths.DOCS / "api.md").read_text(encoding="utf-8")
-    code = re.search(r"```python\n(from artifact import rate.*?)```", page, re.S)[1]
+    code = re.search(r"```python\n(from fedsharp import rate.*?)```", page, re.S)[1]
     known = {}
     exec(code, known)
     assert best_step("fedsam", known["found"].setting, known["found"].theorem) == known["found"].step

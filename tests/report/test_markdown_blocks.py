@@ -51,9 +51,9 @@ COMMANDS = sorted(set.union(*map(_commands, PAGES)))
 PROGRAMS = {  # beside artifact
     "checks": checks_command,
     "notebooks": notebooks_command,
-    "artifact.verdicts.estimate": estimate_command,
-    "artifact.verdicts.targets": targets_command,
-    "artifact.verdicts.tuning": tuning_command,
+    "fedsharp.verdicts.estimate": estimate_command,
+    "fedsharp.verdicts.targets": targets_command,
+    "fedsharp.verdicts.tuning": tuning_command,
 }
 EXAMPLE = next(line for line in README if "fedsharp run --add" in line)
 COMPARISON = next(line for line in README if "fedsharp compare" in line)
