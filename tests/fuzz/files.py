@@ -211,7 +211,7 @@ def _table(path: Path) -> None:
     tables.FOLDER = path.parent
     for row in tables.table.__wrapped__(path.stem):
         repr(row.is_number)
-    experiments._lines_of.__wrapped__(path)
+    experiments._lines_of.__wrapped__(path, 0)
 
 
 #: pieces of a text with formulas, sound and not
