@@ -63,6 +63,8 @@ class FedAvg:
     #: in weights without a gradient a local step adds and scales vectors, by numbers that depend on norms alone, and
     #: it asks for plain gradients: then such weights can move in closed form (``accelerate.live_weights``)
     linear_without_gradient = True
+    #: each client also learns and keeps a map of its inputs, so that what it has is more than weights
+    maps_inputs = False
     #: registry name, and ids of the discrepancies that are on: ``algorithms.build`` sets both
     name, switches = "", frozenset[str]()
     #: file of a method of the user's own, a hash of its content, and the line where the class begins, in brackets

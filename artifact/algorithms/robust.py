@@ -24,6 +24,7 @@ class FedRobust(FedAvg):
 
     #: asks for gradients in the affine maps, too
     linear_without_gradient = False
+    maps_inputs = True
 
     def begin(self, state: State, w: Tensor, C: Cohort) -> dict:
         if "Lambda" not in state:  # the width of the input is known to the cohort, not to init

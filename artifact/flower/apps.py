@@ -45,8 +45,8 @@ class Strategy(flower.Strategy):
     method: a name that ``python -m fedsharp list algorithms`` prints.
     options: as for ``fedsharp.train``: local_epochs, batch_size, lr, seed, rho and other hyper-parameters.
 
-    Who takes part in a round is a function of the seed, and a client's number is its ``partition-id``. Therefore the
-    models are those of ``fedsharp.train`` on the same data. Evaluate them by ``start(..., evaluate_fn=...)``.
+    Who takes part in a round is a function of the seed, and a client's number is its ``partition-id``. Therefore Flower
+    trains the same models as ``fedsharp.train`` on the same data. ``start(..., evaluate_fn=...)`` evaluates the models.
     Raises UserError for an option that is not possible, for too few answers, and for a node with another ClientApp.
     """
 

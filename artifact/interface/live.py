@@ -1,7 +1,7 @@
-"""Samples that change from reading to reading, as a Dataset with random transforms has them.
+"""Datasets with random transforms: every local step reads its minibatch anew.
 
-A minibatch of such a Dataset is read anew in every local step. What its transforms draw, by torch, numpy or Python, is
-a function of (seed, round, client, step), so methods under one seed see the same, and resuming needs no state.
+The random numbers of the transforms, from torch, numpy or Python, are a function of (seed, round, client, step).
+Therefore methods under one seed see the same images, and a resumed training needs no stored state.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from artifact.algorithms.base import FedAvg
 from artifact.algorithms.cohort import Context, LocalOptimiser
 from artifact.base.errors import UserError
 from artifact.base.random import key
+from artifact.interface.entry import without_full_gradient
 from artifact.interface.own_model import forked
 from artifact.interface.sides import Answer, AtNode, Task, WithoutData
 from artifact.training.config import RunConfig
@@ -119,9 +120,6 @@ class LoopClient(AtNode, WithoutData):
         reported: Any = None
         self.w = sent[0]
 
-        def refused(w: Tensor) -> Tensor:
-            raise UserError("method", config.algorithm, "a method without a gradient over all of a client's data")
-
         def loop(W: Tensor, c: Context) -> Tensor:
             nonlocal reported
             place = (config.seed, "own-loop", task.t, task.number)
@@ -134,7 +132,7 @@ class LoopClient(AtNode, WithoutData):
             self.oracle.passes += optimiser.passes
             return optimiser.W
 
-        C = self.channel(sent, refused)
+        C = self.channel(sent, without_full_gradient(config.algorithm))
         _, W, _ = play(
             self.algorithm,
             self.state,

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.utils._pytree import tree_map
 
 from artifact.accelerate.choose import LOOPS
+from artifact.algorithms import ALGORITHMS
 from artifact.algorithms.cohort import Cohort
 from artifact.base.errors import UserError
 from artifact.base.random import key
@@ -67,9 +68,10 @@ class OwnTrainer(Trainer):
         inputs, labels = _joined(parts)
         self.live = [*live] if any(one is not None for one in live) else []
         self.of_tensors = torch.is_tensor(inputs) and not self.live
-        if config.algorithm == "fedrobust" and not self.of_tensors:
+        if ALGORITHMS[config.algorithm].maps_inputs and not self.of_tensors:
+            allowed = "another method; it shifts inputs, which must be one tensor"
             hint = ", without random transforms" if self.live else ""
-            raise UserError("method", "fedrobust", f"another method; it shifts inputs, which must be one tensor{hint}")
+            raise UserError("method", config.algorithm, allowed + hint)
         ends = np.cumsum([len(y) for _, y in parts])
         self.indices = [np.arange(end - len(y), end) for end, (_, y) in zip(ends, clients, strict=False)]
         split = int(ends[len(clients) - 1])

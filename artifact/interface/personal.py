@@ -19,12 +19,13 @@ from artifact.algorithms.client_rows import ClientRows, pack, unpack
 from artifact.algorithms.cohort import Cohort, Context, LocalOptimiser
 from artifact.base.errors import UserError
 from artifact.base.flat import Layout
+from artifact.interface.entry import without_full_gradient
 from artifact.training.rounds import play
 from artifact.training.trainer import Trainer, schedule
 
 
 def matches(name: str, patterns: Sequence[str]) -> bool:
-    """Whether a parameter has one of these names, which may hold ``*``, or lies in a module of such a name."""
+    """Whether a pattern names the parameter, or a module that holds the parameter. In a pattern ``*`` is any text."""
     return any(fnmatch(name, pattern) or fnmatch(name, f"{pattern}.*") for pattern in patterns)
 
 
@@ -51,7 +52,7 @@ class Personal:
         if not len(self.shared):
             raise UserError("personal", ", ".join(asked), "names that leave a parameter to share")
         config = trainer.config
-        if config.algorithm == "fedrobust":
+        if trainer.algorithm.maps_inputs:
             raise UserError("personal", config.algorithm, "another method; it moves inputs beside weights")
         if config.eval_train:
             raise UserError("eval_train", True, "False with personal; hand the clients' own data in as client_tests")
@@ -93,7 +94,7 @@ class Personal:
         config, members, method = trainer.config, C.clients.tolist(), trainer.algorithm
         pools = [trainer.pools[i] for i in members]
         plan = schedule(pools, members, config.batch_size, steps, config.seed, C.t).on(trainer.device)
-        inside = replace(C, layout=self.layout, full_gradient=_refuse(config.algorithm))
+        inside = replace(C, layout=self.layout, full_gradient=without_full_gradient(config.algorithm))
         V, P, S = self.rows[C.clients], len(trainer.w), len(members)
         own = Context(trainer.w[self.columns], C.lr)
         own.weight_decay, own.clip, own.clip_total = config.weight_decay, trainer.clip_norm, method.clip_total
@@ -164,10 +165,3 @@ def _split(layout: Layout, patterns: list[str]) -> tuple[Tensor, Tensor, Layout]
     none = torch.zeros(0, dtype=torch.long)
     shared = Layout(tuple(layout.names[n] for n in kept), tuple(layout.shapes[n] for n in kept))
     return torch.cat([none, *own]), torch.cat([none, *rest]), shared
-
-
-def _refuse(method: str) -> Any:
-    def full_gradient(w: Tensor) -> Tensor:
-        raise UserError("personal", method, "a method without a gradient over all of a client's data, as fedsam")
-
-    return full_gradient

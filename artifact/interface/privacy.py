@@ -22,9 +22,6 @@ from artifact.base.flat import Layout
 from artifact.base.random import stream
 from artifact.training.rounds import play
 
-#: the server needs one row of what its clients keep, not a sum
-_INPUT_MAPS = ("fedrobust",)
-
 
 @dataclass
 class Private(Cohort):
@@ -98,8 +95,8 @@ def leaves(method: str, variant: str = "paper") -> Leaves:
     """
     if method not in algorithms.ALGORITHMS:
         raise UserError("method", method, ", ".join(algorithms.ALGORITHMS))
-    if method in _INPUT_MAPS:
-        return Leaves(method, 1, True, True, 1)
+    if algorithms.ALGORITHMS[method].maps_inputs:  # there are no inputs to watch; the map stays with the client
+        return Leaves(method, sent=1, keeps=True, sums_alone=True, exchanges=1)
     algorithm = algorithms.build(method, variant)
     w = torch.linspace(-1, 1, 12, dtype=torch.float64)
     still = _Watched(**_cohort(0) | {"full_gradient": lambda w: w.new_zeros(2, len(w))})

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils._pytree import tree_map
 
+from artifact.algorithms import ALGORITHMS
 from artifact.algorithms.base import State
 from artifact.algorithms.cohort import Cohort, Context
 from artifact.base.errors import UserError
@@ -32,8 +33,8 @@ class InProcesses(OwnTrainer):
     """
 
     def __init__(self, workers: int, config: RunConfig, *given: Any):
-        if config.algorithm == "fedrobust":
-            raise UserError("workers", workers, "1, as the clients of fedrobust keep a map of their inputs")
+        if ALGORITHMS[config.algorithm].maps_inputs:
+            raise UserError("workers", workers, f"1, as the clients of {config.algorithm} keep a map of their inputs")
         super().__init__(config.model_copy(update={"device": "cpu"}), *given)
         self.workers = workers
 

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from artifact.algorithms import ALGORITHMS
 from artifact.algorithms.base import FedAvg, State
 from artifact.algorithms.client_rows import ClientRows, pack, unpack
 from artifact.algorithms.cohort import Cohort, Context
@@ -141,7 +142,7 @@ class WithoutData(Trainer):
     """
 
     def __init__(self, config: RunConfig, module: nn.Module, sizes: Sequence[int]):
-        if config.algorithm == "fedrobust":
+        if ALGORITHMS[config.algorithm].maps_inputs:
             raise UserError("method", config.algorithm, "another method; its clients keep a map of their inputs")
         if config.device not in ("auto", "cpu"):
             raise UserError("device", config.device, "cpu, on which the nodes of Flower compute")

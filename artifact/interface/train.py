@@ -43,8 +43,8 @@ class Run:
 
     metrics: one row per evaluated round: round, lr, cohort, update_norm, what the test says (loss; accuracy and its
     spread over clients for a classifier), and what the round cost (gradients per local step, models sent and kept).
-    model: the trained module, a copy of the one that was handed in, in evaluation mode. Personal parameters in it are
-    as they were handed in; ``client_model(i)`` has those of client i.
+    model: the trained module, a copy of the one that was handed in, in evaluation mode. Personal parameters keep their
+    first values in it; ``client_model(i)`` holds the trained personal parameters of client i.
     """
 
     metrics: list[dict[str, Any]]
@@ -143,7 +143,8 @@ def train(
     config = _config(method, len(clients), cohort, asked | options | first)
     with left_alone():
         read = [source(one, f"clients[{i}]", collate_fn, config.seed, i) for i, one in enumerate(clients)]
-        parts, live = [first for first, _ in read], [again for _, again in read]
+        parts = [samples for samples, _ in read]
+        live = [dataset for _, dataset in read]
         held_out = None if test is None else source(test, "test", collate_fn, config.seed, len(clients))[0]
     start = _only(model, train_only)
     with left_alone():
@@ -170,7 +171,7 @@ def train(
             folder = Folder(out, identity(told, model, [parts, held_out]), best)
             if (kept := folder.load(resume)) is not None:
                 tensors, rows, completed = kept
-                schedules.require_same({name: varying[name] for name in first}, rows, rounds)
+                schedules.require_same(trainer.schedules, rows, rounds)
                 trainer.restore(tensors, completed)
         calls = [on_round] if callable(on_round) else list(on_round)
         over = [one.resume(list(rows)) for one in calls if rows and hasattr(one, "resume")]

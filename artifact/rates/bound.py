@@ -31,8 +31,8 @@ class Setting:
     delta: F(w^0) - F^*.  eta_l, eta_g: local and server step; eta_l None is the best admissible one.
     beta: MoFedSAM's weight of the fresh gradient, in (0, 1].
     steps: local steps of every client, where they differ; K is then their mean.  weights: of every client in the
-    server's mean, by default all alike.  With one of both the bound is on the loss sum_i q_i F_i with q_i proportional
-    to weight times steps, and sigma_g and delta are those of this loss.
+    server's mean, by default all alike.  With ``steps`` or ``weights`` the bound speaks of the loss sum_i q_i F_i, with
+    q_i proportional to weight times steps; then give sigma_g and delta of that weighted loss.
     """
 
     L: float

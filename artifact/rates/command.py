@@ -1,4 +1,4 @@
-"""``fedsharp rate``: the bound that a proved theorem gives a method, for numbers that are given or those of a run."""
+"""``fedsharp rate``: the bound of a proved theorem on a method, for given constants or the measured ones of a run."""
 
 from __future__ import annotations
 

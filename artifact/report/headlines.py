@@ -148,24 +148,15 @@ def said_in_short(content: Content) -> list[tuple[str, str]]:
     counts = content.counts()
     paper, shown = counts.on_paper, _shown(content.decided.values())
     weights = counts.weights
-    proofs = [
-        f"`{r.claim.id}`"
-        for r in content.decided.values()
-        if r.claim.refutes == "proof" and r.on_paper in ("refuted", "repaired") and r.asked == "by a paper"
-    ]
-    only = f" (for {', '.join(proofs)} it refutes the proof alone)" if proofs else ""
     released = text_of(RELEASED)
     return [
         (
             "Theory",
-            f"A program decides {counts.decided} statements and proves {paper['proved']} as printed. "
-            f"{counts.changed} printed sentences need a change{only}: {weights['conclusion']} change a conclusion, "
-            f"{weights['proof']} a step of a proof, {weights['constant']} a constant or a condition, and "
-            f"{weights['slip']} are slips. {weights['reading']} more read more into the text than it says and change "
-            f"nothing in a paper. Every weight was read twice. Of the other {_rest(paper)} statements "
-            f"{paper['consistent']} agree with the paper's own numbers and {paper['inconsistent']} do not, "
-            f"{paper['holds'] + paper['agrees']} hold in a search, {paper['vacuous']} are true and say nothing, and "
-            f"{paper['on-toy-data']} were tried on toy data.",
+            f"A program decides {counts.decided} statements. It proves {paper['proved']} as printed; {counts.changed} "
+            f"printed sentences need a change, which for {weights['conclusion']} changes a conclusion and for "
+            f"{weights['slip']} mends a slip; each paper's page has every weight. {weights['reading']} more read "
+            f"more into the text than it says and change nothing in a paper. The other {_rest(paper)} are of the kinds "
+            f"that `docs/verdicts.md` lists.",
         ),
         (
             "Training",

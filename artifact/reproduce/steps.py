@@ -57,7 +57,7 @@ def _replication(profile: str) -> list[Step]:
             f"audit-{folder.rpartition('/')[2]}",
             "a paper that stands in a folder of its own",
             f"artifact audit run {folder} --profile {profile}{lookup} --no-store --no-report",
-            0.2,
+            0.4,
             after=trained,
         )
         for folder in AUDITS
@@ -66,12 +66,12 @@ def _replication(profile: str) -> list[Step]:
     return [
         Step("report-of-stored-evidence", "the report of the stored evidence", report, 0.8, makes=(page,), shows=page),
         *fetched,
-        Step("checks", "theory claims decided, compared with the ledger", "checks --no-store", 0.7, alone=True),
+        Step("checks", "theory claims decided, compared with the ledger", "checks --no-store", 2.5, alone=True),
         Step(
             "runs",
             "every run that a table or a figure needs",
             f"artifact sweep --profile {profile}{everything}",
-            1.0 if profile == "quick" else None,
+            1.8 if profile == "quick" else None,
             after=("checks", *(step.name for step in fetched)),
             alone=True,
         ),
@@ -79,7 +79,7 @@ def _replication(profile: str) -> list[Step]:
             "figures",
             "every figure: PNG, PDF, data",
             f"artifact figure all --profile {profile} --folder {figures}",
-            1.1,
+            3.2,
             after=trained,
             makes=(figures,),
         ),
@@ -87,7 +87,7 @@ def _replication(profile: str) -> list[Step]:
             "tables",
             "every table, ours beside the paper's, paired by seed",
             f"artifact table all --profile {profile} --figures {figures}",
-            0.6,
+            1.0,
             after=trained,
             makes=(figures,),
         ),
@@ -103,7 +103,7 @@ def _replication(profile: str) -> list[Step]:
             "checks-drawn",
             "the figures of the checks, from their evidence",
             "checks --draw",
-            0.6,
+            0.8,
             after=("checks",),
             makes=("out/figures",),
         ),
@@ -111,7 +111,7 @@ def _replication(profile: str) -> list[Step]:
         Step("verdicts", "what the stored runs say of the claims", "artifact verdicts", 0.1, after=trained),
         *audits,
         Step(
-            "notebooks", "the notebooks, executed", "notebooks", 0.6, after=drawn, alone=True, makes=("out/notebooks",)
+            "notebooks", "the notebooks, executed", "notebooks", 1.0, after=drawn, alone=True, makes=("out/notebooks",)
         ),
         Step(
             "report",

@@ -27,7 +27,7 @@ ID = re.compile(rb'\{"id": "([^"\\]+)"')
 
 @dataclass(frozen=True)
 class Line:
-    """A claim's evidence as it stands in its paper's file.
+    """One claim's line in the evidence file of its paper.
 
     claim: the id that the line begins with; empty where the damage is there. number: of the line in the file, from 1.
     """

@@ -4,12 +4,12 @@ import functools
 
 import pytest
 import torch
+from switched import SWITCHED
 from torch import nn
 
 from artifact.accelerate.live_weights import LiveWeights, Narrow
 from artifact.algorithms import ALGORITHMS
 from artifact.algorithms.base import FedAvg
-from artifact.algorithms.switches import SWITCHES
 from artifact.base.flat import Layout
 from artifact.models.networks import Chain
 from artifact.runs.session import load_data
@@ -82,12 +82,7 @@ def compare(**options):
     return min(widths, default=trainer.oracle.layout.numel) < trainer.oracle.layout.numel, trainer
 
 
-CASES = [(name, ()) for name in ALGORITHMS] + [
-    (name, (id,))
-    for name, method in ALGORITHMS.items()
-    for id, group in SWITCHES.items()
-    if any(switch.concerns(method) for switch in group)
-]
+CASES = [(name, ()) for name in ALGORITHMS] + [(name, (id,)) for name, id in SWITCHED]
 
 
 @pytest.mark.parametrize(("name", "switches"), CASES)

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from switched import SWITCHED
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
@@ -18,7 +19,6 @@ from torch.utils._pytree import tree_leaves
 from artifact.accelerate.choose import BACKENDS
 from artifact.accelerate.cuda_graphs import MOST, WARM_UP, Graphs
 from artifact.algorithms import ALGORITHMS, cohort
-from artifact.algorithms.switches import SWITCHES
 from artifact.base import devices
 from artifact.base.errors import UserError
 from artifact.models.networks import Chain
@@ -101,14 +101,6 @@ def test_no_method_makes_the_host_wait(name, on_meta):
     """Unequal numbers of local steps and a short last batch, so that rows are selected and merged too."""
     play(on_meta, algorithm=name, split="dirichlet:0.3", augment="flip-crop")
     assert on_meta.found == []
-
-
-SWITCHED = [
-    (name, id)
-    for name, method in ALGORITHMS.items()
-    for id, group in SWITCHES.items()
-    if any(switch.concerns(method) for switch in group)
-]
 
 
 @pytest.mark.parametrize(("name", "id"), SWITCHED)

@@ -9,9 +9,9 @@ import sys
 
 import pytest
 import torch
+from switched import SWITCHED
 
 from artifact.algorithms import ALGORITHMS
-from artifact.algorithms.switches import SWITCHES
 from artifact.runs.session import load_data
 from artifact.training.config import make
 from artifact.training.recorded_steps import RecordedSteps
@@ -48,12 +48,7 @@ def told(function, say, name):
     return wrapped
 
 
-CASES = [(name, ()) for name in ALGORITHMS] + [
-    (name, (id,))
-    for name, method in ALGORITHMS.items()
-    for id, group in SWITCHES.items()
-    if any(switch.concerns(method) for switch in group)
-]
+CASES = [(name, ()) for name in ALGORITHMS] + [(name, (id,)) for name, id in SWITCHED]
 
 
 @pytest.mark.parametrize(("name", "switches"), CASES)
