@@ -7,6 +7,7 @@ import dataclasses
 import math
 import typing
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from pydantic import PydanticUserError, TypeAdapter, ValidationError
@@ -26,7 +27,7 @@ from artifact.algorithms.lesam import FedLESAM, FedLESAMD, FedLESAMS
 from artifact.algorithms.momentum import FedCM, MimeLite
 from artifact.algorithms.robust import FedRobust
 from artifact.algorithms.sam import CorrectedSAM, FedASAM, FedGAMMA, FedSAM, GlobalFedSAM, MoFedSAM, SignedSAM
-from artifact.algorithms.switches import EXCLUSIVE, SAME_EQUATION, SWITCHES, mixins, released_ids
+from artifact.algorithms.switches import EXCLUSIVE, SAME_EQUATION, SWITCHES, Switch, mixins, released_ids
 from artifact.algorithms.variates import FedDC, Scaffold
 from artifact.base.cache import cache
 from artifact.base.errors import UserError
@@ -266,3 +267,15 @@ def register(name: str, algorithm: type[FedAvg]) -> None:
         if not field.init:
             raise UserError(field.name, "init=False", f"a field of {name} that takes a value, or no annotation")
     ALGORITHMS[name] = algorithm
+
+
+def declared_in(file: Path) -> list[tuple[Switch, list[str]]]:
+    """The switches that a file with methods of one's own declares, each with the names of its methods in that file."""
+    own = {name: method for name, method in ALGORITHMS.items() if method.added_from == str(file)}
+    modules = {method.__module__ for method in own.values()}
+    return [
+        (one, [name for name, method in own.items() if one.concerns(method)])
+        for group in SWITCHES.values()
+        for one in group
+        if one.mixin.__module__ in modules
+    ]

@@ -19,6 +19,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from artifact.algorithms import ALGORITHMS
 from artifact.audit import publication, trial
 from artifact.audit.faults import Fault, Faults
 from artifact.base import errors, names
@@ -45,10 +46,14 @@ POINTS = ("mean", "last")
 
 @dataclass
 class Checked:
-    """What a pass has read. claims: those without a fault.  tables, figures: the same, by their numbers in the file."""
+    """What a pass has read.
+
+    paper: the entry ``[paper]``.  claims, tables, figures: those without a fault, by their numbers in the file.
+    """
 
     audit: Audit
     faults: Faults
+    paper: Mapping[str, Any] = field(default_factory=dict)
     claims: dict[int, Claim] = field(default_factory=dict)
     tables: dict[int, Table] = field(default_factory=dict)
     figures: dict[int, Figure] = field(default_factory=dict)
@@ -70,8 +75,9 @@ def check(folder: Path) -> tuple[Audit, list[Fault]]:
     folders.require_audit(folder)
     faults = Faults()
     contents = {name: _toml(folder / name, faults) for name in ("claims.toml", "experiments.toml")}
-    checked = Checked(_opened(folder, contents, faults), faults)
-    if isinstance(entry := (contents["claims.toml"] or {}).get("paper"), dict):
+    entry = (contents["claims.toml"] or {}).get("paper")
+    checked = Checked(_opened(folder, contents, faults), faults, entry if isinstance(entry, dict) else {})
+    if isinstance(entry, dict):
         for error in publication.faults(entry):
             faults.at(folder / "claims.toml", error, ("paper", error.field.split(": ")[-1]))
     _encodings(checked)
@@ -712,6 +718,12 @@ def _method(checked: Checked) -> None:
             declared.setdefault(str(name), dict(row.settings))
     for error, line in trial.faults(audit.method, declared):
         faults.add(audit.method, error, line)
+    own = [name for name, method in ALGORITHMS.items() if method.added_from == str(audit.method)]
+    entry = checked.paper.get("steps")
+    for name in entry if isinstance(entry, dict) else ():
+        if name not in own:
+            allowed = f"a method of method.py: {', '.join(own)}"
+            faults.at(audit.claims, UserError("paper: steps", name, allowed), ("paper", "steps", name))
 
 
 # ---- statements ------------------------------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ class Publication(BaseModel):
     authors: names as the paper prints them.  doi: without an address, as 10.1000/182.  arxiv: number, as 2511.22080.
     code, commit: the published code that the audit speaks of.  licence: of that code.
     requires: versions of fedsharp that decide the audit, as ``>=0.2`` or ``==0.2.0``.
+    steps: name of a method of ``method.py`` -> what it does, a sentence a step, with formulas between dollars.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -41,6 +42,7 @@ class Publication(BaseModel):
     commit: Annotated[str, Field(pattern=r"^[0-9a-f]{7,40}$")] | None = None
     licence: Line | None = None
     requires: Annotated[str, Field(pattern=r"^(>=|==)\d+(\.\d+)*$")] | None = None
+    steps: dict[str, tuple[Line, ...]] = {}
 
     @property
     def address(self) -> str:

@@ -10,7 +10,6 @@ from typing import Any
 import jinja2
 
 from artifact import __version__, algorithms
-from artifact.algorithms.switches import SWITCHES
 from artifact.audit import publication
 from artifact.base.files import write_atomic
 from artifact.papers import experiments
@@ -31,6 +30,7 @@ def build(audit: Audit, claims: Sequence[Claim], verdicts: Iterable[Mapping[str,
     key, title, about = publication.read(audit.folder)
     loader = jinja2.FileSystemLoader(publication.TEMPLATES)
     template = jinja2.Environment(loader=loader, autoescape=True).get_template("index.html")
+    converter = Converter()
     by_claim: dict[str, list[Mapping[str, Any]]] = {}
     for one in verdicts:
         by_claim.setdefault(one["id"], []).append(one)
@@ -38,8 +38,9 @@ def build(audit: Audit, claims: Sequence[Claim], verdicts: Iterable[Mapping[str,
         title=title,
         about=about,
         version=__version__,
-        groups=_groups(claims, by_claim),
+        groups=_groups(claims, by_claim, converter),
         tables=_tables(key, Store(audit.results)),
+        steps={name: [converter.inline(step) for step in steps] for name, steps in about.steps.items()},
         switches=_switches(audit),
     )
     out.mkdir(parents=True, exist_ok=True)
@@ -48,9 +49,10 @@ def build(audit: Audit, claims: Sequence[Claim], verdicts: Iterable[Mapping[str,
     return out / "index.html"
 
 
-def _groups(claims: Sequence[Claim], by_claim: Mapping[str, Any]) -> list[tuple[str, list[dict[str, Any]]]]:
+def _groups(
+    claims: Sequence[Claim], by_claim: Mapping[str, Any], converter: Converter
+) -> list[tuple[str, list[dict[str, Any]]]]:
     """Headings of the page with the claims under each: those about statements, and those that runs decide."""
-    converter = Converter()
     shown = [
         {
             "id": claim.id,
@@ -97,16 +99,7 @@ def _tables(key: str, store: Store) -> list[dict[str, Any]]:
 
 def _switches(audit: Audit) -> list[dict[str, Any]]:
     """Every discrepancy that the audit's own file declares, with the methods that it concerns."""
-    own = {n: m for n, m in algorithms.ALGORITHMS.items() if m.added_from == str(audit.method)}
-    modules = {method.__module__ for method in own.values()}
     return [
-        {
-            "id": one.id,
-            "explanation": one.explanation,
-            "sources": one.sources,
-            "methods": [name for name, method in own.items() if one.concerns(method)],
-        }
-        for group in SWITCHES.values()
-        for one in group
-        if one.mixin.__module__ in modules
+        {"id": one.id, "explanation": one.explanation, "sources": one.sources, "methods": methods}
+        for one, methods in algorithms.declared_in(audit.method)
     ]

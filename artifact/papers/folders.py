@@ -34,6 +34,11 @@ class Audit:
         return self.folder / "claims.toml"
 
     @property
+    def entry(self) -> dict[str, Any]:
+        """The fields of ``[paper]`` in ``claims.toml``, such as ``authors``, ``code``, ``commit`` and ``steps``."""
+        return dict(read_toml(self.claims, "claims").get("paper", {}))
+
+    @property
     def experiments(self) -> Path:
         return self.folder / "experiments.toml"
 

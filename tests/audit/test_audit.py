@@ -332,6 +332,24 @@ def test_a_replay_that_confirms_nothing_is_a_fault_of_its_check(refuted, old, ne
     assert re.search(rf"half2025-step.*{said}.*statements\.py, line \d+\)$", line), line
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("mine = [\n", "ours = [\n", "paper: steps: 'ours' is not possible; allowed: a method of method.py: mine"),
+        (
+            "walks $K$ steps",
+            r"walks $\\frac{K$ steps",
+            r"'\\frac{K' is not possible; allowed: TeX that the report can show",
+        ),
+    ],
+)
+def test_steps_of_no_method_and_with_a_broken_formula_are_told_with_their_line(folder, old, new, said, capsys):
+    line = edit(folder, "claims.toml", old, new)
+    assert main(["audit", "check", str(folder)]) == 2
+    told = capsys.readouterr()
+    assert said in told.out + told.err and f"claims.toml, line {line})" in told.out + told.err, told
+
+
 def test_claims_without_the_file_of_their_checks_are_told(folder, capsys):
     (folder / "statements.py").unlink()
     text = (folder / "claims.toml").read_text(encoding="utf-8")
@@ -348,11 +366,15 @@ from pathlib import Path
 from artifact.papers.folders import open_audit
 open_audit(Path(sys.argv[1]))
 from artifact.report.content import Content
-from artifact.report.pages import papers, tables
+from artifact.report.pages import discrepancies, methods, papers, tables
 from artifact.report.site import Site
 site = Site(Content())
 for page in [*papers.build(site), *tables.build(site)]:
     if page.context.get("paper") == "half2025" or "half2025" in page.name:
+        print(site.render(page))
+print("=====")
+for page in [*discrepancies.build(site), *methods.build(site)]:
+    if page.name in ("discrepancies.html", "method-mine.html"):
         print(site.render(page))
 """
 
@@ -363,7 +385,13 @@ def test_the_reports_commands_and_files_of_a_folders_claims_are_the_folders(made
     words = [sys.executable, "-c", PAGES, "half2025"]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    named = {html.unescape(code) for code in re.findall("<code>(.*?)</code>", done.stdout)}
+    papers, _, others = done.stdout.partition("=====")
+    entry = others[others.index('id="MINE-1"') :].partition("</section>")[0]
+    shown = html.unescape(re.sub("<[^>]+>", "", entry))
+    assert "return self.factor * g\n" in shown and "return self.factor * g if c.k == 0 else g" in shown
+    assert "table half2025/1 --audit half2025" in shown
+    assert "<li>The server takes the mean of the clients&#39; models.</li>" in others
+    named = {html.unescape(code) for code in re.findall("<code>(.*?)</code>", papers)}
     commands = [code.split()[3:] for code in named if re.match("python -m fedsharp (table|sweep|verdicts) ", code)]
     assert {words[0] for words in commands} <= {"table", "sweep", "verdicts"} and commands
     for words in commands:

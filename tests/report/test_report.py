@@ -374,7 +374,9 @@ def test_the_lines_leave_out_audits_and_their_rows_say_so(content, monkeypatch):
 
 def test_the_front_page_shows_the_two_pictures_that_it_speaks_of(site):
     """A second plot of the same name would be drawn over the first."""
-    first, second = re.findall(r'<figure class="forest"[^>]*><img src="([^"]+)"', (site / "index.html").read_text("utf-8"))
+    first, second = re.findall(
+        r'<figure class="forest"[^>]*><img src="([^"]+)"', (site / "index.html").read_text("utf-8")
+    )
     assert "FedAvg to FedSAM" in (site / first).read_text("utf-8") and first != second
     assert "FedAvg to FedSAM" not in (site / second).read_text("utf-8")
 

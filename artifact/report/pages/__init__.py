@@ -5,6 +5,7 @@ from __future__ import annotations
 from artifact.report.pages import (
     choose,
     claims,
+    discrepancies,
     figures,
     front,
     genealogy,
@@ -27,6 +28,7 @@ PAGES = (
     tables.build,
     figures.build,
     methods.build,
+    discrepancies.build,
     genealogy.build,
     reference.build,
     learn.build,

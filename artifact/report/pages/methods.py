@@ -9,16 +9,12 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
-from pygments import highlight
-from pygments.formatters import HtmlFormatter
-from pygments.lexers import PythonLexer
-
 from artifact import algorithms
 from artifact.algorithms.base import FedAvg
 from artifact.algorithms.switches import SWITCHES, Switch
-from artifact.papers import variants
-from artifact.report.pages.reference import cited, compared, differs, printed_at
+from artifact.papers import folders, variants
+from artifact.report.pages.discrepancies import cited, compared, differs, printed_at
+from artifact.report.python_source import highlighted
 from artifact.report.site import Page, Site
 
 
@@ -82,8 +78,14 @@ def _of_an_audit(cls: type) -> dict[str, Any]:
         "title": cls.__name__,
         "source": f"The file {Path(inspect.getfile(cls)).name} of an audit",
         "idea": idea,
-        "steps": [],
+        "steps": _steps(cls),
     }
+
+
+def _steps(cls: type) -> list[str]:
+    """The steps in words that ``claims.toml`` of a method's audit gives."""
+    audits = [audit for audit in folders.AUDITS.values() if str(audit.method) == getattr(cls, "added_from", "")]
+    return [step for audit in audits for step in audit.entry.get("steps", {}).get(cls.__name__.lower(), [])]
 
 
 def _classes(cls: type) -> list[type]:
@@ -136,10 +138,3 @@ def _claims(site: Site, title: str) -> list[Any]:
     """Claims that name the method in their title."""
     pattern = re.compile(rf"(?<![\w-]){re.escape(title)}(?![\w-])", re.I)
     return [record for record in site.content.records.values() if pattern.search(record.claim.title)]
-
-
-def highlighted(source: str) -> Markup:
-    """Python source as HTML; coloured."""
-    return Markup('<pre class="python"><code>{}</code></pre>').format(
-        Markup(highlight(source, PythonLexer(), HtmlFormatter(nowrap=True)))
-    )

@@ -1,35 +1,28 @@
-"""Pages that a reader looks things up in: discrepancies, costs, provenance, glossary."""
+"""Pages that a reader looks things up in: costs, provenance, glossary."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import mistune
 from markupsafe import Markup
 
 from artifact import algorithms
-from artifact.algorithms.switches import OPTIONS, SAME_EQUATION, SWITCHES
 from artifact.base.files import read_file
 from artifact.base.tables_as_text import csv_table
-from artifact.papers import experiments, variants
+from artifact.papers import experiments
 from artifact.papers.costs import COLUMNS, TABLE7
 from artifact.papers.declared import read_csv
-from artifact.report.content import Content
-from artifact.report.numbers import Numbers
 from artifact.report.site import Page, Site
 from artifact.report.terms import anchor
 from artifact.runs.session import summarise
 from artifact.runs.store import Run
 from artifact.training.config import RunConfig, as_json
-from artifact.verdicts import setting
 
 
 def build(site: Site) -> Iterator[Page]:
-    yield _discrepancies(site)
     yield _costs(site)
     _provenance(site)
     text = Markup(_markdown()(read_file(site.content.root / "CONTRIBUTING.md").decode()))
@@ -52,130 +45,6 @@ class _Offline(mistune.HTMLRenderer):
 
 def _markdown() -> mistune.Markdown:
     return mistune.create_markdown(renderer=_Offline())
-
-
-# ---- discrepancies ---------------------------------------------------------------------------------------------------
-
-
-def _discrepancies(site: Site) -> Page:
-    whole = compared(site.numbers, variants.TABLE)
-    alone = [found for table in FAULTS if (found := compared(site.numbers, table)).differences]
-    rows = [row | _effect(row["id"], row["algorithm"], whole, alone) for row in cited(site.content)]
-    for row in rows:
-        row["replies"] = [(r.by, site.converter.inline(r.text)) for r in site.content.replies.get(row["id"], [])]
-    context = {
-        "title": "Discrepancies between papers and code",
-        "rows": rows,
-        "whole": whole,
-        "alone": alone,
-        "severities": sorted({row["severity"] for row in rows}),
-        "kinds": sorted({row["kind"] for row in rows}),
-        "methods": list(dict.fromkeys(row["algorithm"] for row in rows)),
-        "pictures": [
-            (picture, alt)
-            for name, alt in PICTURES
-            if (picture := site.pictures.find(f"{name}-{whole.profile}")) is not None
-        ],
-    }
-    return Page("discrepancies.html", "discrepancies.html", context)
-
-
-PICTURES = (
-    (
-        "variants",
-        "Paired difference in test accuracy, released minus paper form, one line per method with its 95 % interval; "
-        "the table above has the numbers.",
-    ),
-    (
-        "fedlesam-perturbation",
-        "FedLESAM's perturbation over rounds, paper and released form: its norm over rho, its cosine to the intended "
-        "direction and to the global gradient.",
-    ),
-)
-
-
-#: the tables in which one fault at a time is the only change to a method
-FAULTS = ("discrepancies/faults", "discrepancies/travellers")
-
-
-@dataclass(frozen=True)
-class Compared:
-    """A table of forms against papers' forms at the first profile that has runs. scale: of its runs, in words."""
-
-    table: str
-    profile: str
-    differences: list[variants.Difference]
-    scale: str = ""
-    link: str = ""
-
-
-def compared(numbers: Numbers, table: str) -> Compared:
-    """The differences of a table such as ``discrepancies/variants``; without any where nothing is run."""
-    for at in numbers.tables:
-        if f"{at.table.paper}/{at.table.id}" == table and at.runs:
-            found = variants.compare(at.entries)
-            n = min((d.comparison.difference.n for d in found), default=0)
-            return Compared(table, at.profile, found, setting.in_words(at.runs, n), at.link)
-    return Compared(table, numbers.content.profile, [])
-
-
-def _effect(id: str, method: str, whole: Compared, alone: list[Compared]) -> dict[str, Any]:
-    """What the stored runs say of an entry: as the only change to a method, and within whole released forms.
-
-    An entry that is another's equation in one method speaks of that method's forms alone.
-    """
-    switches = SAME_EQUATION.get(id, (id,) if id in SWITCHES else ())
-    by_itself = [(at, d) for at in alone for d in at.differences if set(switches) & set(d.switches)]
-    within = [d for d in whole.differences if set(switches) & set(d.switches)]
-    if id in SAME_EQUATION and method in {d.method for d in whole.differences}:
-        within = [d for d in within if d.method == method]
-    if id in OPTIONS:
-        said = f"An option of a run: {OPTIONS[id]}."
-    elif not switches:
-        said = "No switch: it changes the protocol, the notation or code that is not part of a method."
-    elif not within and not by_itself:
-        said = f"Switch {', '.join(switches)}; part of no released form that was run for this report."
-    else:
-        said = f"Switch {', '.join(switches)}."
-    command = "python -m fedsharp variants" if switches else "python -m fedsharp list discrepancies"
-    if by_itself:
-        at = by_itself[0][0]
-        command = f"python -m fedsharp table {at.table} --profile {at.profile} --lookup"
-    return {"effect": said, "by_itself": by_itself, "within": within, "command": command}
-
-
-def cited(content: Content) -> list[dict[str, Any]]:
-    """The ledger's discrepancies, papers by name, each with the files and lines of released code."""
-    return [
-        {key: NUMBER.sub(lambda found: NAMES[found[1]], text) for key, text in row.items()}
-        | {"lines": content.code_lines.get(row["id"], []), "no_lines": no_lines(row)}
-        for row in content.discrepancies
-    ]
-
-
-def no_lines(row: Mapping[str, str]) -> str:
-    """What is said of an entry for which no line of released code is named."""
-    code = row["what the released code does"]
-    of_code = re.search(r"repo|FL-Simulator|README|CLI|\.py", f"{row['where']} {code}")
-    if code == "-" or code.startswith(("no code", "none of the three", "not implemented")) or not of_code:
-        return "none: no released code takes part in this entry"
-    return "not known to us"
-
-
-def differs(row: Mapping[str, str]) -> bool:
-    """Whether the released code computes otherwise than the printed lines say."""
-    return row["differs"] == "yes"
-
-
-def printed_at(row: Mapping[str, str]) -> str:
-    """The places of the papers that an entry names, without the files of the code that it names beside them."""
-    places = re.sub(r" vs (code|(FL-Simulator )?README)$", "", row["where"]).split("; ")
-    return "; ".join(place for place in places if not re.search(r"repo\b|FL-Simulator|README|\.py", place))
-
-
-#: how the list of discrepancies cites the papers
-NAMES = {"0": "FedSMOO", "1": "MAN", "2": "Global FedSAM", "3": "FedSAM", "4": "FedLESAM"}
-NUMBER = re.compile(r"(?<![\d.])00([0-4])(?![\d.])")
 
 
 # ---- costs -----------------------------------------------------------------------------------------------------------
