@@ -11,10 +11,11 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from artifact.base.errors import UserError
 from artifact.base.options import AUDIT_ONLY, RUNS
-from artifact.papers import experiments, needed_runs
+from artifact.papers import experiments, folders, needed_runs
 from artifact.runs import archive
 from artifact.runs.lookup import signature, signed_runs
 from artifact.runs.store import finished_folders
@@ -71,6 +72,7 @@ def _configs(selection: str) -> Iterator[RunConfig]:
 @AUDIT_ONLY
 def pack_command(tables: tuple[str, ...], keep: bool, store: Path) -> int:
     """A checkpoint stays where it is. Nothing is removed before its file has been written and read again."""
+    store = own_store(store)
     of = homes(there(store))
     names = _named(tables, set(of.values()))
     left: list[str] = []
@@ -88,9 +90,25 @@ def pack_command(tables: tuple[str, ...], keep: bool, store: Path) -> int:
 @store_group.command("unpack", help="Turn the archive, or some of its files, into a folder a run again.")
 @TABLE
 @RUNS
+@AUDIT_ONLY
 def unpack_command(tables: tuple[str, ...], store: Path) -> None:
+    store = own_store(store)
     names = _named(tables, {path.stem for path in archive.files(there(store))})
     click.echo(f"{store}: {archive.unpack(store, names)} runs unpacked")
+
+
+def own_store(store: Path) -> Path:
+    """The store that a command means: without ``--out``, that of the one audit which ``--audit`` names.
+
+    Raises UserError for several audits without ``--out``.
+    """
+    source = click.get_current_context().get_parameter_source("store")
+    if source is not ParameterSource.DEFAULT or not folders.AUDITS:
+        return store
+    stores = [audit.results for audit in folders.AUDITS.values()]
+    if len(stores) > 1:
+        raise UserError("out", None, f"one store, as --out: {', '.join(map(str, stores))}")
+    return stores[0]
 
 
 def _named(tables: tuple[str, ...], known: Collection[str]) -> list[str]:

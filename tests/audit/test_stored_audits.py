@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 
@@ -48,3 +49,20 @@ def test_the_archive_answers_for_every_run_that_decides(folder):
     assert done.returncode == 0, done.stderr
     wanted, found = map(int, done.stdout.split())
     assert wanted == found > 0
+
+
+def test_pack_and_unpack_mean_the_audits_own_store(tmp_path):
+    """Without ``--out``; the folder that a command starts in has a store of other runs, which stays as it is."""
+    copy = tmp_path / "liu2026"
+    shutil.copytree(paths.ROOT / "audits" / "liu2026", copy)
+    (tmp_path / "results").mkdir()
+    files = sorted((copy / "results" / "runs").iterdir())
+    for word, loose in (("unpack", 42), ("pack", 0)):
+        done = subprocess.run(
+            [sys.executable, "-m", "artifact", "store", word, "--audit", str(copy)],
+            capture_output=True, text=True, cwd=tmp_path, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert len(list((copy / "results").glob("*/done"))) == loose
+        assert not list((tmp_path / "results").iterdir())
+    assert sorted((copy / "results" / "runs").iterdir()) == files

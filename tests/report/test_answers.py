@@ -17,7 +17,7 @@ from artifact.report import evidence, fingerprints, settings
 from artifact.report.content import Content
 from artifact.report.numbers import Numbers
 from artifact.report.outstanding import Outstanding, told
-from artifact.report.pages import choose, claims, methods, reference
+from artifact.report.pages import choose, claims, discrepancies, methods
 from artifact.report.site import Page, Site
 from artifact.runs.sweep import sweep
 from artifact.runs.sweep.estimate import Span
@@ -34,7 +34,7 @@ def text_of(site: Path, name: str) -> str:
 
 
 def test_every_discrepancy_names_the_files_and_lines_of_the_code_or_says_that_it_has_none(site, content):
-    entries = reference.cited(content)
+    entries = discrepancies.cited(content)
     assert set(content.code_lines) <= {row["id"] for row in entries}
     of_files = [row for row in entries if ".py" in row["where"]]
     assert len(of_files) > 30 and [row["id"] for row in of_files if not row["lines"]] == ["ASAM-2"]
