@@ -124,15 +124,6 @@ def output_of(model: nn.Module, inputs: Any, samples: Any) -> Any:
         raise UserError("model", f"inputs {kinds}", f"{remedy} ({type(error).__name__}: {_line(error)})") from None
 
 
-def without_full_gradient(method: str) -> Callable[[Tensor], Tensor]:
-    """Stands for the gradient over all of a client's data where there is none: raises UserError once a method asks."""
-
-    def full_gradient(w: Tensor) -> Tensor:
-        raise UserError("method", method, "a method without a gradient over all of a client's data, as fedsam")
-
-    return full_gradient
-
-
 def require_loss(loss: Callable[[Any, Tensor], Tensor], output: Any, labels: Tensor, default: bool) -> None:
     """Raises UserError where the loss of two samples is no scalar."""
     if default and not torch.is_tensor(output):

@@ -16,11 +16,10 @@ from artifact.algorithms.base import FedAvg
 from artifact.algorithms.cohort import Context, LocalOptimiser
 from artifact.base.errors import UserError
 from artifact.base.random import key
-from artifact.interface.entry import without_full_gradient
 from artifact.interface.own_model import forked
 from artifact.interface.sides import Answer, AtNode, Task, WithoutData
 from artifact.training.config import RunConfig
-from artifact.training.rounds import play
+from artifact.training.rounds import play, without_full_gradient
 
 #: (network, loader, optimiser) -> numbers to report, or None
 Loop = Callable[[nn.Module, Any, torch.optim.Optimizer], Mapping[str, float] | None]

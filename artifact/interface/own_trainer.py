@@ -24,13 +24,13 @@ from artifact.interface.entry import Pair, output_of, require_loss
 from artifact.interface.entry import pair as _pair
 from artifact.interface.live import Live, LiveSamples
 from artifact.interface.own_model import OwnModel, Samples, forked
-from artifact.interface.personal import Personal
 from artifact.interface.privacy import Private
 from artifact.interface.schedules import Schedule as Varying
 from artifact.models.networks import Model
+from artifact.training.batches import Schedule
 from artifact.training.config import RunConfig
 from artifact.training.gradients import Group, Minibatch
-from artifact.training.trainer import EVALUATION_BATCH, Schedule, Trainer
+from artifact.training.trainer import EVALUATION_BATCH, Trainer
 
 Loss = Callable[[Any, Tensor], Tensor]
 
@@ -60,7 +60,6 @@ class OwnTrainer(Trainer):
         self.schedules: dict[str, Varying] = {}
         self.update_clip: float | None = None
         self.update_noise = 0.0
-        self.personal: Personal | None = None
         self.own_tests: list[Pair] = []
         parts = [*clients, *([_pair(test, "test")] if test is not None else [])]
         if loss is None:
@@ -186,25 +185,6 @@ class OwnTrainer(Trainer):
         if self.update_clip is None:
             return C
         return Private.of(C, self.update_clip, self.update_noise, self.config.seed)
-
-    def train(self, C: Cohort, steps: list[int], local: Tensor | None, watch: Any) -> tuple[Tensor, Tensor]:
-        if self.personal is None:
-            return super().train(C, steps, local, watch)
-        return self.personal.train(self, C, steps, local)
-
-    def tensors(self) -> dict[str, Tensor]:
-        return super().tensors() | ({} if self.personal is None else self.personal.tensors())
-
-    def restore(self, tensors: dict[str, Tensor], completed: int) -> None:
-        super().restore(tensors, completed)
-        if self.personal is not None:
-            self.personal.restore({name: value.to(self.device) for name, value in tensors.items()})
-
-    def of_client(self, i: int) -> tuple[Tensor, Tensor | None]:
-        """Parameters [P] and buffers [Q] of client i's model, which is the server's where nothing is personal."""
-        if self.personal is None:
-            return self.w, self.statistics
-        return self.personal.of_client(i, self.w, self.statistics)
 
     def personal_parts(self) -> dict[int, dict[str, Tensor]] | None:
         """Client -> its personal parameters and buffers, by name in the user's module."""

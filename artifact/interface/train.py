@@ -25,12 +25,12 @@ from artifact.interface.entry import pair as _pair
 from artifact.interface.live import source
 from artifact.interface.own_model import OwnModel, left_alone
 from artifact.interface.own_trainer import Loss, OwnTrainer
-from artifact.interface.personal import Personal, matches
 from artifact.interface.processes import InProcesses
 from artifact.interface.saved import Folder, identity
 from artifact.interface.schedules import Schedule
 from artifact.training import config as configs
 from artifact.training.config import RunConfig
+from artifact.training.personal import matches
 
 #: options of a run that speak of the project's own models and data sets
 _NOT_OWN = {"algorithm", "hyper", "dataset", "model", "split", "sizes", "train_size", "test_size", "augment"}
@@ -140,7 +140,8 @@ def train(
         raise UserError("lr_decay", options["lr_decay"], "left out where lr is a schedule")
     first = {name: schedules.value(given, 0, rounds, name) for name, given in varying.items() if name in ("lr", "rho")}
     asked = {"rounds": rounds, "local_epochs": local_epochs, "batch_size": batch_size, "lr": lr, "seed": seed}
-    config = _config(method, len(clients), cohort, asked | options | first)
+    kept_at_home = {"personal": (personal,) if isinstance(personal, str) else tuple(personal or ())}
+    config = _config(method, len(clients), cohort, asked | options | first | kept_at_home)
     with left_alone():
         read = [source(one, f"clients[{i}]", collate_fn, config.seed, i) for i, one in enumerate(clients)]
         parts = [samples for samples, _ in read]
@@ -160,10 +161,11 @@ def train(
                 raise UserError("workers", workers, "1 with personal")
             if own_tests and len(own_tests) != len(clients):
                 raise UserError("client_tests", len(own_tests), f"one per client, {len(clients)}")
-            trainer.personal, trainer.own_tests = Personal(personal, trainer), own_tests
+            trainer.own_tests = own_tests
         folder, rows = None, list[dict[str, Any]]()
         if out is not None:
             told = config.settings() | {"rounds": 0, "schedules": sorted(first), "train_only": train_only}
+            del told["personal"]
             if personal is not None:
                 told |= {"personal": personal}
             if update_clip is not None:

@@ -76,7 +76,7 @@ def config_options() -> list[click.Parameter]:
         default = "" if boolean or field.default is None or field.is_required() else _shown(field.default)
         values = "" if boolean else allowed(schemas[name])
         text = _help(texts.get(name, name) + " (required)" * field.is_required(), default, values)
-        many = name == "switches"
+        many = name in ("switches", "personal")
         options.append(click.Option([flag, name], help=text, multiple=many, is_flag=boolean, default=None))
     return options
 

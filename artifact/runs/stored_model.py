@@ -74,6 +74,9 @@ def open_target(
     values = json.loads(metadata["config"]) | {"device": "auto", "backend": "auto"}
     known = {name: value for name, value in values.items() if name in RunConfig.model_fields}
     made = config.make(**known)
+    if made.personal:
+        allowed = f"a run whose model is whole at the server; with personal {', '.join(made.personal)} none is"
+        raise UserError("checkpoint", reference, allowed)
     dataset = load_data(made, data_root) if load is None else load(made)
     if run is not None and (recorded := run.config().get("data_fingerprint")) != dataset.fingerprint:
         raise UserError("data", dataset.fingerprint, f"{recorded}, the data of {run.key}")

@@ -72,6 +72,8 @@ class RunConfig(BaseModel):
     eval_last: last rounds that are all evaluated, for a mean over rounds that costs little.
     eval_train: the server's model is tested on the training set too.
     probes: what is measured on evaluated rounds beside the accuracy; changes no other number.
+    personal: names of parameters and buffers that stay with their client, with *; a module's name stands for all of it;
+    may be repeated. The test result is then the mean over clients of what each one's own model has on data of its kind.
     probe_radius: distance in weights, as an L2 norm, at which the sharpness probe looks.
     seed: number that every random draw starts from.
     dtype: type of the numbers; tf32 is float32 whose products round their inputs to ten bits, as CUDA devices can.
@@ -115,6 +117,7 @@ class RunConfig(BaseModel):
     eval_last: Count = 1
     eval_train: bool = False
     probes: tuple[Measured, ...] = ()
+    personal: tuple[str, ...] = ()
     probe_radius: Rate = 0.1
     seed: Annotated[int, Field(ge=0)] = 0
     dtype: Literal["float64", "float32", "tf32", "bfloat16"] = "float32"
@@ -127,6 +130,10 @@ class RunConfig(BaseModel):
         if self.cohort > self.clients:
             raise UserError("cohort", self.cohort, f"1 to {self.clients}, the number of clients")
         self.build_algorithm()
+        if self.personal and self.evaluate != ("server",):
+            raise UserError("evaluate", ", ".join(self.evaluate), "server with personal, for each client's own model")
+        if self.personal and self.probes:
+            raise UserError("probes", ", ".join(self.probes), "none with personal: a probe looks at the server's model")
         if not finite_rates(self.lr, self.lr_decay, self.rounds):
             allowed = f"a factor with which the rate {self.lr:g} stays finite over {self.rounds} rounds"
             raise UserError("lr_decay", self.lr_decay, allowed)

@@ -244,3 +244,12 @@ def simulate(
             probe(t, w, W, c)
         trajectory.append(w)
     return torch.stack(trajectory)
+
+
+def without_full_gradient(method: str) -> Callable[[Tensor], Tensor]:
+    """Stands for the gradient over all of a client's data where there is none: raises UserError once a method asks."""
+
+    def full_gradient(w: Tensor) -> Tensor:
+        raise UserError("method", method, "a method without a gradient over all of a client's data, as fedsam")
+
+    return full_gradient

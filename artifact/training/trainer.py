@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,8 +32,10 @@ from artifact.data import Dataset, Partition, partition
 from artifact.data.augment import POLICIES, normalise
 from artifact.models import networks
 from artifact.models.activations import hidden_layers
+from artifact.training.batches import Schedule, schedule
 from artifact.training.config import RunConfig
 from artifact.training.gradients import Group, Minibatch, Oracle, Penalty
+from artifact.training.personal import Personal
 from artifact.training.probes import Round, Watch
 from artifact.training.rounds import play
 
@@ -64,55 +65,6 @@ def _leaving_out(dataset: Dataset) -> str:
     return f"domain:NAME with one of {', '.join(dataset.domain_names)} ({dataset.name} has no test set of its own)"
 
 
-@dataclass(frozen=True)
-class Schedule:
-    """Samples of every local step of a cohort.
-
-    indices: [S, K, B] sample indices, padded with 0.  lengths: S lists of the true batch lengths; a client has
-    ``len(lengths[i])`` steps.
-    """
-
-    indices: Tensor
-    lengths: list[list[int]]
-
-    def on(self, device: torch.device) -> Schedule:
-        return Schedule(sent(self.indices, device), self.lengths)
-
-    def groups(self, k: int, members: list[int]) -> list[tuple[list[int], Tensor]]:
-        """(positions among ``members``, indices [R, B]) of step k, one entry per batch length."""
-        by_length: dict[int, list[int]] = {}
-        for position, member in enumerate(members):
-            by_length.setdefault(self.lengths[member][k], []).append(position)
-        return [
-            (positions, self._rows([members[p] for p in positions])[:, k, :length])
-            for length, positions in by_length.items()
-        ]
-
-    def _rows(self, members: list[int]) -> Tensor:
-        """Indices of some members of the cohort, ascending; of neighbours without copying."""
-        first, last = members[0], members[-1]
-        if last - first + 1 == len(members):
-            return self.indices[first : last + 1]
-        return self.indices[sent(torch.tensor(members), self.indices.device)]
-
-
-def schedule(pools: list[Tensor], clients: list[int], batch: int, steps: list[int], seed: int, t: int) -> Schedule:
-    """Each epoch walks a client's samples in a new random order; the last batch of an epoch may be short."""
-    batch = min(batch, max(len(pool) for pool in pools))
-    indices = torch.zeros(len(clients), max(steps), batch, dtype=torch.int64)
-    lengths = []
-    for row, (pool, client, K) in enumerate(zip(pools, clients, steps, strict=True)):
-        per_epoch = math.ceil(len(pool) / batch)
-        generator = stream(seed, "batches", t, client)
-        order = torch.zeros(math.ceil(K / per_epoch), per_epoch * batch, dtype=torch.int64)
-        for epoch in order:
-            epoch[: len(pool)] = pool[torch.randperm(len(pool), generator=generator)]
-        indices[row, :K] = order.view(-1, batch)[:K]
-        last = len(pool) - (per_epoch - 1) * batch
-        lengths.append([last if k % per_epoch == per_epoch - 1 else batch for k in range(K)])
-    return Schedule(indices, lengths)
-
-
 class Trainer:
     """One run in memory: the server model, the method's state and everything needed to play the next round.
 
@@ -120,6 +72,7 @@ class Trainer:
     normalised: [n, C, H, W] training images, or None where they are normalised by the batch.
     last: [m, P] last local model of every client, kept only when the mean of all is evaluated.  last_seen: [m, P] model
     that each client last received (nan before its first visit), kept only for the perturbation probe of FedLESAM.
+    personal: the parameters that stay with their clients, or None.
     completed: rounds done.
     """
 
@@ -156,6 +109,7 @@ class Trainer:
         self.last_seen = ClientRows(config.clients, self.w * torch.nan) if probed else None
         self.completed = 0
         self.full_passes = 0
+        self.personal = Personal(config.personal, self) if config.personal else None
 
     # ---- what a user's own model and data replace, see artifact.interface ------------------------------------------
 
@@ -249,6 +203,8 @@ class Trainer:
 
         Without probes nothing in here waits for a GPU: the host only asks for work, step after step.
         """
+        if self.personal is not None:
+            return self.personal.train(self, C, steps, local)
         config, members = self.config, C.clients.tolist()
         pools = [self.pools[i] for i in members]
         plan = schedule(pools, members, config.batch_size, steps, config.seed, C.t).on(self.device)
@@ -432,11 +388,20 @@ class Trainer:
         correct, _, loss = _confusion(self, w, self.data.train_x, self.data.train_y)
         return {"accuracy": correct.sum().item() / len(self.data.train_y), "loss": loss}
 
+    def of_client(self, i: int) -> tuple[Tensor, Tensor | None]:
+        """Parameters [P] and buffers [Q] of client i's model, which is the server's where nothing is personal."""
+        if self.personal is None:
+            return self.w, self.statistics
+        return self.personal.of_client(i, self.w, self.statistics)
+
     def final(self) -> dict[str, Any]:
         """What a finished run keeps of its server model: the fit of the training set, and which test samples are right.
 
-        right: one bit a test sample in the order of the data set, as ``numpy.packbits`` has them, in base64.
+        right: one bit a test sample in the order of the data set, as ``numpy.packbits`` has them, in base64. With
+        personal parameters: per_client, the test result of every client's model.
         """
+        if self.personal is not None:
+            return {"per_client": self.of_every_client()}
         right = _predictions(self, self.w, self.data.test_x) == self.data.test_y
         bits = base64.b64encode(np.packbits(right.cpu().numpy()).tobytes()).decode("ascii")
         return {"train": self.on_training_set(self.w), "right": bits}
@@ -445,8 +410,19 @@ class Trainer:
         """Accuracy and mean loss on the test set, and the spread over clients.
 
         A client's accuracy is the test accuracy per class weighted by the client's own class shares: the accuracy that
-        it can expect on new data of its kind, from every test image instead of a small local hold-out.
+        it can expect on new data of its kind, from every test image instead of a small local hold-out. With personal
+        parameters, accuracy and loss are the means over clients of what each one's own model has on data of its kind.
         """
+        if self.personal is not None:
+            each = self.of_every_client()
+            own = np.array([one["accuracy"] for one in each])
+            return {
+                "accuracy": float(own.mean()),
+                "loss": float(np.mean([one["loss"] for one in each])),
+                "client_mean": float(own.mean()),
+                "client_sd": float(own.std(ddof=1)) if len(own) > 1 else 0.0,
+                "client_min": float(own.min()),
+            }
         correct, total, loss = _confusion(self, w, self.data.test_x, self.data.test_y)
         per_class = (correct / total.clamp_min(1)).numpy()
         counts = self.partition.counts(self.data.train_y)
@@ -459,13 +435,24 @@ class Trainer:
             "client_min": float(own.min()),
         }
 
+    def of_every_client(self) -> list[dict[str, float]]:
+        """Accuracy and mean loss of every client's model on the test set, each class weighted by the client's share."""
+        counts = self.partition.counts(self.data.train_y)
+        shares = counts / counts.sum(1, keepdims=True)
+        found = []
+        for i, own in enumerate(shares):
+            accuracy, loss = _by_class(self, *self.of_client(i))
+            found.append({"accuracy": float(own @ accuracy), "loss": float(own @ loss)})
+        return found
+
     # ---- checkpoints ---------------------------------------------------------------------------------------------
 
     def tensors(self) -> dict[str, Tensor]:
         """Everything that the next round depends on."""
         own = {"w": self.w, "statistics": self.statistics, "last": self.last, "last_seen": self.last_seen}
         own |= {f"state.{name}": value for name, value in self.state.items()}
-        return pack({name: value for name, value in own.items() if value is not None})
+        kept = {} if self.personal is None else self.personal.tensors()
+        return pack({name: value for name, value in own.items() if value is not None}) | kept
 
     def take_model(self, tensors: dict[str, Tensor], completed: int) -> None:
         """The global model of a checkpoint: enough to evaluate and probe it, not to go on training."""
@@ -479,12 +466,14 @@ class Trainer:
         own = unpack({name: value.to(self.device) for name, value in tensors.items()}, rows)
         self.take_model(tensors, completed)
         self.state = {name.removeprefix("state."): v for name, v in own.items() if name.startswith("state.")}
+        if self.personal is not None:
+            self.personal.restore({name: value.to(self.device) for name, value in tensors.items()})
 
 
-def _logits(trainer: Trainer, w: Tensor, images: Tensor) -> Tensor:
-    """[samples, classes], of at most ``EVALUATION_BATCH`` samples."""
+def _logits(trainer: Trainer, w: Tensor, images: Tensor, statistics: Tensor | None = None) -> Tensor:
+    """[samples, classes], of at most ``EVALUATION_BATCH`` samples. statistics: by default the server's."""
     x = channels_last(trainer.inputs(images))
-    with trainer.oracle.evaluating(w, trainer.statistics) as model:
+    with trainer.oracle.evaluating(w, trainer.statistics if statistics is None else statistics) as model:
         return torch.cat([model(piece) for piece in x.split(CACHED_BATCH)])
 
 
@@ -509,3 +498,18 @@ def _confusion(trainer: Trainer, w: Tensor, images: Tensor, labels: Tensor) -> t
     results = trainer.oracle.map(batch, range(0, len(labels), EVALUATION_BATCH))
     correct, loss = (torch.stack(column).sum(0) for column in zip(*results, strict=True))
     return correct.cpu(), torch.bincount(labels, minlength=classes).cpu(), loss.item() / len(labels)
+
+
+@torch.no_grad()
+def _by_class(trainer: Trainer, w: Tensor, statistics: Tensor | None) -> tuple[np.ndarray, np.ndarray]:
+    """(accuracy, mean loss) [classes] of a model on the test images of each class; 0 for a class without any."""
+    labels, classes = trainer.data.test_y, len(trainer.data.classes)
+    starts = range(0, len(labels), EVALUATION_BATCH)
+    images = trainer.data.test_x
+    logits = torch.cat([_logits(trainer, w, images[at : at + EVALUATION_BATCH], statistics) for at in starts])
+    right = (logits.argmax(1) == labels).double()
+    losses = F.cross_entropy(logits, labels, reduction="none").double()
+    total = torch.bincount(labels, minlength=classes).clamp_min(1)
+    sums = (torch.bincount(labels, weights=one, minlength=classes) for one in (right, losses))
+    accuracy, loss = ((one / total).cpu().numpy() for one in sums)
+    return accuracy, loss

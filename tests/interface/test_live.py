@@ -13,7 +13,7 @@ from artifact.base.errors import UserError
 from artifact.base.random import key
 from artifact.interface.live import source
 from artifact.interface.own_model import forked
-from artifact.training.trainer import schedule
+from artifact.training.batches import schedule
 
 SETTING = {"rounds": 2, "lr": 0.1, "batch_size": 4, "local_epochs": 2, "seed": 5}
 X = torch.randn(30, 4, generator=torch.Generator().manual_seed(0))

@@ -11,7 +11,7 @@ from artifact.interface.own_loop import LoopClient, samples_of
 from artifact.interface.own_trainer import OwnTrainer
 from artifact.interface.sides import Server
 from artifact.interface.train import _config
-from artifact.training.trainer import schedule
+from artifact.training.batches import schedule
 
 ROUNDS, SETTING = 3, {"local_epochs": 2, "batch_size": 8, "lr": 0.05, "seed": 3, "weight_decay": 1e-3}
 #: methods whose clients need a gradient over all their data, or a map of their inputs

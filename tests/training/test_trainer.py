@@ -24,8 +24,9 @@ from artifact.data import Dataset
 from artifact.data.augment import normalise
 from artifact.models import networks
 from artifact.runs.session import load_data
+from artifact.training.batches import schedule
 from artifact.training.config import RunConfig, make
-from artifact.training.trainer import Trainer, draw_cohort, schedule
+from artifact.training.trainer import Trainer, draw_cohort
 
 
 def config(**options):

@@ -10,18 +10,40 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatch
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
+from artifact.algorithms.base import FedAvg, State
 from artifact.algorithms.client_rows import ClientRows, pack, unpack
 from artifact.algorithms.cohort import Cohort, Context, LocalOptimiser
 from artifact.base.errors import UserError
 from artifact.base.flat import Layout
-from artifact.interface.entry import without_full_gradient
-from artifact.training.rounds import play
-from artifact.training.trainer import Trainer, schedule
+from artifact.training.batches import Schedule, schedule
+from artifact.training.config import RunConfig
+from artifact.training.gradients import Minibatch, Oracle
+from artifact.training.rounds import play, without_full_gradient
+
+
+class Engine(Protocol):
+    """What personal parameters need of the trainer that they belong to."""
+
+    config: RunConfig
+    algorithm: FedAvg
+    oracle: Oracle
+    w: Tensor
+    statistics: Tensor | None
+    state: State
+    pools: list[Tensor]
+    device: torch.device
+
+    @property
+    def clip_norm(self) -> float | None:
+        """Length at which a local gradient is cut."""
+
+    def minibatch(self, plan: Schedule, ids: list[int], local: Tensor | None, k: int, rows: Tensor | None) -> Minibatch:
+        """G of local step k for the given rows of the cohort."""
 
 
 def matches(name: str, patterns: Sequence[str]) -> bool:
@@ -37,7 +59,7 @@ class Personal:
     needs a client's whole gradient.
     """
 
-    def __init__(self, patterns: str | Sequence[str], trainer: Trainer):
+    def __init__(self, patterns: str | Sequence[str], trainer: Engine):
         asked = [patterns] if isinstance(patterns, str) else list(patterns)
         self.patterns = asked
         layout, statistics = trainer.oracle.layout, trainer.statistics
@@ -55,7 +77,7 @@ class Personal:
         if trainer.algorithm.maps_inputs:
             raise UserError("personal", config.algorithm, "another method; it moves inputs beside weights")
         if config.eval_train:
-            raise UserError("eval_train", True, "False with personal; hand the clients' own data in as client_tests")
+            raise UserError("eval_train", True, "False with personal, whose models are the clients' own")
         self.rows = ClientRows(config.clients, trainer.w[self.columns].clone())
         own = torch.zeros(0) if statistics is None else statistics[self.buffer_columns].clone()
         self.buffers = ClientRows(config.clients, own)
@@ -70,7 +92,7 @@ class Personal:
             statistics[self.buffer_columns] = self.buffers[i]
         return w, statistics
 
-    def parts(self, trainer: Trainer) -> dict[int, dict[str, Tensor]]:
+    def parts(self, trainer: Engine) -> dict[int, dict[str, Tensor]]:
         """Client -> its personal parameters and buffers, by name in the user's module."""
         found = {}
         for i in range(trainer.config.clients):
@@ -89,7 +111,7 @@ class Personal:
         own = {name: value for name, value in tensors.items() if name.startswith(("personal.", "personal_buffers."))}
         unpack(own, {"personal": self.rows, "personal_buffers": self.buffers})
 
-    def train(self, trainer: Trainer, C: Cohort, steps: list[int], local: Tensor | None) -> tuple[Tensor, Tensor]:
+    def train(self, trainer: Engine, C: Cohort, steps: list[int], local: Tensor | None) -> tuple[Tensor, Tensor]:
         """The training of a round, as ``Trainer.train``."""
         config, members, method = trainer.config, C.clients.tolist(), trainer.algorithm
         pools = [trainer.pools[i] for i in members]
