@@ -254,7 +254,7 @@ def register(name: str, algorithm: type[FedAvg]) -> None:
     The decorator must be the class's own: with an inherited one its new hyper-parameters would be constants.
 
     Raises UserError when the name means a method, for other classes, for a default that a stored config cannot hold,
-    and for a field that takes no value.
+    for a field that takes no value, and for one that hides a function of a method.
     """
     if plain(name) in by_plain():
         raise UserError("name", name, f"a name that means none of {', '.join(ALGORITHMS)}")
@@ -262,6 +262,10 @@ def register(name: str, algorithm: type[FedAvg]) -> None:
     if not own:
         raise UserError(name, algorithm, "a class with @dataclass(frozen=True) that derives from FedAvg")
     for field in dataclasses.fields(algorithm):
+        if callable(getattr(FedAvg, field.name, None)):
+            raise UserError(
+                "hyper-parameter", field.name, f"another name in {name}: FedAvg has a function of that name"
+            )
         if not (isinstance(field.default, (int, float)) and math.isfinite(field.default)):
             raise UserError(field.name, field.default, f"a finite number, true or false as a default of {name}")
         if not field.init:

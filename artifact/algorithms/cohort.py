@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from artifact.accelerate.sgd_step import sgd_step
 from artifact.base.devices import sent
+from artifact.base.errors import UserError
 from artifact.base.flat import Layout, norm
 from artifact.base.lazy import Tensor, torch
 
@@ -26,6 +27,12 @@ class Traffic:
     up: float = 0.0
 
 
+def _no_samples(w: Tensor) -> Any:
+    """Stands for the gradient and the loss on the server's samples where the server has none."""
+    allowed = "samples at the server, which the method asks for: server_size of a run, server_data of train"
+    raise UserError("server data", None, allowed)
+
+
 @dataclass
 class Cohort:
     """The active clients of one round and the only channel between them and the server.
@@ -36,6 +43,8 @@ class Cohort:
     relative_size: [S, 1], N_i*m/N.  input_channels: width of the input map of FedRobust.
     weighted: server mean by N_i instead of 1/S.
     full_gradient: w [P] -> [S, P], gradient of every active client's loss over all its data (one counted pass).
+    server_gradient: w [P] -> [P], gradient of the mean loss over the samples that the server holds.
+    server_loss: w [P] -> that loss. What the server computes counts as no client's cost.
     """
 
     clients: Tensor
@@ -52,6 +61,8 @@ class Cohort:
     K_mean: float
     input_channels: int = 0
     weighted: bool = False
+    server_gradient: Callable[[Tensor], Tensor] = _no_samples
+    server_loss: Callable[[Tensor], float] = _no_samples
     traffic: Traffic = field(default_factory=Traffic)
 
     @cached_property

@@ -72,7 +72,8 @@ def _raised(name: str, options: Mapping[str, Any]) -> BaseException | None:
     generator = torch.Generator().manual_seed(0)
     clients = [(torch.randn(n, INPUTS, generator=generator), torch.arange(n) % 2) for n in SAMPLES]
     try:
-        train(torch.nn.Linear(INPUTS, 2), clients, method=name, rounds=2, batch_size=4, lr=0.05, **options)
+        setting: dict[str, Any] = {"rounds": 2, "batch_size": 4, "lr": 0.05, "server_data": clients[0]}
+        train(torch.nn.Linear(INPUTS, 2), clients, method=name, **setting, **options)
     except (Exception, SystemExit) as error:  # the author's own code may raise anything
         return error
     return None

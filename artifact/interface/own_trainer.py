@@ -55,13 +55,15 @@ class OwnTrainer(Trainer):
         loss: Loss | None,
         output: Callable[[Any], Any] | None = None,
         live: Sequence[Live | None] = (),
+        at_server: Pair | None = None,
     ):
         self.module, self.loss, self.output, self.loss_given = module, loss or F.cross_entropy, output, loss
         self.schedules: dict[str, Varying] = {}
         self.update_clip: float | None = None
         self.update_noise = 0.0
         self.own_tests: list[Pair] = []
-        parts = [*clients, *([_pair(test, "test")] if test is not None else [])]
+        held = [*clients, *([at_server] if at_server is not None else [])]
+        parts = [*held, *([_pair(test, "test")] if test is not None else [])]
         if loss is None:
             parts = [(x, _in_a_row(y)) for x, y in parts]
         inputs, labels = _joined(parts)
@@ -73,7 +75,9 @@ class OwnTrainer(Trainer):
             raise UserError("method", config.algorithm, allowed + hint)
         ends = np.cumsum([len(y) for _, y in parts])
         self.indices = [np.arange(end - len(y), end) for end, (_, y) in zip(ends, clients, strict=False)]
-        split = int(ends[len(clients) - 1])
+        split = int(ends[len(held) - 1])
+        of_server = torch.arange(int(ends[len(clients) - 1]), split)
+        self.of_server = of_server if at_server is not None else None
         self.dtype = torch.float64 if config.dtype == "float64" else torch.float32
         device = config.resolved_device
         labels = self._in_precision(labels)
@@ -125,6 +129,13 @@ class OwnTrainer(Trainer):
             allowed = "classes, or rows of probabilities that sum to 1; for several labels a sample give "
             allowed += "loss=torch.nn.BCEWithLogitsLoss()"
             raise UserError("labels", f"rows that sum to {low:g} to {high:g}", allowed)
+
+    def at_server(self, dataset: Dataset) -> Tensor | None:
+        return self.of_server
+
+    def loss_on(self, w: Tensor, index: Tensor) -> float:
+        at = index.to(self.device)
+        return float(self._tested(w, self.data.train_x[at], self.data.train_y[at])["loss"])
 
     def divided(self, dataset: Dataset) -> tuple[Partition, Dataset]:
         return Partition("own", tuple(self.indices)), dataset

@@ -34,7 +34,7 @@ from artifact.training.personal import matches
 
 #: options of a run that speak of the project's own models and data sets
 _NOT_OWN = {"algorithm", "hyper", "dataset", "model", "split", "sizes", "train_size", "test_size", "augment"}
-_NOT_OWN |= {"clients", "probes", "probe_radius", "man_layers"}
+_NOT_OWN |= {"clients", "probes", "probe_radius", "man_layers", "server_size"}
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,7 @@ def train(
     client_tests: Sequence[Pair | TorchDataset | DataLoader] | None = None,
     train_only: str | Sequence[str] | None = None,
     personal: str | Sequence[str] | None = None,
+    server_data: Pair | TorchDataset | DataLoader | None = None,
     workers: int = 1,
     update_clip: float | None = None,
     update_noise: float = 0.0,
@@ -113,6 +114,8 @@ def train(
     train_only: names of parameters, with ``*``, that alone are trained and sent, such as ``"*lora*"``; also of modules.
     personal: names of parameters and buffers, likewise, that stay with the client, such as ``"head"``. The method acts
     on the others. Rows then have the mean over clients of each one's own model, and ``per_client``.
+    server_data: samples that the server holds, like one client's. A method of your own reads them in ``finish``, by
+    ``C.server_gradient(w)`` [P], the gradient of their mean loss, and ``C.server_loss(w)``.
     workers: processes that share the clients of a round, which changes no bit; for methods with one exchange a round.
     joblib copies model, loss and data to processes that it starts itself; an open file or a lock cannot be copied.
     update_clip: L2 norm to which every vector that a client sends is clipped, for differential privacy.
@@ -147,9 +150,12 @@ def train(
         parts = [samples for samples, _ in read]
         live = [dataset for _, dataset in read]
         held_out = None if test is None else source(test, "test", collate_fn, config.seed, len(clients))[0]
+        at_server = None
+        if server_data is not None:
+            at_server = source(server_data, "server_data", collate_fn, config.seed, -1)[0]
     start = _only(model, train_only)
     with left_alone():
-        trainer = _engine(workers, config, start, parts, held_out, loss, output, live)
+        trainer = _engine(workers, config, start, parts, held_out, loss, output, live, at_server)
         trainer.schedules = {name: varying[name] for name in first}
         privacy.require(config.algorithm, config.variant, update_clip, update_noise, trainer.statistics is not None)
         if update_clip is not None and workers > 1:
@@ -170,7 +176,9 @@ def train(
                 told |= {"personal": personal}
             if update_clip is not None:
                 told |= {"update_clip": update_clip, "update_noise": update_noise}
-            folder = Folder(out, identity(told, model, [parts, held_out]), best)
+            del told["server_size"]
+            known = [parts, held_out, *([at_server] if at_server is not None else [])]
+            folder = Folder(out, identity(told, model, known), best)
             if (kept := folder.load(resume)) is not None:
                 tensors, rows, completed = kept
                 schedules.require_same(trainer.schedules, rows, rounds)

@@ -216,12 +216,23 @@ def _made(values: str, seed: int) -> RunConfig:
     return config.make(**(json.loads(values) | {"seed": seed}))
 
 
+#: names of settings that a round of one server and a cohort has no place for -> why
+OUTSIDE = dict.fromkeys(
+    ("topology", "graph", "gossip", "neighbours", "neighbors", "peers", "mixing", "mixing_matrix"),
+    "no decentralised run: clients that send to each other have no server's model that a claim could be about",
+) | dict.fromkeys(
+    ("asynchronous", "staleness", "delay", "delays", "buffer_size"),
+    "no asynchronous run: a round ends when the whole cohort has answered, so no update is stale",
+)
+
+
 def _nested(values: Settings) -> Settings:
     if not isinstance(values.get("algorithm"), str):
         raise UserError("algorithm", values.get("algorithm"), "the name of a method, in the settings of a row or table")
     own = hyperparameters(values["algorithm"])
     for name in values.keys() - RunConfig.model_fields - own.keys() - _of_any(tuple(ALGORITHMS)):
-        raise UserError(name, values[name], f"an option of a run or of {values['algorithm']}: {', '.join(own)}")
+        option = f"an option of a run or of {values['algorithm']}: {', '.join(own)}"
+        raise UserError(name, values[name], OUTSIDE.get(name, option))
     known = {name: value for name, value in values.items() if name in RunConfig.model_fields}
     return known | {"hyper": {name: value for name, value in values.items() if name in own}}
 

@@ -50,6 +50,7 @@ class RunConfig(BaseModel):
     split: which client holds what: iid, iid:stratified, dirichlet:ALPHA, pathological:CLASSES, these two also with
     :replace, or domain:NAME.
     sizes: samples per client: equal, or lognormal:SIGMA.
+    server_size: training samples that the server holds and no client has, for a method that asks for them; else none.
     clients: clients that hold the training data.
     cohort: clients that are active in a round, at most all.
     cohort_rule: the cohort is a fixed number, or each client is drawn by itself so that the mean is that number.
@@ -95,6 +96,7 @@ class RunConfig(BaseModel):
     model: str = "mlp"
     split: str = "iid"
     sizes: str = "equal"
+    server_size: Count | None = None
     clients: Count = 10
     cohort: Count = 10
     cohort_rule: Literal["fixed", "bernoulli"] = "fixed"
@@ -132,6 +134,10 @@ class RunConfig(BaseModel):
         self.build_algorithm()
         if self.personal and self.evaluate != ("server",):
             raise UserError("evaluate", ", ".join(self.evaluate), "server with personal, for each client's own model")
+        if self.personal and self.server_size:
+            raise UserError("server_size", self.server_size, "none with personal: no whole model is at the server")
+        if self.server_size and self.split.startswith("domain"):
+            raise UserError("server_size", self.server_size, f"none with {self.split}")
         if self.personal and self.probes:
             raise UserError("probes", ", ".join(self.probes), "none with personal: a probe looks at the server's model")
         if not finite_rates(self.lr, self.lr_decay, self.rounds):

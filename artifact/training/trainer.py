@@ -72,7 +72,7 @@ class Trainer:
     normalised: [n, C, H, W] training images, or None where they are normalised by the batch.
     last: [m, P] last local model of every client, kept only when the mean of all is evaluated.  last_seen: [m, P] model
     that each client last received (nan before its first visit), kept only for the perturbation probe of FedLESAM.
-    personal: the parameters that stay with their clients, or None.
+    personal: the parameters that stay with their clients, or None.  server_pool: samples of the server, or None.
     completed: rounds done.
     """
 
@@ -81,6 +81,7 @@ class Trainer:
         keep_freed_memory()
         prepare(self.device, config.dtype)
         self.dtype = torch.float64 if config.dtype == "float64" else torch.float32
+        self.server_pool = self.at_server(dataset)
         self.partition, dataset = self.divided(dataset)
         self.data = dataset.to(self.device)
         kept = config.augment == "none" and self.dtype.itemsize * self.data.train_x.numel() <= KEPT_IMAGES
@@ -116,9 +117,23 @@ class Trainer:
     #: (output, labels) -> mean loss of a minibatch
     loss: Callable[[Any, Tensor], Tensor] = staticmethod(F.cross_entropy)
 
+    def at_server(self, dataset: Dataset) -> Tensor | None:
+        """Indices of the training samples that the server holds, or None."""
+        size, samples = self.config.server_size, len(dataset.train_y)
+        if size is None:
+            return None
+        if size > samples - self.config.clients:
+            raise UserError("server_size", size, f"1 to {samples - self.config.clients}, which leaves each client one")
+        return torch.randperm(samples, generator=stream(self.config.seed, "server samples"))[:size].sort().values
+
     def divided(self, dataset: Dataset) -> tuple[Partition, Dataset]:
         """Who holds which training samples, and the data with the test images of the split."""
         config, domains, names = self.config, dataset.domains, dataset.domain_names
+        if self.server_pool is not None:
+            rest = np.setdiff1d(np.arange(len(dataset.train_y)), self.server_pool.numpy())
+            given = (config.split, dataset.train_y[torch.from_numpy(rest)], config.clients, config.seed)
+            own = partition(*given, sizes=config.sizes)
+            return Partition(config.split, tuple(rest[part] for part in own.indices)), dataset
         given = (config.split, dataset.train_y, config.clients, config.seed)
         split = partition(*given, sizes=config.sizes, domains=domains, domain_names=names)
         dataset = dataset.hold_out(split.held_out) if len(split.held_out) else dataset
@@ -288,7 +303,20 @@ class Trainer:
             K_mean=config.local_steps or self.mean_steps,
             input_channels=self.data.input_shape[0],
             weighted=config.server_mean == "weighted",
+            **({} if self.server_pool is None else self._of_server(self.server_pool)),
         )
+
+    def _of_server(self, pool: Tensor) -> dict[str, Any]:
+        """What a method sees of the server's samples."""
+        return {
+            "server_gradient": lambda w: self._whole_gradients(w, [pool], [-1])[0],
+            "server_loss": lambda w: self.loss_on(w, pool),
+        }
+
+    def loss_on(self, w: Tensor, index: Tensor) -> float:
+        """Mean loss over training samples, without augmentation."""
+        at = index.to(self.device)
+        return _confusion(self, w, self.data.train_x[at], self.data.train_y[at])[2]
 
     def minibatch(self, plan: Schedule, ids: list[int], local: Tensor | None, k: int, rows: Tensor | None) -> Minibatch:
         """G of local step k for the given rows of the cohort."""
@@ -332,7 +360,10 @@ class Trainer:
 
         As with ``full_gradient`` its cost is not counted as the method's.
         """
-        pools = [self.pools[i] for i in clients]
+        return self._whole_gradients(w, [self.pools[i] for i in clients], clients)
+
+    def _whole_gradients(self, w: Tensor, pools: list[Tensor], clients: list[int]) -> Tensor:
+        """Gradient of the mean loss over each pool of samples, [len(pools), P]; a client's number names its draws."""
         batch = self.config.batch_size
         steps = [math.ceil(len(pool) / batch) for pool in pools]
         plan = schedule(pools, clients, batch, steps, self.config.seed, self.completed).on(self.device)

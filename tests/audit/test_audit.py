@@ -350,6 +350,15 @@ def test_steps_of_no_method_and_with_a_broken_formula_are_told_with_their_line(f
     assert said in told.out + told.err and f"claims.toml, line {line})" in told.out + told.err, told
 
 
+@pytest.mark.parametrize(("name", "kind"), [("topology", "decentralised"), ("staleness", "asynchronous")])
+def test_a_setting_of_a_paper_that_does_not_fit_is_refused_with_the_reason(folder, name, kind, capsys):
+    line = 1 + edit(folder, "experiments.toml", "[settings] ", f"[settings]\n{name} = 3 #")
+    assert main(["audit", "check", str(folder)]) == 2
+    told = capsys.readouterr()
+    assert f"error: {name}: 3 is not possible; allowed: no {kind} run: " in told.out + told.err
+    assert f"experiments.toml, line {line})" in told.out + told.err
+
+
 def test_claims_without_the_file_of_their_checks_are_told(folder, capsys):
     (folder / "statements.py").unlink()
     text = (folder / "claims.toml").read_text(encoding="utf-8")
