@@ -18,6 +18,7 @@ from artifact.base.files import require_writable, write_atomic
 from artifact.base.stats import holm, p_greater, paired_difference, t_interval
 from artifact.base.tables_as_text import csv_table
 from artifact.interface.entry import Pair, pair
+from artifact.interface.live import source
 from artifact.interface.saved import identity
 from artifact.interface.train import train
 
@@ -129,10 +130,12 @@ def compare(
         print(found)
     """
     reference = checked(methods, reference, seeds, tuning_seeds, workers)
-    data = [pair(one, f"clients[{i}]", setting.get("collate_fn")) for i, one in enumerate(clients)]
+    read = [source(one, f"clients[{i}]", setting.get("collate_fn"), 0, i) for i, one in enumerate(clients)]
+    data = [samples for samples, _ in read]
+    given = [one if live else samples for one, (samples, live) in zip(clients, read, strict=True)]
     held, chosen_on = (pair(one, "test", setting.get("collate_fn")) for one in (test, validation or test))
-    job = _Job(model, data, held, setting, None if out is None else Path(out))
-    tuner = _Job(model, data, chosen_on, setting, job.out)
+    job = _Job(model, given, data, held, setting, None if out is None else Path(out))
+    tuner = _Job(model, given, data, chosen_on, setting, job.out)
 
     def play(asked: list[Asked]) -> list[Rows]:
         given = [(tuner if one.tuning else job, one.name, one.options, one.seed) for one in asked]
@@ -205,8 +208,15 @@ def compared(
 
 @dataclass(frozen=True)
 class _Job:
+    """What the runs of a comparison share.
+
+    clients: the data, or a Dataset whose transforms draw random numbers, which ``train`` reads in every step.
+    samples: of every client as they are read at first, by which the file of a finished run is named.
+    """
+
     model: Any
-    clients: list[Pair]
+    clients: list[Any]
+    samples: list[Pair]
     test: Pair
     setting: dict[str, Any]
     out: Path | None
@@ -218,7 +228,7 @@ class _Job:
         kept = None
         if self.out is not None:
             told = {key: _named(value) for key, value in given.items()}
-            kept = self.out / "runs" / f"{identity(told, made, [self.clients, self.test])[:24]}.json"
+            kept = self.out / "runs" / f"{identity(told, made, [self.samples, self.test])[:24]}.json"
             if kept.exists():
                 return json.loads(kept.read_text())
         with warnings.catch_warnings():

@@ -34,7 +34,7 @@ from artifact.training.personal import matches
 
 #: options of a run that speak of the project's own models and data sets
 _NOT_OWN = {"algorithm", "hyper", "dataset", "model", "split", "sizes", "train_size", "test_size", "augment"}
-_NOT_OWN |= {"clients", "probes", "probe_radius", "man_layers", "server_size"}
+_NOT_OWN |= {"clients", "probes", "probe_radius", "man_layers", "server_size", "personal"}
 
 
 @dataclass(frozen=True)
@@ -143,8 +143,8 @@ def train(
         raise UserError("lr_decay", options["lr_decay"], "left out where lr is a schedule")
     first = {name: schedules.value(given, 0, rounds, name) for name, given in varying.items() if name in ("lr", "rho")}
     asked = {"rounds": rounds, "local_epochs": local_epochs, "batch_size": batch_size, "lr": lr, "seed": seed}
-    kept_at_home = {"personal": (personal,) if isinstance(personal, str) else tuple(personal or ())}
-    config = _config(method, len(clients), cohort, asked | options | first | kept_at_home)
+    stay = (personal,) if isinstance(personal, str) else tuple(personal or ())
+    config = _config(method, len(clients), cohort, asked | options | first, stay)
     with left_alone():
         read = [source(one, f"clients[{i}]", collate_fn, config.seed, i) for i, one in enumerate(clients)]
         parts = [samples for samples, _ in read]
@@ -298,7 +298,9 @@ def registered(method: type[algorithms.FedAvg]) -> str:
     return name
 
 
-def _config(method: str, clients: int, cohort: int | None, options: Mapping[str, Any]) -> RunConfig:
+def _config(
+    method: str, clients: int, cohort: int | None, options: Mapping[str, Any], personal: tuple[str, ...] = ()
+) -> RunConfig:
     """The config of a run, with the method's own options apart, as the command line does it."""
     own = algorithms.hyperparameters(method)
     if "momentum" in options and "momentum" not in own and options.get("optimiser") != "momentum":
@@ -315,6 +317,7 @@ def _config(method: str, clients: int, cohort: int | None, options: Mapping[str,
         model="own",
         clients=clients,
         cohort=clients if cohort is None else cohort,
+        personal=personal,
         **({"backend": "loop"} | run),
     )
 

@@ -112,6 +112,10 @@ class Trainer:
         self.full_passes = 0
         self.personal = Personal(config.personal, self) if config.personal else None
 
+    #: of an engine without data of its own, see ``artifact.interface.sides``
+    server_pool: Tensor | None = None
+    personal: Personal | None = None
+
     # ---- what a user's own model and data replace, see artifact.interface ------------------------------------------
 
     #: (output, labels) -> mean loss of a minibatch

@@ -161,6 +161,22 @@ def test_texts_of_unequal_length_are_padded_by_the_minibatch():
     assert torch.equal(flat(run), flat(by_loader))
 
 
+def test_a_comparison_reads_transforms_anew_in_every_step(tmp_path):
+    """Its rows are those of ``train`` on the same Datasets, and a second start finds them."""
+    clients, test = [Noisy(slice(0, 10)), Noisy(slice(10, 30))], (X, Y)
+    own = {name: value for name, value in SETTING.items() if name != "seed"}
+    methods = {"fedavg": {}, "fedsam": {"rho": 0.1}}
+    found = artifact.compare(methods, network(), clients, test, seeds=2, out=tmp_path, **own)
+    for name, options in (("fedavg", {}), ("fedsam", {"rho": 0.1})):
+        for seed in range(2):
+            run = artifact.train(network(), clients, test=test, method=name, seed=seed, **options, **own)
+            assert [row["loss"] for row in run.metrics] == [row["loss"] for row in found.runs[name][seed]]
+    read = [len(client.read) for client in clients]
+    again = artifact.compare(methods, network(), clients, test, seeds=2, out=tmp_path, **own)
+    assert again.runs == found.runs
+    assert [len(client.read) - before for client, before in zip(clients, read, strict=True)] == [10, 20]
+
+
 def test_what_does_not_go_with_transforms_is_one_line():
     clients = [Noisy(slice(0, 10)), Noisy(slice(10, 30))]
     with pytest.raises(UserError, match=r"fedrobust.*without random transforms"):

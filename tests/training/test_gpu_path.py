@@ -23,7 +23,7 @@ from artifact.base import devices
 from artifact.base.errors import UserError
 from artifact.models.networks import Chain
 from artifact.runs.session import load_data
-from artifact.training import rounds
+from artifact.training import batches, rounds
 from artifact.training import trainer as training
 from artifact.training.config import RunConfig, make
 from artifact.training.trainer import Trainer, draw_cohort
@@ -60,7 +60,7 @@ def on_meta(monkeypatch):
             watch.allowed -= 1
 
     monkeypatch.setattr(RunConfig, "resolved_device", property(lambda _: META))
-    for module in (cohort, training, rounds, devices):
+    for module in (batches, cohort, training, rounds, devices):
         monkeypatch.setattr(module, "sent", sent)
     return watch
 
