@@ -61,6 +61,7 @@ def main(ledger: Sequence[Claim], docs: Path = DOCS, evidence: Path = runner.STO
         draw_scenario(name, pictures / f"loss-{name}.png")
         write_atomic(pictures / f"loss-{name}.json", scenario_json(name))
     write_atomic(docs / "findings.md", page(findings, claims, stored))
+    write_atomic(docs / "findings" / repeats.FILE, repeats.page(stored))
 
 
 def draw_numbers(finding: Finding, path: Path) -> None:
@@ -113,7 +114,7 @@ def page(findings: Sequence[Finding], claims: Mapping[str, Claim], stored: Mappi
     """The markdown text."""
     parts = [HEAD, theorems_section()]
     parts += [_section(i, finding, claims, stored) for i, finding in enumerate(findings, start=1)]
-    parts.append(repeats.section(stored))
+    parts.append(f"Numbers that stand twice in the papers' tables are [side by side](findings/{repeats.FILE}).\n")
     parts.append("## The counter-example losses\n")
     for name, build in SCENARIOS.items():
         scenario = build()

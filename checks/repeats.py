@@ -8,12 +8,16 @@ from typing import Any
 from artifact.base.tables_as_text import markdown_table
 
 
-def section(stored: Mapping[str, Mapping[str, Any]]) -> str:
-    """The page's part on repeated numbers: each claim with its count, and its cells where their places differ.
+#: under docs/findings
+FILE = "repeated_numbers.md"
+
+
+def page(stored: Mapping[str, Mapping[str, Any]]) -> str:
+    """The page on repeated numbers: each claim with its count, and its cells where their places differ.
 
     stored: evidence by claim.
     """
-    parts = ["## Numbers that repeat\n", "The cells are read from `claims/tables/`.\n"]
+    parts = ["# Numbers that repeat\n", "The cells are read from `claims/tables/`.\n"]
     for claim, words, head, rows in _all(stored):
         derived = stored[claim]["evidence"]["derived"]
         found = "; ".join(f"{k}: {v}" for k, v in derived.items()) if isinstance(derived, Mapping) else derived

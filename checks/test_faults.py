@@ -49,7 +49,7 @@ def run(claim):
 
 
 def test_the_bias_of_the_estimate_keeps_its_stochastic_term():
-    """R-T7: with noise sigma_l' + E min(2, 2 kappa |g|/|grad F|), proved; half of it fails in a search."""
+    """With noise sigma_l' + E min(2, 2 kappa |g|/|grad F|), proved; half of it fails in a search."""
     verdict = run("fan24-thm2")
     assert r"\sigma_l'+\mathbb E\min" in verdict.repaired and "Dunkl" not in verdict.repaired
     assert "E|A| <= sqrt(E|A|^2) <= sigma_l'" in verdict.evidence["repair"]["certificate"]
@@ -59,14 +59,13 @@ def test_the_bias_of_the_estimate_keeps_its_stochastic_term():
 
 
 def test_alpha_is_repaired_since_its_reason_fails_and_one_class_gives_zero():
-    """R-T15."""
     replay = registry.checks["man-alpha-positive"].replay(run("man-alpha-positive").evidence)
     assert replay.violated and replay.right == 0 and replay.relation == "<"
     assert LEDGER["man-alpha-positive"].expected == "repaired"
 
 
 def test_the_printed_size_of_the_cover_is_what_is_tested():
-    """R-T16: d = 2, M = 10^6 needs 676 points where 110 are printed, and no constant helps."""
+    """D = 2, M = 10^6 needs 676 points where 110 are printed, and no constant helps."""
     verdict = run("qu22-C.3-cover")
     sizes = verdict.evidence["points_at_a_million_and_two_layers"]
     assert sizes["needed"] == 676 and int(sizes["printed"]) == 110
@@ -81,7 +80,7 @@ def test_the_equality_of_26_is_refuted_at_an_eigenpair():
 
 
 def test_the_overhead_is_stated_for_what_is_compared():
-    """R-T17: the group means are 1.53; pair by pair FedSMOO takes 1.84 times FedDyn."""
+    """The group means are 1.53; pair by pair FedSMOO takes 1.84 times FedDyn."""
     claim = LEDGER["sun23-tab7-overhead"]
     assert "corresponding" not in claim.statement and "single-calculation methods" in claim.statement
     pairs = run(claim.id).evidence["pairs"]
@@ -90,7 +89,7 @@ def test_the_overhead_is_stated_for_what_is_compared():
 
 @pytest.mark.parametrize("claim", ["fan24-tab2-orderings", "fan24-tab3-orderings"])
 def test_orderings_of_columns_are_judged_by_one_rule(claim):
-    """R-T18: 4 of 16 and 12 of 20 columns do not count as consistent where 46 of 48 do not."""
+    """4 of 16 and 12 of 20 columns do not count as consistent where 46 of 48 do not."""
     verdict = run(claim)
     assert verdict.verdict == "inconsistent"
     assert any(verdict.evidence["derived"][k] != v for k, v in verdict.evidence["printed"].items())
@@ -109,7 +108,7 @@ BETA = sp.Symbol("beta", positive=True)
 
 
 def test_the_facts_and_not_the_words_carry_the_lemmas():
-    """R-T9: the constants of FedLESAM's Lemma 4, FedSMOO's C.5 and FedSAM's A.5 are those of proof objects."""
+    """The constants of FedLESAM's Lemma 4, FedSMOO's C.5 and FedSAM's A.5 are those of proof objects."""
     lemmas.local_drift(sp.Rational(100, 81)).verify()
     rejected(lemmas.local_drift(sp.exp(-sp.Rational(1, 5))))  # 0.82; constant gradients need 1
     rejected(lemmas.local_drift(sp.Rational(99, 81)))
@@ -124,7 +123,7 @@ def test_the_facts_and_not_the_words_carry_the_lemmas():
 
 
 def test_a_fixed_problem_and_identical_clients_refute_the_rate_of_fedsam():
-    """R-T12: nothing scales with R, and left/right tends to 1/sigma_g^2; without heterogeneity it grows for ever."""
+    """Nothing scales with R, and left/right tends to 1/sigma_g^2; without heterogeneity it grows for ever."""
     tenth = [fixed_problem(Fraction(10**k), Fraction(1, 10)) for k in (2, 4)]
     assert 82 < tenth[0]["left"] / tenth[0]["right"] < tenth[1]["left"] / tenth[1]["right"] < 100
     check = registry.checks["qu22-thm3.1-full"]
@@ -136,7 +135,7 @@ def test_a_fixed_problem_and_identical_clients_refute_the_rate_of_fedsam():
 
 
 def test_moments_of_the_momentum_keep_sampling_and_decay_for_every_beta():
-    """R-T13, D.2 and D.5: 2(1 - beta)^2 exceeds 1 for beta < 0.29; convexity gives 1 - beta."""
+    """D.2 and D.5: 2(1 - beta)^2 exceeds 1 for beta < 0.29; convexity gives 1 - beta."""
     lemmas.momentum_moment(1 - BETA, BETA, BETA**2).verify()
     for worse in ((1 - 2 * BETA, BETA, BETA**2), (1 - BETA, BETA / 2, BETA**2), (1 - BETA, BETA, BETA**2 / 2)):
         rejected(lemmas.momentum_moment(*worse))
@@ -147,7 +146,7 @@ def test_moments_of_the_momentum_keep_sampling_and_decay_for_every_beta():
 
 
 def test_the_noise_of_a_mean_over_clients_is_divided_by_their_number():
-    """R-T13, A.4: 2K s^2/N in place of 2K^2 s^2."""
+    """A.4: 2K s^2/N in place of 2K^2 s^2."""
     lemmas.mean_and_noise(2, 2).verify()
     rejected(lemmas.mean_and_noise(2, 1))
     rejected(lemmas.mean_and_noise(1, 2))
@@ -155,7 +154,7 @@ def test_the_noise_of_a_mean_over_clients_is_divided_by_their_number():
 
 
 def test_the_factor_of_a_convolution_is_its_kernel():
-    """R-T9, MAN's Theorem 3: 1.4 in place of K1 K2 = 9 fails, in the proof and on a constant image."""
+    """MAN's Theorem 3: 1.4 in place of K1 K2 = 9 fails, in the proof and on a constant image."""
     check = registry.checks["man-thm3"]
     assert check.run(scale=1.4 / 9).verdict == check.run(scale=0.98).verdict == "refuted"
     statement = layers.layer()
@@ -167,7 +166,7 @@ def test_the_factor_of_a_convolution_is_its_kernel():
 
 
 def test_the_rate_of_fedavg_with_man_is_a_theorem_and_its_search_is_called_a_test():
-    """R-T10: the repair rests on a proved statement, not on the identity behind the counterexample."""
+    """The repair rests on a proved statement, not on the identity behind the counterexample."""
     evidence = STORED["man-prop1"]["evidence"]
     assert evidence["repair"]["statements"][0]["label"] == "machine" and "best_steps" in evidence
     assert evidence["repair"]["statements"][0]["latex"] in STORED["man-prop1"]["repaired"]
@@ -175,7 +174,7 @@ def test_the_rate_of_fedavg_with_man_is_a_theorem_and_its_search_is_called_a_tes
 
 
 def test_zeta_is_negative_at_the_printed_limit_and_the_printed_step_is_proved_for_the_papers_cohorts():
-    """R-T3: zeta for every n/m, and a step size that is not linear in n/m."""
+    """Zeta for every n/m, and a step size that is not linear in n/m."""
     verdict = run("sun23-zeta-pos")
     limit = r"- \frac{3 \sqrt{6} \sqrt{m}}{5 \sqrt{n}} + \frac{3}{10}"
     assert limit in verdict.repaired and r"n^{2}\ge \frac{8 m}{27}" in verdict.repaired
@@ -188,7 +187,6 @@ def test_zeta_is_negative_at_the_printed_limit_and_the_printed_step_is_proved_fo
 
 
 def test_questions_of_the_ledger_are_tagged_and_counted_apart():
-    """R-T21."""
     assert {name for name, claim in LEDGER.items() if claim.reading} >= READINGS
     claims = [LEDGER["man-tab1-hetero"], LEDGER["man-eq6"]]
     text = report.readme(claims, STORED)
@@ -209,7 +207,7 @@ def parts(claim):
 
 @pytest.mark.parametrize("claim", CONTESTED)
 def test_a_refutation_can_be_contested_from_its_evidence(claim):
-    """R-T20: instance in words, both sides and their relation, and how each assumption is met."""
+    """Instance in words, both sides and their relation, and how each assumption is met."""
     evidence = STORED[claim]["evidence"]
     assert len(evidence["instance"]) > 20 and evidence["sides"].keys() >= {"left", "right", "relation"}
     assert evidence["assumptions"] and set(evidence["assumptions"].values()) <= {"tested", BY_CONSTRUCTION}
@@ -233,14 +231,14 @@ def test_clients_that_are_counted_give_what_every_sequence_of_cohorts_gives(m, n
 
 
 def test_the_recursion_of_fedsmoo_is_refuted_at_the_papers_cohorts():
-    """R-T4: 10 of 100 and 10 of 200 clients."""
+    """10 of 100 and 10 of 200 clients."""
     ratios = STORED["sun23-lemC6"]["evidence"]["ratios_by_t_at_the_papers_cohorts"]
     assert ratios["10 of 100"][1:] == pytest.approx([1.0524, 1.1315], abs=1e-4)
     assert ratios["10 of 200"][1:] == pytest.approx([1.1645, 1.2275], abs=1e-4)
 
 
 def test_the_appendix_inequality_of_fedsmoo_is_refuted_as_a_proof():
-    """R-T5: s_hat = +r is allowed by the proof and not produced by the algorithm."""
+    """S_hat = +r is allowed by the proof and not produced by the algorithm."""
     assert LEDGER["sun23-eq31"].refutes == "proof"
     assert page.REFUTED_PROOF in [part.text for part in parts("sun23-eq31")]
     assert page.REFUTED_PROOF not in [part.text for part in parts("sun23-lemC3")]
@@ -248,7 +246,6 @@ def test_the_appendix_inequality_of_fedsmoo_is_refuted_as_a_proof():
 
 @pytest.mark.parametrize("claim", [name for name in CONTESTED if LEDGER[name].kind == "assumption"])
 def test_nothing_is_said_to_satisfy_every_assumption_of_an_assumption(claim):
-    """R-T19."""
     texts = [part.text for part in parts(claim)]
     assert texts[0].startswith("An assumption is not wrong. This one cannot hold for " + LEDGER[claim].cannot_hold_for)
     assert len(LEDGER[claim].cannot_hold_for) > 30 and not any("satisfy every assumption" in t for t in texts)
@@ -275,7 +272,7 @@ def ratios(claim_id, results):
 
 @pytest.mark.parametrize("claim_id", ["sun23-thm4.1"])
 def test_the_theorem_of_fedsmoo_is_refuted_with_exact_solves_first(claim_id, results):
-    """R-T2: an instance that solves (20) exactly leads, noisy solves follow; the corrected theorem covers runs."""
+    """An instance that solves (20) exactly leads, noisy solves follow; the corrected theorem covers runs."""
     evidence = STORED[claim_id]["evidence"]
     replayed = registry.checks[claim_id].replay(evidence)
     assert replayed.violated and isinstance(replayed.left, Fraction) and "sigma2" not in evidence["counterexample"]
@@ -288,7 +285,7 @@ def test_the_theorem_of_fedsmoo_is_refuted_with_exact_solves_first(claim_id, res
 
 @pytest.mark.parametrize("claim_id", ["fan24-thm1", "fan24-thm1-fedsam"])
 def test_no_corrected_theorem_of_fedlesam_leaves_its_errors_on_the_right(claim_id, results):
-    """R-T6: every term on the right is a constant of the setting; the perturbation enters by its radius."""
+    """Every term on the right is a constant of the setting; the perturbation enters by its radius."""
     theorem = statements.printed_steps("fedlesam")
     assert theorem.latex in STORED[claim_id]["repaired"] and r"\rho^{2} L^{2}" in theorem.latex
     right = {str(symbol) for symbol in sp.Add(*theorem.right).free_symbols}
@@ -297,7 +294,7 @@ def test_no_corrected_theorem_of_fedlesam_leaves_its_errors_on_the_right(claim_i
 
 
 def test_no_text_of_theory_says_that_norms_hold_coordinate_by_coordinate():
-    """R-T8: an identity is one of inner products; smoothness enters as a slack."""
+    """An identity is one of inner products; smoothness enters as a slack."""
     for path in (paths.ROOT / "theory").rglob("*.py"):
         text = " ".join(path.read_text(encoding="utf-8").split())
         assert "holds if it holds coordinate by coordinate" not in text, path
@@ -307,7 +304,7 @@ def test_no_text_of_theory_says_that_norms_hold_coordinate_by_coordinate():
     ("claim_id", "make"), [("thesis-thm1", strongly_convex.statement), ("thesis-thm2", statements.thesis)]
 )
 def test_the_theorems_of_the_thesis_are_corrected_at_full_strength(claim_id, make, results):
-    """R-T14: the misprints of the first corrected, and a second that says something: both proved, neither vacuous."""
+    """The misprints of the first corrected, and a second that says something: both proved, neither vacuous."""
     theorem, stored = make(), STORED[claim_id]
     assert stored["repaired"].endswith(theorem.text) or theorem.latex in stored["repaired"]
     assert stored["evidence"]["label"] == "machine" and {"minibatch noise", "heterogeneity"} <= set(theorem.keeps)

@@ -40,6 +40,8 @@ def test_finding_names_checked_claims_and_a_figure(finding):
 def test_page_is_up_to_date():
     written = (findings.DOCS / "findings.md").read_text(encoding="utf-8")
     assert written == findings.page(FINDINGS, LEDGER, runner.stored())
+    repeated = (findings.DOCS / "findings" / repeats.FILE).read_text(encoding="utf-8")
+    assert repeated == repeats.page(runner.stored())
 
 
 def test_theorems_stand_first_and_training_last():
@@ -51,14 +53,14 @@ def test_theorems_stand_first_and_training_last():
 
 
 def test_repeated_cells_stand_side_by_side():
-    """R-T22: the cells, not their count alone."""
-    text = repeats.section(runner.stored())
+    """The cells, not their count alone."""
+    text = repeats.page(runner.stored())
     assert "128 of 128" in text
     assert "| 51.49, 8744, 53.39, 9056 |" in text and "| EMNIST FedSAM | 95.73" in text
 
 
 def test_findings_of_the_review_are_on_the_page():
-    """R-T22: the orbit from 97/5, zeta, Lemma C.3, the factor K1 K2, the penalty (3.9) and the constant of Lemma 2."""
+    """The orbit from 97/5, zeta, Lemma C.3, the factor K1 K2, the penalty (3.9) and the constant of Lemma 2."""
     (finding,) = [f for f in FINDINGS if f.claims[0] == "qu22-thmD.4"]
     assert {"sun23-zeta-pos", "sun23-lemC3", "man-thm3-alpha", "thesis-eq3.8-sharp", "thesis-lem2"} < set(
         finding.claims

@@ -41,7 +41,7 @@ def test_the_backing_of_a_verdict_comes_from_the_statement():
     entry = found["statements"][0]
     assert entry["latex"] in corrected(statement) and entry["label"] == "machine"
     assert entry["runs"]["evaluations"] == 40 and entry["runs"]["worst_ratio"] <= 1
-    assert [c["proved"] for c in entry["constants"]] == [81 / 40, 5 / 4, 163 / 80]  # R-T13's rate, proved
+    assert [c["proved"] for c in entry["constants"]] == [81 / 40, 5 / 4, 163 / 80]  # the thesis' rate, proved
     assert all(c["needed"] <= c["proved"] for c in entry["constants"])
 
 
@@ -147,7 +147,7 @@ def test_a_unit_that_does_not_fit_is_rejected(symbol):
 
 
 def test_the_corrected_theorem_of_fedsmoo_starts_where_the_algorithm_starts():
-    """R-T1: changing the clients' duals and not the server's stops every move; the mean stays 1, the bound falls."""
+    """Changing the clients' duals and not the server's stops every move; the mean stays 1, the bound falls."""
     found = disagreeing_duals(100)
     assert found["mean_squared_gradient"] == 1 > found["bound_with_consistent_duals"] == Fraction(24, 25)
     assert "zero duals" in lyapunov.theorem().text and r"\lambda_i^0=\nabla" not in lyapunov.theorem().text
