@@ -7,7 +7,6 @@ from typing import Any
 
 from artifact.base.tables_as_text import markdown_table
 
-
 #: under docs/findings
 FILE = "repeated_numbers.md"
 

@@ -93,8 +93,7 @@ def test_the_training_finding_says_what_its_numbers_say():
     assert all("fashion-mnist" in k and k.split(" (")[0].endswith(("FedAvg", "FedDyn")) for k in found)
     gains, losses = {k for k, d in found.items() if d.low > 0}, {k for k, d in found.items() if d.high < 0}
     assert {rows[k] for k in gains - few} == {"SCAFFOLD", "FedGAMMA", "FedDyn", "FedSAM", "FedSMOO"}
-    assert {"SCAFFOLD", "FedSAM"} <= {rows[k] for k in gains & few}
-    assert {rows[k] for k in losses - few} == {"FedCM"} and {rows[k] for k in losses & few} == {"FedDyn", "MoFedSAM"}
+    assert {rows[k] for k in losses - few} == {"FedCM"} and {rows[k] for k in losses & few} == {"FedDyn"}
     mean = {k.split(" (")[0]: d.mean for k, d in found.items() if k not in few}
     assert 0 < mean["FedSMOO minus FedDyn"] < mean["FedSAM minus FedAvg"] < mean["FedDyn minus FedAvg"] < 2
     assert mean["FedDyn minus FedAvg"] < mean["SCAFFOLD minus FedAvg"] < mean["FedGAMMA minus FedAvg"]
