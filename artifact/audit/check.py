@@ -27,10 +27,14 @@ from artifact.base.errors import UserError
 from artifact.base.extras import how_to_install
 from artifact.base.files import inside, read_file
 from artifact.base.registered import registered
+from artifact.data import DATASETS
+from artifact.models import networks
 from artifact.papers import experiments, folders
 from artifact.papers.declared import Figure, Line, Panel, Paper, Profile, Table, figure_of, read_toml, table_of
 from artifact.papers.folders import Audit, line_of_entry
 from artifact.statements.predicates import AnyPredicate, Difference, Trend, parse_sentence
+from artifact.training.config import RunConfig
+from artifact.training.personal import require_names
 from artifact.verdicts import ledger
 from artifact.verdicts.decide import PROFILE
 from artifact.verdicts.ledger import Claim
@@ -287,13 +291,28 @@ def _settings_possible(checked: Checked, values: dict[str, Any], seeds: tuple[in
     values = dict(values)
     while True:
         try:
-            experiments.seeded(values, seeds)
+            _personal_possible(checked, experiments.seeded(values, seeds)[0])
             return
         except UserError as error:
             if not _told_already(checked.audit, checked.faults, error):
                 checked.faults.at(checked.audit.experiments, error, where)
             if error.field == "algorithm" or values.pop(error.field, None) is None:
                 return
+
+
+def _personal_possible(checked: Checked, config: RunConfig) -> None:
+    """The names of ``personal`` are those of the network; of a data set of one's own the shape is not known yet."""
+    source = DATASETS[config.dataset]
+    if not config.personal or source.own is not None:
+        return
+    model = networks.build(config.model, source.shape, source.classes, config.seed)
+    try:
+        require_names(config.personal, [name for name, _ in model.named_parameters()])
+    except UserError as error:
+        path = checked.audit.experiments
+        lines = path.read_text(encoding="utf-8").splitlines()
+        named = (number for number, line in enumerate(lines, 1) if "personal" in line and str(error.value) in line)
+        checked.faults.add(path, error, next(named, 1))
 
 
 def _told_already(audit: Audit, faults: Faults, error: UserError) -> bool:

@@ -51,6 +51,13 @@ def matches(name: str, patterns: Sequence[str]) -> bool:
     return any(fnmatch(name, pattern) or fnmatch(name, f"{pattern}.*") for pattern in patterns)
 
 
+def require_names(patterns: Sequence[str], names: Sequence[str]) -> None:
+    """Raises UserError for a pattern that names none of the parameters."""
+    for pattern in patterns:
+        if not any(matches(name, [pattern]) for name in names):
+            raise UserError("personal", pattern, f"names of trained parameters, with *, such as {', '.join(names[:6])}")
+
+
 class Personal:
     """The personal parameters and buffers of all clients, and the training of a round with them.
 
@@ -65,10 +72,7 @@ class Personal:
         layout, statistics = trainer.oracle.layout, trainer.statistics
         of_buffers = trainer.oracle.buffer_layout if statistics is not None else Layout((), ())
         names = [name.removeprefix("module.") for name in (*layout.names, *of_buffers.names)]
-        for pattern in asked:
-            if not any(matches(name, [pattern]) for name in names):
-                known = ", ".join(names[:6])
-                raise UserError("personal", pattern, f"names of trained parameters, with *, such as {known}")
+        require_names(asked, names)
         self.columns, self.shared, self.layout = _split(layout, asked)
         self.buffer_columns, _, _ = _split(of_buffers, asked)
         if not len(self.shared):

@@ -49,6 +49,11 @@ def folder(made, tmp_path):
     return target
 
 
+def edited(folder, old, new):
+    edit(folder, "experiments.toml", old, new)
+    return folder
+
+
 def edit(folder, name, old, new):
     text = (folder / name).read_text(encoding="utf-8")
     assert old in text
@@ -348,6 +353,22 @@ def test_steps_of_no_method_and_with_a_broken_formula_are_told_with_their_line(f
     assert main(["audit", "check", str(folder)]) == 2
     told = capsys.readouterr()
     assert said in told.out + told.err and f"claims.toml, line {line})" in told.out + told.err, told
+
+
+def test_a_personalised_paper_goes_through_the_door(folder, tmp_path, capsys):
+    """Every run keeps the output layer with the clients, and its accuracy is that of their own models."""
+    edit(folder, "experiments.toml", "[settings] ", '[settings]\npersonal = ["fc2"] #')
+    words = ["table", "half2025/1", "--profile", "quick", "--audit", str(folder), "--out", str(tmp_path / "runs")]
+    assert main(["audit", "check", str(folder)]) == 0 and main([*words, "--quiet"]) == 0
+    configs = [json.loads(path.read_text(encoding="utf-8")) for path in tmp_path.glob("runs/*/config.json")]
+    assert len(configs) == 4 and all(config["personal"] == ["fc2"] for config in configs)
+    last = [json.loads(path.read_text().splitlines()[-1]) for path in tmp_path.glob("runs/*/metrics.jsonl")]
+    assert all(row["server"]["accuracy"] == row["server"]["client_mean"] for row in last)
+    assert all(len(row["final"]["per_client"]) == 20 for row in last)
+    capsys.readouterr()
+    assert main(["audit", "check", str(edited(folder, '["fc2"]', '["head"]'))]) == 2
+    told = "".join(capsys.readouterr())
+    assert told.count("personal: 'head' is not possible") == 1 and "experiments.toml, line " in told
 
 
 @pytest.mark.parametrize(("name", "kind"), [("topology", "decentralised"), ("staleness", "asynchronous")])
