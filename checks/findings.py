@@ -114,9 +114,8 @@ def page(findings: Sequence[Finding], claims: Mapping[str, Claim], stored: Mappi
     """The markdown text."""
     parts = [HEAD, theorems_section()]
     parts += [_section(i, finding, claims, stored) for i, finding in enumerate(findings, start=1)]
-    parts.append(
-        f"Numbers that stand twice in the papers' tables are side by side in `docs/findings/{repeats.FILE}`.\n"
-    )
+    where = f"docs/findings/{repeats.FILE}"
+    parts.append(f"Numbers that stand twice in the papers' tables are side by side in `{where}`.\n")
     parts.append("## The counter-example losses\n")
     for name, build in SCENARIOS.items():
         scenario = build()

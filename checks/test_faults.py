@@ -65,7 +65,7 @@ def test_alpha_is_repaired_since_its_reason_fails_and_one_class_gives_zero():
 
 
 def test_the_printed_size_of_the_cover_is_what_is_tested():
-    """D = 2, M = 10^6 needs 676 points where 110 are printed, and no constant helps."""
+    """At d = 2 and M = 10^6 the cover needs 676 points where 110 are printed, and no constant helps."""
     verdict = run("qu22-C.3-cover")
     sizes = verdict.evidence["points_at_a_million_and_two_layers"]
     assert sizes["needed"] == 676 and int(sizes["printed"]) == 110
@@ -108,7 +108,7 @@ BETA = sp.Symbol("beta", positive=True)
 
 
 def test_the_facts_and_not_the_words_carry_the_lemmas():
-    """The constants of FedLESAM's Lemma 4, FedSMOO's C.5 and FedSAM's A.5 are those of proof objects."""
+    """Proof objects give the constants of FedLESAM's Lemma 4, FedSMOO's Lemma C.5 and FedSAM's Lemma A.5."""
     lemmas.local_drift(sp.Rational(100, 81)).verify()
     rejected(lemmas.local_drift(sp.exp(-sp.Rational(1, 5))))  # 0.82; constant gradients need 1
     rejected(lemmas.local_drift(sp.Rational(99, 81)))
@@ -174,7 +174,7 @@ def test_the_rate_of_fedavg_with_man_is_a_theorem_and_its_search_is_called_a_tes
 
 
 def test_zeta_is_negative_at_the_printed_limit_and_the_printed_step_is_proved_for_the_papers_cohorts():
-    """Zeta for every n/m, and a step size that is not linear in n/m."""
+    """The value of zeta for every n/m, and a step size that is not linear in n/m."""
     verdict = run("sun23-zeta-pos")
     limit = r"- \frac{3 \sqrt{6} \sqrt{m}}{5 \sqrt{n}} + \frac{3}{10}"
     assert limit in verdict.repaired and r"n^{2}\ge \frac{8 m}{27}" in verdict.repaired
@@ -238,7 +238,7 @@ def test_the_recursion_of_fedsmoo_is_refuted_at_the_papers_cohorts():
 
 
 def test_the_appendix_inequality_of_fedsmoo_is_refuted_as_a_proof():
-    """S_hat = +r is allowed by the proof and not produced by the algorithm."""
+    """The proof allows s_hat = +r, which the algorithm never produces."""
     assert LEDGER["sun23-eq31"].refutes == "proof"
     assert page.REFUTED_PROOF in [part.text for part in parts("sun23-eq31")]
     assert page.REFUTED_PROOF not in [part.text for part in parts("sun23-lemC3")]

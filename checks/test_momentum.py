@@ -36,7 +36,7 @@ def test_one_percent_off_any_term_is_rejected(place):
 
 
 def test_at_the_printed_steps_the_leading_term_keeps_its_beta_and_noise_gets_its_inverse():
-    """Beta L Delta/sqrt(RKN) survives; with minibatch noise a term in 1/beta stands beside it."""
+    """The term beta L Delta/sqrt(RKN) survives; with minibatch noise a term in 1/beta stands beside it."""
     _, right = momentum.printed_sides()
     beta, rounds = momentum.beta, momentum.n.T
     slow = [term for term in right if term.as_powers_dict()[rounds] == -sp.Rational(1, 2)]

@@ -263,9 +263,8 @@ def register(name: str, algorithm: type[FedAvg]) -> None:
         raise UserError(name, algorithm, "a class with @dataclass(frozen=True) that derives from FedAvg")
     for field in dataclasses.fields(algorithm):
         if callable(getattr(FedAvg, field.name, None)):
-            raise UserError(
-                "hyper-parameter", field.name, f"another name in {name}: FedAvg has a function of that name"
-            )
+            allowed = f"another name in {name}: FedAvg has a function of that name"
+            raise UserError("hyper-parameter", field.name, allowed)
         if not (isinstance(field.default, (int, float)) and math.isfinite(field.default)):
             raise UserError(field.name, field.default, f"a finite number, true or false as a default of {name}")
         if not field.init:
@@ -273,9 +272,14 @@ def register(name: str, algorithm: type[FedAvg]) -> None:
     ALGORITHMS[name] = algorithm
 
 
+def methods_of(file: Path | str) -> dict[str, type[FedAvg]]:
+    """Name -> class of the methods that a file of a user's own has registered."""
+    return {name: method for name, method in ALGORITHMS.items() if method.added_from == str(file)}
+
+
 def declared_in(file: Path) -> list[tuple[Switch, list[str]]]:
     """The switches that a file with methods of one's own declares, each with the names of its methods in that file."""
-    own = {name: method for name, method in ALGORITHMS.items() if method.added_from == str(file)}
+    own = methods_of(file)
     modules = {method.__module__ for method in own.values()}
     return [
         (one, [name for name, method in own.items() if one.concerns(method)])

@@ -19,7 +19,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from artifact.algorithms import ALGORITHMS
+from artifact.algorithms import methods_of
 from artifact.audit import publication, trial
 from artifact.audit.faults import Fault, Faults
 from artifact.base import errors, names
@@ -291,7 +291,7 @@ def _settings_possible(checked: Checked, values: dict[str, Any], seeds: tuple[in
     values = dict(values)
     while True:
         try:
-            _personal_possible(checked, experiments.seeded(values, seeds)[0])
+            _require_personal_names(experiments.seeded(values, seeds)[0])
             return
         except UserError as error:
             if not _told_already(checked.audit, checked.faults, error):
@@ -300,19 +300,15 @@ def _settings_possible(checked: Checked, values: dict[str, Any], seeds: tuple[in
                 return
 
 
-def _personal_possible(checked: Checked, config: RunConfig) -> None:
-    """The names of ``personal`` are those of the network; of a data set of one's own the shape is not known yet."""
+def _require_personal_names(config: RunConfig) -> None:
+    """Raises UserError where ``personal`` names no parameter of the network.
+
+    A data set of ``method.py`` is read later than this, so for a network on such data nothing is said here.
+    """
     source = DATASETS[config.dataset]
-    if not config.personal or source.own is not None:
-        return
-    model = networks.build(config.model, source.shape, source.classes, config.seed)
-    try:
+    if config.personal and source.own is None:
+        model = networks.build(config.model, source.shape, source.classes, config.seed)
         require_names(config.personal, [name for name, _ in model.named_parameters()])
-    except UserError as error:
-        path = checked.audit.experiments
-        lines = path.read_text(encoding="utf-8").splitlines()
-        named = (number for number, line in enumerate(lines, 1) if "personal" in line and str(error.value) in line)
-        checked.faults.add(path, error, next(named, 1))
 
 
 def _told_already(audit: Audit, faults: Faults, error: UserError) -> bool:
@@ -737,7 +733,7 @@ def _method(checked: Checked) -> None:
             declared.setdefault(str(name), dict(row.settings))
     for error, line in trial.faults(audit.method, declared):
         faults.add(audit.method, error, line)
-    own = [name for name, method in ALGORITHMS.items() if method.added_from == str(audit.method)]
+    own = methods_of(audit.method)
     entry = checked.paper.get("steps")
     for name in entry if isinstance(entry, dict) else ():
         if name not in own:

@@ -25,9 +25,7 @@ def faults(file: Path, declared: Mapping[str, Mapping[str, Any]]) -> Iterator[tu
     declared: method -> settings of a row that trains it, whose hyper-parameters the trial takes.  The trial is the
     engine's own training in single precision: what it takes here, it takes there.
     """
-    for name, method in algorithms.ALGORITHMS.items():
-        if method.added_from != str(file):
-            continue
+    for name, method in algorithms.methods_of(file).items():
         known = algorithms.hyperparameters(name)
         hyper = {option: value for option, value in declared.get(name, {}).items() if option in known}
         hyper = hyper if _possible(name, hyper) else {}  # a wrong value is a fault of the table

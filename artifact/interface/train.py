@@ -143,6 +143,9 @@ def train(
         raise UserError("lr_decay", options["lr_decay"], "left out where lr is a schedule")
     first = {name: schedules.value(given, 0, rounds, name) for name, given in varying.items() if name in ("lr", "rho")}
     asked = {"rounds": rounds, "local_epochs": local_epochs, "batch_size": batch_size, "lr": lr, "seed": seed}
+    if personal is not None and server_data is not None:
+        allowed = "None with personal: no whole model is at the server"
+        raise UserError("server_data", type(server_data).__name__, allowed)
     stay = (personal,) if isinstance(personal, str) else tuple(personal or ())
     config = _config(method, len(clients), cohort, asked | options | first, stay)
     with left_alone():

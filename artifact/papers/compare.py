@@ -63,7 +63,7 @@ def own_method(file: Path, name: str | None) -> str:
 
     Raises UserError for a name that is not in it, or where it defines several and none is named.
     """
-    found = [key for key, cls in algorithms.ALGORITHMS.items() if cls.added_from == str(file)]
+    found = list(algorithms.methods_of(file))
     if name is None and len(found) == 1:
         return found[0]
     if name is None or algorithms.canonical(name) not in found:

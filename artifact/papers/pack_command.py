@@ -98,7 +98,7 @@ def unpack_command(tables: tuple[str, ...], store: Path) -> None:
 
 
 def own_store(store: Path) -> Path:
-    """The store that a command means: without ``--out``, that of the one audit which ``--audit`` names.
+    """The store to pack or unpack: the folder of ``--out`` if it is given, else the audit's own ``results``.
 
     Raises UserError for several audits without ``--out``.
     """

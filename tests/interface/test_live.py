@@ -162,7 +162,7 @@ def test_texts_of_unequal_length_are_padded_by_the_minibatch():
 
 
 def test_a_comparison_reads_transforms_anew_in_every_step(tmp_path):
-    """Its rows are those of ``train`` on the same Datasets, and a second start finds them."""
+    """``compare`` gets the rows that ``train`` gets on the same Datasets; a second ``compare`` finds finished runs."""
     clients, test = [Noisy(slice(0, 10)), Noisy(slice(10, 30))], (X, Y)
     own = {name: value for name, value in SETTING.items() if name != "seed"}
     methods = {"fedavg": {}, "fedsam": {"rho": 0.1}}

@@ -142,3 +142,9 @@ def test_a_hyper_parameter_that_hides_a_function_is_refused():
 
     with kept(), pytest.raises(UserError, match="hyper-parameter: 'step'"):
         algorithms.register("hiding", Hiding)
+
+
+def test_data_at_the_server_and_personal_parameters_exclude_each_other():
+    setting = {"method": FedTuned, "server_data": data(3, 5), "personal": "bias", "rounds": 1}
+    with kept(), pytest.raises(UserError, match="server_data"):
+        artifact.train(network(), [data(1, 20)], **setting)

@@ -10,10 +10,11 @@ import torch
 import torch.nn.functional as F
 
 import artifact
+from artifact import NUMBERS
 from artifact.__main__ import main
 from artifact.base.errors import UserError
 from artifact.runs.session import load_data
-from artifact.training.config import make
+from artifact.training.config import hashed, make
 from artifact.training.trainer import Trainer
 
 SETTING = {"rounds": 3, "lr": 0.1, "batch_size": 8, "dtype": "float64", "device": "cpu", "backend": "loop"}
@@ -77,10 +78,10 @@ def test_a_resumed_run_has_the_same_bits():
         assert torch.equal(value, again.tensors()[name]), name
 
 
-def test_a_run_without_personal_parameters_keeps_its_key():
+def test_a_run_without_personal_parameters_has_the_key_of_before_they_were_a_setting():
     config = make(algorithm="fedavg")
-    assert config.personal == () and "personal" in config.settings()
-    assert config.key("data") == make(algorithm="fedavg", personal=()).key("data")
+    before = {name: value for name, value in config.canonical().items() if name not in ("personal", "server_size")}
+    assert config.key("data") == hashed(before, "data", NUMBERS, None)
     assert config.key("data") != make(algorithm="fedavg", personal=("fc2",)).key("data")
 
 

@@ -25,7 +25,7 @@ def build(site: Site) -> Iterator[Page]:
     whole = compared(site.numbers, variants.TABLE)
     alone = [found for table in FAULTS if (found := compared(site.numbers, table)).differences]
     rows = [row | _effect(row["id"], row["algorithm"], whole, alone) for row in cited(site.content)]
-    own = [row for audit in folders.AUDITS.values() if audit is not None for row in of_audit(site, audit)]
+    own = [row for audit in folders.AUDITS.values() for row in of_audit(site, audit)]
     for row in rows + own:
         row["replies"] = [(r.by, site.converter.inline(r.text)) for r in site.content.replies.get(row["id"], [])]
     context = {
@@ -130,8 +130,11 @@ def of_audit(site: Site, audit: folders.Audit) -> Iterator[dict[str, Any]]:
     code = " at commit ".join(about[name] for name in ("code", "commit") if name in about)
     for switch, methods in algorithms.declared_in(audit.method):
         at_switch = [(at, d) for at in measured for d in at.differences if switch.id in d.switches]
-        table = next((at.table for at, _ in at_switch), f"{audit.key}/{tables[0].id}" if tables else "")
-        again = f"python -m fedsharp table {table}{folders.option(audit.key)} --profile laptop --lookup"
+        shown = at_switch[0][0] if at_switch else next(iter(measured), None)
+        again = f"python -m fedsharp audit run {audit.folder}"
+        if shown is not None:
+            table = f"{shown.table}{folders.option(audit.key)}"
+            again = f"python -m fedsharp table {table} --profile {shown.profile} --lookup"
         replaced, own = equations(switch)
         yield {
             "id": switch.id,
@@ -149,7 +152,7 @@ def of_audit(site: Site, audit: folders.Audit) -> Iterator[dict[str, Any]]:
             "effect": f"Switch {switch.id}." + ("" if at_switch else " No run of the audit's tables has it."),
             "by_itself": [(at, d) for at, d in at_switch if len(d.switches) == 1],
             "within": [(at.scale, d) for at, d in at_switch if len(d.switches) > 1],
-            "command": again if table else f"python -m fedsharp audit run {audit.folder}",
+            "command": again,
         }
 
 
