@@ -28,13 +28,11 @@ from artifact.base.extras import how_to_install
 from artifact.base.files import inside, read_file
 from artifact.base.registered import registered
 from artifact.data import DATASETS
-from artifact.models import networks
 from artifact.papers import experiments, folders
 from artifact.papers.declared import Figure, Line, Panel, Paper, Profile, Table, figure_of, read_toml, table_of
 from artifact.papers.folders import Audit, line_of_entry
 from artifact.statements.predicates import AnyPredicate, Difference, Trend, parse_sentence
 from artifact.training.config import RunConfig
-from artifact.training.personal import require_names
 from artifact.verdicts import ledger
 from artifact.verdicts.decide import PROFILE
 from artifact.verdicts.ledger import Claim
@@ -307,6 +305,9 @@ def _require_personal_names(config: RunConfig) -> None:
     """
     source = DATASETS[config.dataset]
     if config.personal and source.own is None:
+        from artifact.models import networks  # torch comes when a network is built
+        from artifact.training.personal import require_names
+
         model = networks.build(config.model, source.shape, source.classes, config.seed)
         require_names(config.personal, [name for name, _ in model.named_parameters()])
 
